@@ -65,7 +65,7 @@ def train(options: argparse.Namespace) -> None:
         for weight in model.parameters():
             digest.update(weight.detach().cpu().numpy().tobytes())
         print(f"weights sha256 {digest.hexdigest()}", flush=True)
-    dist.barrier()  # whoever went first would break the others' connections
+    dist.barrier()  # a rank that left first would break the others' connections
 
 
 def main() -> None:

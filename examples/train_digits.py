@@ -68,7 +68,7 @@ class Ranks:
             return peer
 
     def sum(self, values: Array) -> Array:
-        """The sum of everybody's values, the same on every rank."""
+        """Return the sum of all ranks' values, the same on every rank."""
         if self.rank != 0:
             self._peers[0].sendall(values.tobytes())
             return _read(self._peers[0], values)
@@ -80,7 +80,7 @@ class Ranks:
         return total
 
     def any(self, flag: bool) -> bool:
-        """Whether any rank says so."""
+        """Return whether the flag of any rank is set."""
         return bool(self.sum(np.array([float(flag)]))[0])
 
 
@@ -100,7 +100,7 @@ def _receive(peer: socket.socket, size: int) -> bytes:
 
 @dataclass
 class State:
-    """All that training is made of at a moment."""
+    """The state of the training at a step."""
 
     weights: list[Array]
     momentum: list[Array]
@@ -113,13 +113,13 @@ class State:
 
     @classmethod
     def new(cls, seed: int, options: str) -> State:
-        """Random weights."""
+        """Return a state with random weights."""
         random = np.random.default_rng(seed)
         weights = [random.normal(0, 0.1, shape) if len(shape) > 1 else np.zeros(shape) for shape in SHAPES]
         return cls(weights, [np.zeros(shape) for shape in SHAPES], options=options)
 
     def save(self, path: Path) -> None:
-        """Write it whole or not at all: a job can be killed at any moment."""
+        """Write the state completely or not at all: a job can be killed at any moment."""
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".tmp")
         content: dict[str, Any] = {"step": self.step, "loss": self.loss, "options": self.options}
@@ -133,7 +133,7 @@ class State:
 
     @classmethod
     def load(cls, path: Path, options: str) -> State:
-        """Read it. Stops the program if it was made with other options."""
+        """Read a state. Stops the program if it was made with other options."""
         with np.load(path, allow_pickle=False) as data:
             if str(data["options"]) != options:
                 raise SystemExit(f"{path} was made with {data['options']}, not {options}; choose another --checkpoint")
@@ -143,7 +143,7 @@ class State:
 
 
 def forward(weights: list[Array], images: Array) -> tuple[Array, Array]:
-    """Hidden activations and class probabilities."""
+    """Return hidden activations and class probabilities, for each image a row."""
     hidden = np.maximum(images @ weights[0] + weights[1], 0)
     scores = hidden @ weights[2] + weights[3]
     exp = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -151,7 +151,7 @@ def forward(weights: list[Array], images: Array) -> tuple[Array, Array]:
 
 
 def gradients(weights: list[Array], images: Array, labels: NDArray[np.int64]) -> list[Array]:
-    """Sums over the images: the loss, then the gradient of each weight."""
+    """Return sums over the images: the loss, then the gradient of each weight."""
     hidden, probabilities = forward(weights, images)
     rows = np.arange(len(labels))
     loss = -np.log(probabilities[rows, labels] + 1e-12).sum()
@@ -189,7 +189,7 @@ def train(options: argparse.Namespace) -> None:
             if ranks.rank == 0:
                 state.save(options.checkpoint)
                 print(f"saved at epoch {state.step // steps + 1}, step {state.step % steps}", flush=True)
-            ranks.any(False)  # nobody says done before rank 0 has saved
+            ranks.any(False)  # no rank may report done before rank 0 has saved
             job.suspended(step=state.step, path=options.checkpoint)
 
     if ranks.rank == 0:
@@ -218,7 +218,7 @@ def finish_epoch(
     ranks: Ranks,
     options: argparse.Namespace,
 ) -> None:
-    """Tell how well it does, and save every so often."""
+    """Print loss and accuracy of an epoch, and save every `save_every` epochs."""
     if ranks.rank == 0:
         accuracy = float((forward(state.weights, images)[1].argmax(axis=1) == labels).mean())
         print(

@@ -1,4 +1,4 @@
-"""HAI from Python: submit and steer tasks (`Client`), and the word inside a task (`job`).
+"""HAI from Python: `Client` submits and controls tasks, `job` is what a task may call about itself.
 
 Only the standard library is needed, and importing this package does nothing: each name is loaded when it is
 first used.

@@ -1,9 +1,9 @@
 """Accepting connections when file descriptors run out: for servers on asyncio, tornado's and aiohttp's alike.
 
-Both frameworks try again at once and write a traceback each time, which serves nobody and fills a disk. Here the
-server keeps some descriptors for its own files. Beyond that it closes connections over which no request has come
-(`waiting`), or whose clients take nothing; where all are being served, it tells clients to come back, and rests between
-tries.
+Both frameworks try again at once and write a traceback each time, which only fills the disk. Here the server keeps
+some descriptors for its own files. Beyond that it closes connections over which no request has come (`waiting`), or
+whose clients do not read. Where all connections are being served, it answers new clients with 503 and a time to come
+back, and pauses between tries.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from typing import Any, Callable
 
 from hai_client.waiting import Seldom, Waiting, waiting
 
-#: The soft limit is raised up to this. Some programs go through all numbers below the limit at their start, and
+#: The soft limit is raised up to this. Some programs try to close every number below the limit when they start, and
 #: containers may allow a thousand million.
 MOST_FILES = 65_536
 #: Descriptors that connections never take: an eighth of the limit, but not more than this.
 MOST_RESERVED = 256
-#: Connections that are looked at in one go, so that others get their turn; those that are taken are no more than one in
-#: so many descriptors. A request that has come needs about five turns of the loop until it is known as one, and its
-#: connection must not be among the oldest that wait by then.
+#: `BURST` is the most connections that are accepted in one iteration of the event loop, so that other work gets its
+#: turn. At most one in `BURST_SHARE` descriptors is taken: a request needs about five iterations until it is known as
+#: one, and its connection must not be among the oldest waiting ones by then.
 BURST = 64
 BURST_SHARE = 32
-#: Rests after a failed try, seconds.
+#: Pauses after a failed try, seconds.
 FIRST_REST_S = 0.05
 LONGEST_REST_S = 1.0
 RETRY_AFTER_S = 2
 
 _NONE_WAITS = (errno.EAGAIN, errno.EWOULDBLOCK)
-#: Errors of the one connection that was to be accepted (accept(2)): the next one may be fine.
+#: Errors of a single connection (accept(2)): the next connection may be fine.
 _OF_ONE = (errno.ECONNABORTED, errno.EINTR, errno.EPERM, errno.EPROTO)
 
 Take = Callable[[socket.socket, Any], object]
 
 
 def raise_file_limit() -> tuple[int, int]:
-    """Let this process open as many files as it may; its children inherit that.
+    """Raise this process's soft limit of open files as far as it is allowed; its children inherit the limit.
 
     Returns:
         The limit before and now.
@@ -54,13 +54,13 @@ def raise_file_limit() -> tuple[int, int]:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     except (OSError, ValueError):
-        # What may not be raised stays; the server works within it.
+        # The server works within the limit as it is.
         return soft, soft
     return soft, wanted
 
 
 def refusal() -> bytes:
-    """The answer to whoever comes when there is no room: a problem document (RFC 9457)."""
+    """Return the HTTP answer to a client when there is no room: status 503 with a problem document (RFC 9457)."""
     body = json.dumps(
         {
             "type": "about:blank",
@@ -78,13 +78,13 @@ def refusal() -> bytes:
 
 
 class Acceptor:
-    """Takes connections from a listening socket. To be made, started and stopped inside a running event loop.
+    """Accepts connections from a listening socket. Make, start and stop it inside a running event loop.
 
     Args:
         listener: The socket; it must not block.
-        take: Gets each connection and the address of its other end.
-        log: For the word that there is no room.
-        plain: Whether connections are plain HTTP, so that the refusal can be read.
+        take: Called with each connection and the address of its client.
+        log: Logger for the error that there is no room.
+        plain: Whether connections are plain HTTP, so that clients can read the refusal.
     """
 
     def __init__(self, listener: socket.socket, take: Take, log: logging.Logger, *, plain: bool = True) -> None:
@@ -99,12 +99,12 @@ class Acceptor:
         self._waiting: Waiting = waiting(log)
 
     def start(self) -> None:
-        """Take connections from now on."""
+        """Start to accept connections."""
         self._pause = None
         self._loop.add_reader(self._listener.fileno(), self._on_ready)
 
     def stop(self) -> None:
-        """Take no more; the socket stays open."""
+        """Stop to accept connections; the socket stays open."""
         if self._pause is not None:
             self._pause.cancel()
             self._pause = None
@@ -112,7 +112,7 @@ class Acceptor:
 
     def _on_ready(self) -> None:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        # The kernel gives the lowest free number: one as high as this means that nearly all are in use.
+        # The kernel gives the lowest free number: a number as high as this means that nearly all are in use.
         full = limit - min(MOST_RESERVED, limit // 8)
         refused = 0
         taken, most_taken = 0, BURST if limit == resource.RLIM_INFINITY else max(1, limit // BURST_SHARE)
@@ -137,21 +137,21 @@ class Acceptor:
             self._take(connection, address)
             taken += 1
             if made_room or taken >= most_taken:
-                # What was closed is free in the loop's next turn, which comes at once: the listener is still ready.
+                # The closed descriptor is free in the loop's next iteration, which comes at once.
                 break
         if refused and not taken:
             self._rest("nearly all files that this process may open are open", limit)
 
     def _turn_away(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), contextlib.closing(connection):
-            # What it has sent is taken off first: closing over unread bytes would make its system drop the answer.
+            # Read first what the client has sent: closing with unread bytes would reset the connection.
             with contextlib.suppress(BlockingIOError):
                 connection.recv(64 * 1024)
             connection.send(self._refusal)
             connection.shutdown(socket.SHUT_WR)
 
     def _rest(self, why: str, limit: int) -> None:
-        """Leave those who wait where they are for a moment."""
+        """Accept nothing for a moment; clients wait in the listener's queue."""
         held_back = self._seldom.due()
         if held_back is not None:
             self._log.error(
@@ -167,13 +167,13 @@ class Acceptor:
 
 
 def accept_handler(log: logging.Logger) -> Callable[[socket.socket, Take], Callable[[], None]]:
-    """What may stand in for tornado's `add_accept_handler`.
+    """Return a replacement for tornado's `add_accept_handler`.
 
     Args:
-        log: For the word that there is no room.
+        log: Logger for the error that there is no room.
 
     Returns:
-        A function that takes connections from a socket for a callback, and returns the one that ends it.
+        A function that accepts connections from a socket for a callback, and returns the function that stops it.
     """
 
     def add(listener: socket.socket, take: Take) -> Callable[[], None]:

@@ -1,11 +1,11 @@
 """The ranks of a job agree on the step at which all of them leave, without a collective.
 
-A collective would hang code that asks on rank 0 alone. Instead ranks leave words in the store that torch.distributed
-has (c10d `Store`: set, get, check, add). Once one of them knows of the notice, each writes down at every call how often
-it has asked until now. When all that ever asked have done so, one of them becomes the decider, reads the numbers, and
-has everybody leave at the call after the greatest. Nobody waits for a step of another: a rank waits for the decider's
-word only, who is between two steps and reads. So no rank can be past the call that is decided: it writes its number
-before it looks for a decider, and the decider says that there is one before it reads.
+A collective would hang code that asks on rank 0 alone. Instead the ranks use the store that torch.distributed has
+(c10d `Store`: set, get, check, add). Once one rank knows of the notice, each rank writes at every call how many calls
+it has made. When all ranks that ever asked have written, one of them becomes the decider. It reads the numbers, and
+decides that all ranks leave at the call after the greatest. No rank waits for a step of another rank: it waits for the
+decision only, and the decider is between two steps and reads. No rank can be past the call that is decided, because a
+rank writes its number before it looks for a decider, and the decider announces itself before it reads.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-#: Between two looks into the store for the decider's word, seconds.
+#: Time between two looks into the store for the decision, seconds.
 LOOK_EVERY_S = 0.005
 
 
 class Agreement:
-    """One rank's part. Ranks count their calls, and must make as many up to each step.
+    """One rank's part in the agreement. All ranks must have made the same number of calls at the same step.
 
     Args:
         store: The store of the default process group.
-        rank: This process's rank in it.
-        size: How many there are.
-        clock: Seconds, for the patience.
-        pause: Waits so many seconds.
+        rank: This process's rank in the group.
+        size: The number of ranks.
+        clock: Returns seconds that only grow, for the patience.
+        pause: Waits for a number of seconds.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class Agreement:
         self._known_at: float | None = None
 
     def leave(self, told: bool, patience_s: float) -> bool:
-        """Whether to leave now.
+        """Return whether to leave now.
 
         Args:
             told: Whether this rank knows of the notice.
-            patience_s: How long ranks are counted on that asked before and do so no more.
+            patience_s: How long to wait for ranks that asked before and have stopped asking, seconds.
 
         Raises:
             RuntimeError, OSError: The store does not answer.
@@ -72,7 +72,7 @@ class Agreement:
         return self._leave_at is not None and self._calls >= self._leave_at
 
     def _decision(self, patience_s: float) -> int | None:
-        """The call at which all leave; None: not decided yet."""
+        """Return the number of the call at which all ranks leave; None: not decided yet."""
         store = self.store
         if self._known_at is None:
             self._known_at = self._clock()
@@ -89,7 +89,7 @@ class Agreement:
         end = self._clock() + patience_s
         while not store.check(["hai/leave_at"]):
             if self._clock() >= end:
-                # The decider was killed meanwhile.
+                # The decider was killed before it wrote the decision.
                 return self._calls
             self._pause(LOOK_EVERY_S)
         return int(store.get("hai/leave_at"))

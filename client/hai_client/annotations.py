@@ -52,9 +52,12 @@ class Table:
 
 
 def kinds(of: type[Any]) -> dict[str, Any]:
-    """By attribute: a class, `typing.Any`, or one of the four above around such; those of base classes included.
+    """Return the kind of each attribute, those of base classes included.
 
-    Raises TypeError for a spelling that it does not know.
+    A kind is a class, `typing.Any`, or one of the four above around such.
+
+    Raises:
+        TypeError: An annotation is written in a way that cannot be read here.
     """
     found: dict[str, Any] = {}
     for base in reversed(of.__mro__):
@@ -65,7 +68,7 @@ def kinds(of: type[Any]) -> dict[str, Any]:
 
 
 def _own(of: type[Any]) -> Mapping[str, str]:
-    """Those of the class itself: before 3.10 the attribute may be that of a base class."""
+    """Return the annotations of the class itself: before 3.10 the attribute may be that of a base class."""
     if sys.version_info >= (3, 10):
         return getattr(of, "__annotations__", {})
     return vars(of).get("__annotations__", {})

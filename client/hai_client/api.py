@@ -34,15 +34,15 @@ class Client(StorageCalls, OrphanCalls):
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises
     the errors of `hai_client.errors`: `NotLoggedIn`, `Forbidden`, `NotFound`, `Invalid`, `Conflict`,
-    `QuotaExceeded`, `Unavailable`. While the platform restarts, calls wait for it, for half a minute at the longest:
-    those that never got through, submissions, and others that can be repeated safely. `Transport` sets how long. A call
-    that the platform refuses because the caller asks for too much at once (429) is repeated for two minutes.
+    `QuotaExceeded`, `Unavailable`. While the platform restarts, a call is repeated for half a minute at most, if it
+    never reached the service, is a submission, or can be repeated safely. `Transport` sets how long. A call that the
+    platform refuses because the caller sends too many requests at once (429) is repeated for two minutes.
 
     Args:
         url: The Hub's address; else `HAI_URL`, else the file that `hai login` wrote.
         token: A token of the Hub; else `HAI_TOKEN`, else `JUPYTERHUB_API_TOKEN` inside a server of the Hub,
-            else the file's.
-        transport: Used in place of one made from the address and token.
+            else the token in the file.
+        transport: Used instead of a transport made from the address and token.
     """
 
     def __init__(self, url: str | None = None, token: str | None = None, *, transport: Transport | None = None) -> None:
@@ -55,11 +55,12 @@ class Client(StorageCalls, OrphanCalls):
 
     @classmethod
     def of(cls, found: settings.Settings, *, waiting: Callable[[Unavailable, float], None] | None = None) -> Client:
-        """A client for settings that were loaded before; without a token only `health` works.
+        """Return a client for settings that were loaded before; without a token only `health` works.
 
         Args:
             found: The settings.
-            waiting: Told before each wait for a platform that restarts: why, and the seconds waited so far.
+            waiting: Called before each wait for a platform that restarts, with the reason and the seconds waited so
+                far.
         """
         return cls(transport=Transport(found.api_url, found.token, waiting=waiting))
 
@@ -72,13 +73,14 @@ class Client(StorageCalls, OrphanCalls):
         """Submit a task.
 
         Args:
-            request: What to run. In a notebook it runs with the kernel's Python, if that is in an environment of its
-                own; `environment`, or a variable HAI_VENV that is empty or names another folder, wins over that.
-            idempotency_key: Two submissions with the same key make one task. One is made up if none is
-                given, so that a submission whose answer was lost is never doubled.
+            request: The task to run. From a notebook it runs with the kernel's Python, if that is in an environment
+                of its own. `environment` wins over that, and so does a variable HAI_VENV that is empty or names
+                another folder.
+            idempotency_key: Two submissions with the same key make one task. Without a key a random one is used, so
+                that a submission whose answer was lost is never doubled.
 
         Raises:
-            QuotaExceeded: It asks for more than its owner may ever hold.
+            QuotaExceeded: The task asks for more than its owner may ever hold.
         """
         body = _submission(request)
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
@@ -105,15 +107,15 @@ class Client(StorageCalls, OrphanCalls):
         name: str | None = None,
         limit: int | None = None,
     ) -> Iterator[schema.TaskSummary]:
-        """Go through tasks, newest first, page by page.
+        """Yield tasks, newest first; pages are fetched as needed.
 
         Args:
-            user: Whose; the caller's own by default. Admins may name another, or `*` for all.
-            state: States with commas between them; `live` is all that have not ended.
-            group: Only of this node group.
-            priority: Only those that asked for this priority.
-            name: Only of this name.
-            limit: Stop after so many.
+            user: The owner (default: the caller). Admins may name another user, or `*` for all.
+            state: States with commas between them; `live` means all tasks that have not ended.
+            group: Only tasks of this node group.
+            priority: Only tasks that asked for this priority.
+            name: Only tasks of this name.
+            limit: Yield at most this many tasks.
         """
         cursor: str | None = None
         left = limit
@@ -139,15 +141,15 @@ class Client(StorageCalls, OrphanCalls):
                 return
 
     def task(self, task: TaskKey) -> schema.Task:
-        """A task with its runs."""
+        """Return a task with its runs."""
         return self._get(schema.Task, "GET", _path(task))
 
     def stop(self, task: TaskKey) -> schema.Task:
-        """End a task for good; a running one is told first and has its grace."""
+        """End a task for good; a running task gets a notice first, and its grace to save."""
         return self._get(schema.Task, "POST", _path(task, "stop"))
 
     def suspend(self, task: TaskKey) -> schema.Task:
-        """Take a task's nodes now and hold it until it is resumed."""
+        """End the task's turn now, with a notice, and hold the task until it is resumed."""
         return self._get(schema.Task, "POST", _path(task, "suspend"))
 
     def resume(self, task: TaskKey) -> schema.Task:
@@ -155,11 +157,11 @@ class Client(StorageCalls, OrphanCalls):
         return self._get(schema.Task, "POST", _path(task, "resume"))
 
     def hold(self, task: TaskKey) -> schema.Task:
-        """Do not start a task (again) until it is resumed; a running one goes on."""
+        """Do not start a task (again) until it is resumed; a running task goes on."""
         return self._get(schema.Task, "POST", _path(task, "hold"))
 
     def set_priority(self, task: TaskKey, priority: str) -> schema.Task:
-        """Change what priority a task asks for: a level or AUTO."""
+        """Change the priority that a task asks for: a level or AUTO."""
         return self._get(schema.Task, "PUT", _path(task, "priority"), body={"priority": priority})
 
     def reorder(self, task: TaskKey, *, before: int | None = None, after: int | None = None) -> schema.Task:
@@ -173,24 +175,24 @@ class Client(StorageCalls, OrphanCalls):
         return self._get(schema.Task, "PUT", _path(task, "order"), body={"before": before, "after": after})
 
     def runs(self, task: TaskKey) -> tuple[schema.Run, ...]:
-        """The runs of a task, in order."""
+        """Return the runs of a task, in order."""
         return self._get(schema.RunList, "GET", _path(task, "runs")).items
 
     def explain(self, task: TaskKey) -> Explanation:
-        """Why a task waits, or what it does."""
+        """Return why a task waits, or what it does."""
         return self._get(Explanation, "GET", _path(task, "explain"))
 
     def decisions(self, task: TaskKey, *, after: int | None = None, limit: int | None = None) -> tuple[Decision, ...]:
-        """What was decided on a task, in order, after the decision with number `after`."""
+        """Return the scheduler's decisions on a task, in order, after the decision with number `after`."""
         query: Query = {"after": after, "limit": limit}
         return self._get(DecisionPage, "GET", _path(task, "decisions"), query=query).items
 
     def forecast(self, task: TaskKey | schema.TaskRequest, *, horizon_s: float | None = None) -> Forecast:
-        """When a task would start, under the assumptions that the answer names.
+        """Return when a task would start, under the assumptions that the answer names.
 
         Args:
-            task: One that waits; or a request, which is checked like a submission and not submitted.
-            horizon_s: How far ahead to look; seven days by default.
+            task: A task that waits; or a request, which is checked like a submission and not submitted.
+            horizon_s: How far ahead to look, seconds (default: seven days).
         """
         body: dict[str, Any] = {"horizon_s": horizon_s}
         if isinstance(task, schema.TaskRequest):
@@ -202,7 +204,7 @@ class Client(StorageCalls, OrphanCalls):
     def task_events(
         self, task: TaskKey, *, after: int | None = None, limit: int | None = None
     ) -> tuple[schema.Event, ...]:
-        """The history of a task, in order, after the event with number `after`."""
+        """Return the history of a task, in order, after the event with number `after`."""
         query: Query = {"after": after, "limit": limit}
         return self._get(schema.EventPage, "GET", _path(task, "events"), query=query).items
 
@@ -218,15 +220,15 @@ class Client(StorageCalls, OrphanCalls):
         tail: int | None = None,
         limit: int | None = None,
     ) -> schema.LogPage:
-        """One page of a rank's log.
+        """Return one page of a rank's log.
 
         Args:
             task: The task.
-            rank: Which rank.
-            run: Only of this run; all runs, as one story, by default.
+            rank: The number of the rank.
+            run: Only lines of this run (default: all runs, one after the other).
             cursor: Read on after a page with this `next_cursor`.
-            tail: Only the last so many lines.
-            limit: At most so many lines.
+            tail: Return only this many lines from the end.
+            limit: Return at most this many lines.
         """
         query: Query = {"rank": rank, "run": run, "cursor": cursor, "tail": tail, "limit": limit}
         return self._get(schema.LogPage, "GET", _path(task, "logs"), query=query)
@@ -234,7 +236,7 @@ class Client(StorageCalls, OrphanCalls):
     def logs(
         self, task: TaskKey, *, rank: int = 0, run: int | None = None, tail: int | None = None
     ) -> Iterator[schema.LogLine]:
-        """Go through a rank's log as far as it is written."""
+        """Yield the lines of a rank's log that are written by now."""
         page = self.log_page(task, rank=rank, run=run, tail=tail, limit=None if tail else _LOG_PAGE)
         yield from page.lines
         if tail is not None:
@@ -254,16 +256,16 @@ class Client(StorageCalls, OrphanCalls):
         cursor: str | None = None,
         lost: Callable[[Unavailable], None] | None = None,
     ) -> Iterator[schema.LogLine]:
-        """Go through a rank's log as it is written, until nothing will ever be added.
+        """Yield the lines of a rank's log as they are written, until the log is complete.
 
         A restart of the service in between neither loses nor doubles a line.
 
         Args:
             task: The task.
-            rank: Which rank.
-            run: Only of this run.
-            cursor: Begin after a page with this `next_cursor`; at the start by default.
-            lost: Told of each failed try to connect again.
+            rank: The number of the rank.
+            run: Only lines of this run.
+            cursor: Begin after a page with this `next_cursor` (default: at the start).
+            lost: Called with the error of each failed try to connect again.
         """
         path = _path(task, "logs")
 
@@ -285,15 +287,15 @@ class Client(StorageCalls, OrphanCalls):
         follow: bool = False,
         lost: Callable[[Unavailable], None] | None = None,
     ) -> Iterator[schema.LogLine]:
-        """Go through the logs of all ranks as one, by the times of their lines.
+        """Yield the lines of all ranks' logs as one log, in the order of their times.
 
         Args:
             task: The task.
-            ranks: How many ranks it has: its number of nodes.
-            run: Only of this run.
-            tail: Only the last so many lines of what is there.
-            follow: Go on as they are written, until nothing will ever be added.
-            lost: Told of each failed try to read on, while following.
+            ranks: The number of ranks: the task's number of nodes.
+            run: Only lines of this run.
+            tail: Of the lines written by now, yield only this many from the end.
+            follow: Whether to go on with lines as they are written, until the logs are complete.
+            lost: Called with the error of each failed try to read on, while following.
         """
 
         def read(rank: int, cursor: str | None, last: int | None, limit: int | None) -> schema.LogPage:
@@ -323,12 +325,12 @@ class Client(StorageCalls, OrphanCalls):
         user: str | None = None,
         lost: Callable[[Unavailable], None] | None = None,
     ) -> Iterator[schema.Event]:
-        """Follow the feed of one's own tasks and of the cluster, for ever.
+        """Yield events of the caller's own tasks and of the cluster as they happen, without end.
 
         Args:
-            after: Begin after the event with this number; now by default.
-            user: Admins may give `*` for everyone's.
-            lost: Told of each failed try to connect again.
+            after: Begin after the event with this number (default: with events from now on).
+            user: Admins may give `*` for the tasks of all users.
+            lost: Called with the error of each failed try to connect again.
         """
 
         def connect(last_id: str | None) -> HTTPResponse:
@@ -342,11 +344,11 @@ class Client(StorageCalls, OrphanCalls):
     # --- nodes, quota, cluster
 
     def nodes(self) -> tuple[schema.Node, ...]:
-        """All nodes, by name."""
+        """Return all nodes, sorted by name."""
         return self._get(schema.NodeList, "GET", "/nodes").items
 
     def cordon(self, node: str) -> schema.Node:
-        """Start nothing new on a node. For admins."""
+        """Give a node no new runs. For admins."""
         return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/cordon", again=True)
 
     def uncordon(self, node: str) -> schema.Node:
@@ -354,11 +356,11 @@ class Client(StorageCalls, OrphanCalls):
         return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/uncordon", again=True)
 
     def drain(self, node: str) -> schema.Node:
-        """Start nothing new on a node and ask what runs there to leave. For admins."""
+        """Give a node no new runs, and have its runs leave with a notice. For admins."""
         return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/drain", again=True)
 
     def quotas(self) -> tuple[schema.Quota, ...]:
-        """The rows of quota that concern the caller; all of them for admins."""
+        """Return the rows of quota that apply to the caller; for admins, all rows."""
         return self._get(schema.QuotaList, "GET", "/quotas").items
 
     def set_quota(
@@ -371,15 +373,15 @@ class Client(StorageCalls, OrphanCalls):
         ceiling: int | None = None,
         expires_at: datetime | None = None,
     ) -> schema.Quota:
-        """Write a row of quota, all of it. For admins.
+        """Write a complete row of quota; it replaces an earlier row for the same thing. For admins.
 
         Args:
             subject: `user:NAME`, `group:NAME` (each member), `public`, or `total:NAME` (all members together).
-            priority: The level it is for.
-            limit: Nodes that may be held at once; None is no limit.
-            group: The node group it is for.
-            ceiling: Up to what users for whom the row counts may raise their own row; None is not at all.
-            expires_at: From then on the row does not count; None is never.
+            priority: The priority level.
+            limit: Nodes that may be held at once; None: no limit.
+            group: The node group.
+            ceiling: How far the users of this row may raise their own row, nodes (Q3); None: not at all.
+            expires_at: When the row ends; None: never.
         """
         body = {
             "subject": subject,
@@ -395,7 +397,7 @@ class Client(StorageCalls, OrphanCalls):
         """Raise or lower the caller's own quota, up to the ceiling that an admin has set.
 
         Raises:
-            Forbidden: There is no ceiling for the caller, or it is lower.
+            Forbidden: There is no ceiling for the caller, or the ceiling is lower than `limit`.
         """
         body = {"group": group, "priority": priority, "limit": limit}
         return self._get(schema.OwnQuota, "PUT", "/me/quota", body=body)
@@ -405,30 +407,30 @@ class Client(StorageCalls, OrphanCalls):
         self._http.call("DELETE", "/quotas", body={"subject": subject, "group": group, "priority": priority})
 
     def me(self) -> schema.Me:
-        """Who the caller is, with rights and quota."""
+        """Return the caller: name, rights and quota."""
         return self._get(schema.Me, "GET", "/me")
 
     def policy(self) -> Policy:
-        """The numbers that the scheduler decides with."""
+        """Return the scheduling policy: the numbers that rules use."""
         return self._get(Policy, "GET", "/policy")
 
     def set_policy(self, values: Mapping[str, Any], *, unset: Iterable[str] = (), group: str | None = None) -> Policy:
-        """Change numbers that the scheduler decides with; all of the change is made, or none. For admins.
+        """Change numbers of the scheduling policy; either the whole change is made, or nothing. For admins.
 
         Args:
-            values: By name; lengths of time are texts such as `15m`, or seconds.
-            unset: Names of numbers to take back to the configuration, or to the default.
-            group: For this node group; None is for all of them.
+            values: New values by name; lengths of time are texts such as `15m`, or seconds.
+            unset: Names of numbers to set back to the configuration's value, or to the default.
+            group: The node group; None: all node groups.
         """
         body = {"group": group, "set": dict(values), "unset": list(unset)}
         return self._get(Policy, "PUT", "/policy", body=body)
 
     def cluster(self) -> schema.Cluster:
-        """The cluster at a glance."""
+        """Return an overview of the cluster."""
         return self._get(schema.Cluster, "GET", "/cluster")
 
     def pause(self) -> schema.Cluster:
-        """Tell every run to leave, and start nothing until `unpause`. For admins."""
+        """Have every run leave with a notice, and start nothing until `unpause`. For admins."""
         return self._get(schema.Cluster, "POST", "/cluster/pause", again=True)
 
     def unpause(self) -> schema.Cluster:
@@ -436,7 +438,7 @@ class Client(StorageCalls, OrphanCalls):
         return self._get(schema.Cluster, "POST", "/cluster/resume", again=True)
 
     def health(self) -> schema.Health:
-        """Whether the service is well. Needs no token."""
+        """Return the health of the service. Needs no token."""
         return self._get(schema.Health, "GET", "/health")
 
 

@@ -1,8 +1,8 @@
-"""The client as one file, for images that do not have it: `python -m hai_client.archive hai.pyz`.
+"""Builds the client as one file, for images without it: `python -m hai_client.archive hai.pyz`.
 
 The file starts ranks (`python3 hai.pyz rank --pod FOLDER`, `python3 hai.pyz rank FOLDER`) and, on PYTHONPATH, makes
-`hai_client` importable for the code of a task. All of the package is in it: it would hide what it left out, where
-an image has the package itself. The same package makes the same bytes.
+`hai_client` importable for the code of a task. The whole package is in the file: it hides the package of an image, so a
+module that is missing in the file could not be imported. The same package makes the same bytes.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import sys
 import zipfile
 from pathlib import Path
 
-#: Times of all files in it: the first that the format knows.
+#: Time of all files in the archive: the earliest that the zip format can store.
 EPOCH = (1980, 1, 1, 0, 0, 0)
-#: Runs on every Python 3, to say what is missing.
+#: Must run on every Python 3, so that it can print what is missing.
 MAIN = '''\
 """Entry point: `python3 hai.pyz rank [--pod] FOLDER`."""
 import sys
@@ -32,11 +32,14 @@ start(sys.argv[2:])
 
 
 def build(target: Path, package: Path | None = None) -> None:
-    """Write the archive, whole or not at all. Raises OSError.
+    """Write the archive, complete or not at all.
 
     Args:
-        target: The file.
-        package: The folder of `hai_client`; the one that this module is in by default.
+        target: The file to write.
+        package: The folder of `hai_client` (default: the folder of this module).
+
+    Raises:
+        OSError: The file cannot be written.
     """
     source = Path(__file__).parent if package is None else package
     draft = target.with_name(f".{target.name}.{os.getpid()}")
@@ -59,14 +62,14 @@ def _members(source: Path) -> list[Path]:
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     entry = zipfile.ZipInfo(name, EPOCH)
-    # The same on every system: a plain file of Unix, readable by all.
+    # The same attributes on every system: a regular Unix file that all may read.
     entry.create_system = 3
     entry.external_attr = 0o100644 << 16
     archive.writestr(entry, data)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the archive; 0, or 1 with the reason."""
+    """Write the archive; return 0, or print the reason and return 1."""
     parser = argparse.ArgumentParser(
         prog="python -m hai_client.archive", description="Write hai_client as a zip application, for images without it."
     )

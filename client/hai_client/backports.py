@@ -1,6 +1,6 @@
-"""What the client uses of newer Pythons, for those since 3.8: `UTC`, `dataclass` with `slots` and `kw_only`, prefixes.
+"""Backports to Python 3.8: `UTC`, `dataclass` with `slots` and `kw_only`, `removeprefix`.
 
-On a Python that has them these are its own.
+On a Python that has them the names are Python's own.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["UTC", "dataclass", "without_prefix"]
 
-#: `datetime.UTC`, which is there since 3.11.
+#: `datetime.UTC`, new in 3.11.
 UTC = timezone.utc
 
 
 def without_prefix(text: str, prefix: str) -> str:
-    """`str.removeprefix`, which is there since 3.9."""
+    """Return the text without the prefix: `str.removeprefix`, new in 3.9."""
     return text[len(prefix) :] if text.startswith(prefix) else text
 
 
@@ -32,8 +32,8 @@ if not TYPE_CHECKING:
     else:
 
         def dataclass(cls=None, *, slots=False, kw_only=False, **options):
-            """`dataclasses.dataclass`, which knows `slots` and `kw_only` since 3.10."""
-            # They only save memory.
+            """Decorate as `dataclasses.dataclass` does, which has `slots` and `kw_only` since 3.10."""
+            # Slots only save memory.
             del slots
 
             def make(kind):
@@ -46,10 +46,10 @@ _NOTHING = object()
 
 
 def _by_keyword(kind: type[Any], options: dict[str, Any]) -> type[Any]:
-    """Make a dataclass whose fields are given by name alone, so that those with a default may come first.
+    """Return a dataclass whose fields are keyword-only, so that fields with a default may come first.
 
-    dataclasses of 3.8 refuses that order. So each field without a default has one while the class is made, and its
-    `__init__` asks for it: `dataclasses.fields` then says of it what it says on a newer Python.
+    `dataclasses` of Python 3.8 refuses that order. So each field without a default gets one while the class is made,
+    and `__init__` checks that the argument is given. `dataclasses.fields` then returns what it does on a newer Python.
     """
     own = [name for name in vars(kind).get("__annotations__", {}) if _has_no_default(vars(kind).get(name, _NOTHING))]
     for name in own:
@@ -69,7 +69,7 @@ def _by_keyword(kind: type[Any], options: dict[str, Any]) -> type[Any]:
 
 
 def _has_no_default(given: Any) -> bool:
-    """Whether a field without a default is meant by what a class has in its place, or by the field itself."""
+    """Return whether a field has no default, by the value in the class body: a `Field`, a default, or nothing."""
     if not isinstance(given, dataclasses.Field):
         return given is _NOTHING
     return given.default is dataclasses.MISSING and given.default_factory is dataclasses.MISSING

@@ -1,4 +1,4 @@
-"""One call to the REST interface, and how names become parts of its paths."""
+"""The base of the client's groups of REST calls, and the quoting of names in paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Calls:
-    """What all groups of calls share."""
+    """Base class of the groups of calls that make up `Client`."""
 
     def __init__(self, transport: Transport) -> None:
         self._http = transport
@@ -35,8 +35,8 @@ class Calls:
 
 
 def quoted(text: str, field: str) -> str:
-    """A name as a part of a path. Raises Invalid."""
-    # Dots alone would be taken for steps in the path.
+    """Return a name quoted as a part of a URL's path. Raises Invalid for a name that is empty or only dots."""
+    # Dots alone would be resolved as steps in the path.
     if not text.strip("."):
         raise Invalid(f"{field}: {text!r} is not a name; `hai list` and `hai nodes` show the names")
     return quote(text, safe="", errors="replace")

@@ -1,7 +1,7 @@
-"""A log that noise cannot fill: each place in the code writes only so many lines in a while.
+"""A rate limit for logs: each place in the code writes at most `MOST` lines in `PERIOD_S` seconds.
 
-Requests of anybody are lines of a server's log, malformed ones too. Without a bound a crowd of them would have the
-lines that matter rotated away.
+Every request from the network can write a line to a server's log, malformed requests too. Without a limit a flood of
+requests would rotate the important lines away.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ PERIOD_S: Final = 10.0
 
 
 class Calm(logging.Filter):
-    """Lets so many records of a place (file and line) through; the first after a pause says how many were left out.
+    """Logging filter that limits the records of a place (file and line) per period.
+
+    The first record of a place after its period says how many were left out.
 
     Args:
-        most: Records in a period.
-        period_s: Its length, seconds.
-        clock: Seconds that only grow.
+        most: Records of a place in a period.
+        period_s: Length of the period, seconds.
+        clock: Returns seconds that only grow.
     """
 
     def __init__(
@@ -34,7 +36,7 @@ class Calm(logging.Filter):
         self._places: dict[tuple[str, int, int], tuple[float, int, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether this record is written."""
+        """Return whether this record is written."""
         # A server's refusals must not hide its failures, which the same line of code may log.
         place = (record.pathname, record.lineno, record.levelno)
         now = self._clock()
@@ -52,10 +54,10 @@ class Calm(logging.Filter):
 
 
 def calm(*names: str) -> None:
-    """Make loggers calm: what they log themselves, not what comes from those below them.
+    """Add the filter to loggers. It limits what they log themselves, not records of the loggers below them.
 
     Args:
-        names: Theirs.
+        names: Names of the loggers.
     """
     for name in names:
         logger = logging.getLogger(name)
@@ -64,5 +66,5 @@ def calm(*names: str) -> None:
 
 
 def logging_config() -> dict[str, object]:
-    """What `Application.logging_config` adds, so that the log of a Hub is calm."""
+    """Return a value for `Application.logging_config` that adds the filter to the Hub's log."""
     return {"filters": {"calm": {"()": f"{__name__}.Calm"}}, "handlers": {"console": {"filters": ["calm"]}}}

@@ -1,4 +1,4 @@
-"""Checkpoints as folders `step-<number>`: each is there whole or not at all, and the oldest go."""
+"""Checkpoints as folders `step-<number>`: each exists complete or not at all, and the oldest are removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Checkpoint:
 
 
 def found(folder: Path) -> list[Checkpoint]:
-    """The checkpoints of a folder, the one of the greatest step first."""
+    """Return the checkpoints in a folder, the one of the greatest step first; none if it cannot be read."""
     try:
         names = [path.name for path in folder.iterdir()]
     except OSError:
@@ -36,17 +36,19 @@ def found(folder: Path) -> list[Checkpoint]:
 
 @contextlib.contextmanager
 def writing(folder: Path, step: int, *, keep: int | None, writer: str) -> Iterator[Path]:
-    """A folder to write a checkpoint into. It gets its name when the block has ended well, and is removed if not.
+    """Yield a draft folder to write a checkpoint into.
+
+    The draft is renamed to `step-<number>` when the block has ended without an error; else it is removed.
 
     Args:
-        folder: Where checkpoints are.
-        step: Its number; one of the same number is replaced.
-        keep: How many there are at most afterwards; None: all stay.
-        writer: Names the process among those that may write at the same time; its own drafts of before are removed.
+        folder: The folder of the checkpoints.
+        step: Number of the checkpoint; a checkpoint of the same number is replaced.
+        keep: How many checkpoints there are at most afterwards; None: all stay.
+        writer: Name of this process among those that may write at the same time; its old drafts are removed.
 
     Raises:
         ValueError: A number is wrong.
-        OSError: It cannot be written.
+        OSError: The checkpoint cannot be written.
     """
     if step < 0:
         raise ValueError(f"step is {step}; it must be 0 or more")
@@ -61,7 +63,7 @@ def writing(folder: Path, step: int, *, keep: int | None, writer: str) -> Iterat
         yield draft
         _to_disk(draft)
         if path.exists():
-            # A folder with something in it cannot be replaced by renaming another one to it.
+            # A rename cannot replace a folder that is not empty.
             path.rename(folder / f".step-{step:08d}-old.{writer}")
         draft.rename(path)
     except BaseException:
@@ -75,7 +77,7 @@ def writing(folder: Path, step: int, *, keep: int | None, writer: str) -> Iterat
 
 
 def put_aside(checkpoint: Checkpoint) -> None:
-    """Take a checkpoint that cannot be read out of the list; nothing of it is removed. Raises OSError."""
+    """Rename a checkpoint that cannot be read, so that `found` leaves it out. Raises OSError."""
     checkpoint.path.rename(checkpoint.path.with_name(f".unreadable-{checkpoint.path.name}-{os.getpid()}"))
 
 
@@ -89,7 +91,7 @@ def _to_disk(draft: Path) -> None:
 def _sync(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        # Some file systems cannot do that for folders.
+        # Some file systems cannot fsync folders.
         with contextlib.suppress(OSError):
             os.fsync(fd)
     finally:

@@ -1,7 +1,7 @@
-"""Between JSON and frozen dataclasses, by their annotations.
+"""Conversion between JSON and frozen dataclasses, by their annotations.
 
-Reading is lenient where the service may grow: unknown keys are ignored, and a missing key takes the field's
-default. It is strict about the shape of what is there.
+Reading is lenient where a newer service may have added something: unknown keys are ignored, and a missing key takes
+the field's default. It is strict about the types of known keys.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class WrongShape(HaiError):
-    """The service answered with something else than agreed."""
+    """The service's answer does not have the agreed form."""
 
     default_code = "wrong_shape"
 
@@ -42,7 +42,7 @@ def decode(kind: type[T], value: Any) -> T:
     """Make a `kind` out of decoded JSON.
 
     Raises:
-        WrongShape: The value does not fit; the message says where.
+        WrongShape: The value does not fit; the message names the place.
     """
     made: T = _decode(kind, value, kind.__name__)
     return made
@@ -90,20 +90,20 @@ def _decode_time(value: str, where: str) -> datetime:
 
 def parse_time(text: str) -> datetime:
     """Read an RFC 3339 time. Raises ValueError."""
-    # Pythons before 3.11 know no Z, and no fractions but of 3 or 6 digits: those of more are cut, others filled up.
+    # Pythons before 3.11 read neither Z nor fractions of other than 3 or 6 digits: cut or pad them to 6 digits.
     text = re.sub(r"[zZ]$", "+00:00", text)
     return datetime.fromisoformat(re.sub(r"\.(\d+)", lambda found: f".{found[1][:6]:0<6}", text, count=1))
 
 
 def _expect(kind: Any, value: Any, where: str) -> Any:
-    # bool is an int to Python, not to the wire.
+    # bool is an int in Python, but not in JSON.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise WrongShape(f"{where}: the service sent {value!r:.80}; is it of another version?")
     return value
 
 
 def encode(value: Any) -> Any:
-    """Make JSON-ready values out of dataclasses, times and containers. Times are RFC 3339 in UTC."""
+    """Return dataclasses, times and containers as values for JSON. Times are RFC 3339 in UTC."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

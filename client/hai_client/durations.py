@@ -15,7 +15,7 @@ _ALIASES = {
     "week": "w", "weeks": "w",
 }  # fmt: skip
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
-#: Ten years: anything longer is a slip of the pen.
+#: Ten years: anything longer is probably a typing error.
 _LONGEST_S = 315_360_000.0
 
 
@@ -24,13 +24,13 @@ def parse_duration(text: str, *, field: str = "duration") -> float:
 
     Args:
         text: `90`, `120s`, `2m`, `1h30m`, `1.5h`, `2 days`; a number without a unit is seconds.
-        field: What the value is for, to be named in the error.
+        field: Name of the field or option, for the error.
 
     Returns:
         Seconds.
 
     Raises:
-        Invalid: It is not a length of time, or longer than ten years.
+        Invalid: The text is not a length of time, or is longer than ten years.
     """
     wrong = Invalid(f"{field}: {text!r} is not a length of time; write for example 120s, 2m, 1h30m or 4h")
     rest = text.strip().lower()
@@ -46,7 +46,7 @@ def parse_duration(text: str, *, field: str = "duration") -> float:
     if len(parts) == 1 and not parts[0][1]:
         parts = [(parts[0][0], "s")]
     sizes = [_UNITS.get(unit, 0.0) for _, unit in parts]
-    # Units must fall: `30m1h` and `1h1h` are slips, not lengths of time.
+    # Units must go from large to small: `30m1h` and `1h1h` are typing errors.
     if 0.0 in sizes or sorted(set(sizes), reverse=True) != sizes:
         raise wrong
     seconds = sum(number * size for (number, _), size in zip(parts, sizes))
@@ -62,7 +62,7 @@ def format_duration(seconds: float) -> str:
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
         count, left = divmod(left, size)
         if parts:
-            # The unit after the largest one is all that is said besides it.
+            # Two units are enough: stop after the one below the largest.
             return parts[0] + (f"{count}{unit}" if count else "")
         if count:
             parts.append(f"{count}{unit}")

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, as one tree of errors that each know their exit code."""
+"""The errors of this package as one tree of classes; each has the exit code of the `hai` command."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class HaiError(Exception):
 
     Attributes:
         message: One sentence that names the field, the value and the remedy.
-        code: The service's machine-readable word for it.
+        code: The service's machine-readable name of the error.
         status: The HTTP status, or None when no answer came or none was asked for.
         fields: What is wrong with single fields, where the service said so.
         retry_after_s: How long the platform asks to wait before the next try, seconds; None where it said nothing.
     """
 
-    #: What the `hai` command ends with: 1 is "something went wrong on the other side".
+    #: The exit status of the `hai` command: 1 is "something went wrong on the other side".
     exit_code: ClassVar[int] = 1
     default_code: ClassVar[str] = "error"
 
@@ -77,7 +77,7 @@ class NotFound(HaiError):
 
 
 class Conflict(HaiError):
-    """The thing is in a state in which this cannot be done."""
+    """The task, or other object of the request, is in a state in which this cannot be done."""
 
     exit_code = 2
     default_code = "conflict"
@@ -91,7 +91,7 @@ class QuotaExceeded(HaiError):
 
 
 class Unavailable(HaiError):
-    """The platform cannot be reached, says that it cannot serve now, or that one asks for too much at once (429)."""
+    """The platform cannot be reached, cannot serve now, or refuses too many requests at once (429)."""
 
     exit_code = 4
     default_code = "unavailable"
@@ -127,7 +127,7 @@ BY_STATUS: dict[int, type[HaiError]] = {
 
 
 def kind_of(status: int, code: str | None = None) -> type[HaiError]:
-    """The error for an answer.
+    """Return the class of error for an answer.
 
     Args:
         status: The HTTP status.

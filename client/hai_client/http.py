@@ -1,4 +1,4 @@
-"""HTTP over urllib: JSON in and out, problem documents become errors, calls outlast a restart of the platform.
+"""HTTP over urllib: JSON in and out; problem documents become errors; calls are repeated while the platform restarts.
 
 Redirects are not followed: urllib would carry the token along to wherever they point.
 """
@@ -25,18 +25,18 @@ Query = Table[str, Union[str, int, None]]
 
 #: Waits between the tries of a call while the platform restarts, which takes seconds: half a minute in all.
 DELAYS_S = (0.2, 0.5, 1.0, *(2.0,) * 14)
-#: So many of them where it is no restart that is in the way, for example a name that is not resolved.
+#: How many of these waits a call gets when the cause is no restart, for example a host name that is not resolved.
 FEW = 3
 #: The platform may ask for a longer wait, but not for more than this.
 LONGEST_WAIT_S = 10.0
-#: How long a call waits for its turn where it is refused for asking too much, seconds, and at most at a time.
+#: How long a call is repeated while the platform refuses it with 429, and the longest single wait, seconds.
 BUSY_PATIENCE_S = 120.0
 LONGEST_BUSY_WAIT_S = 60.0
-#: The answer of a proxy that has handed the request to nobody.
+#: The `code` of a proxy's answer when no service has got the request.
 RESTARTING = "restarting"
-#: The status of an answer that says: not so much at once.
+#: The HTTP status for too many requests at once.
 TOO_MANY = 429
-#: What is answered while something is away: by a proxy, or by the Hub in the service's place.
+#: Statuses that a proxy, or the Hub in the service's place, may answer with while the service is away.
 _AWAY = (None, 404, 405, 502, 503, 504)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _LOST = (OSError, http.client.HTTPException)
@@ -56,14 +56,14 @@ class Transport:
     timeout_s: float = 30.0
     delays_s: Sequence[float] = DELAYS_S
     sleep: Callable[[float], None] = time.sleep
-    #: Told before each wait: why, and how many seconds the call has waited already.
+    #: Called before each wait with the reason, and the seconds that the call has waited already.
     waiting: Callable[[Unavailable, float], None] | None = None
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
         if urlsplit(self.base).hostname in _LOOPBACK:
-            # A site-wide http_proxy has no business with this machine's own ports.
+            # Requests to this machine's own ports must not go through a site-wide http_proxy.
             handlers.append(urllib.request.ProxyHandler({}))
         object.__setattr__(self, "_opener", urllib.request.build_opener(*handlers))
 
@@ -116,7 +116,7 @@ class Transport:
             tries, waited = tries + 1, waited + wait
 
     def _wait(self, problem: Unavailable, tries: int, waited: float, repeatable: bool) -> float | None:
-        """Seconds until the next try; None: there is none."""
+        """Return the seconds until the next try; None: do not try again."""
         if problem.status == TOO_MANY:
             return self._wait_for_turn(problem, tries, waited)
         if _hopeless(problem.__cause__) or not (repeatable or _never_sent(problem)):
@@ -127,7 +127,7 @@ class Transport:
         return max(self.delays_s[tries], min(problem.retry_after_s or 0.0, LONGEST_WAIT_S))
 
     def _wait_for_turn(self, problem: Unavailable, tries: int, waited: float) -> float | None:
-        """The same where the platform has refused the request unread: it can be repeated, whatever it is."""
+        """Return the same for status 429: the platform has not read the request, so any request can be repeated."""
         if waited >= BUSY_PATIENCE_S or not self.delays_s:
             return None
         delay = self.delays_s[min(tries, len(self.delays_s) - 1)]
@@ -147,7 +147,7 @@ class Transport:
             path: The path below the base address, already quoted.
             query: Query parameters.
             headers: Further headers.
-            silence_s: Reading fails when nothing at all came for so long.
+            silence_s: Reading fails when nothing at all came for this long, seconds.
 
         Raises:
             HaiError: As for `call`; nothing is tried again here.
@@ -223,11 +223,11 @@ class Transport:
         if there.netloc and (there.scheme, there.netloc) != (here.scheme, here.netloc):
             where = f"{there.scheme or here.scheme}://{there.netloc}"
             return Invalid(f"url: {here.scheme}://{here.netloc} points on to {where}; use that address")
-        # The Hub sends those on to itself who ask for a service that is not there.
+        # The Hub redirects a request for a service that is not there to itself.
         return Unavailable(f"{self.base} does not answer now; is HAI running at this Hub, and the address right?")
 
     def _strange(self, status: int, retry_after_s: float | None) -> HaiError:
-        """An answer by something else than the service: a proxy, a web server, the Hub while we are away."""
+        """Return the error for an answer that is not the service's: by a proxy, a web server, or the Hub."""
         if status in _AWAY:
             message = f"{self.base} does not answer now (status {status}); is the platform up there?"
             return Unavailable(message, status=status, retry_after_s=retry_after_s)
@@ -243,18 +243,18 @@ class Transport:
 
 
 def _never_sent(problem: Unavailable) -> bool:
-    """Whether the service has certainly not seen the request."""
+    """Return whether the service has certainly not seen the request."""
     return problem.code == RESTARTING or isinstance(problem.__cause__, ConnectionRefusedError)
 
 
 def _is_gap(problem: Unavailable) -> bool:
-    """Whether it looks like a restart, which is worth waiting for."""
+    """Return whether the error looks like a restart of the platform, which is worth waiting for."""
     cause = problem.__cause__
     return problem.status in _AWAY if cause is None else isinstance(cause, (ConnectionError, http.client.HTTPException))
 
 
 def _hopeless(cause: BaseException | None) -> bool:
-    """Whether nothing came for the whole time, or nothing will: who has waited should be told, not wait again."""
+    """Return whether another try is useless: the call has timed out already, or the certificate is not trusted."""
     # Before Python 3.10 a socket's timeout is another class.
     return isinstance(cause, (TimeoutError, socket.timeout, ssl.SSLCertVerificationError))
 
@@ -270,6 +270,6 @@ def _field_problems(found: Any) -> tuple[FieldProblem, ...]:
 
 
 def _with_fields(text: str, fields: Sequence[FieldProblem]) -> str:
-    """The sentence, followed by those of the fields that it does not name itself."""
+    """Return the sentence, followed by the messages of fields that are not part of it already."""
     further = [f"{item.field}: {item.message}" for item in fields if item.message and item.message not in text]
     return "; ".join([text.rstrip(". "), *further]) if further else text

@@ -1,4 +1,4 @@
-"""The few things that the `hai` command asks of the Hub itself: tokens and users."""
+"""The `hai` command's calls to the Hub itself: tokens, users, passwords."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hai_client.http import Transport
 from hai_client.settings import Settings
 
 ENTRY = "access:services!service=hai"
-#: What a login asks for, most first: the Hub refuses a request for a scope that the user does not hold.
+#: Sets of scopes that a login tries, the largest first: the Hub refuses a scope that the user does not hold.
 LOGIN_SCOPES: tuple[tuple[str, ...], ...] = (
     ("custom:hai:tasks:write", ENTRY, "custom:hai:admin", "admin:users", "tokens"),
     ("custom:hai:tasks:write", ENTRY, "custom:hai:admin"),
@@ -38,7 +38,7 @@ class HubUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubToken:
-    """A token just made; its text is known only now."""
+    """A new token; only this answer has its text."""
 
     token: str = field(repr=False)
     scopes: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class HubToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubPassword:
-    """A password just made; its text is known only now."""
+    """A new password; only this answer has its text."""
 
     name: str
     password: str = field(repr=False)
-    #: What whoever adds users ought to know of this platform.
+    #: A warning for the admin who adds users, about how this platform is set up.
     warning: str | None = None
 
 
@@ -58,9 +58,9 @@ class Hub:
     """The Hub's REST interface, with one user's rights.
 
     Args:
-        settings: Where, and with which token; none is needed for `login`.
-        transport: Used in place of one made from the settings.
-        waiting: Told before each wait for a Hub that restarts: why, and the seconds waited so far.
+        settings: The address and the token; `login` needs no token.
+        transport: Used instead of a transport made from the settings.
+        waiting: Called before each wait for a Hub that restarts, with the reason and the seconds waited so far.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Hub:
     ) -> None:
         self._url = settings.url
         self._http = transport or Transport(settings.hub_api_url, settings.token, waiting=waiting)
-        #: What a HAI hub has beside JupyterHub's own interface.
+        #: The endpoints that a HAI hub adds to JupyterHub's own.
         self._site = transport or Transport(f"{settings.url}/hub/hai", settings.token, waiting=waiting)
 
     def login(self, user: str, password: str) -> HubToken:
-        """Get a token for a name and password, with as many of the wanted scopes as the user holds.
+        """Return a token for a name and password, with as many of the wanted scopes as the user holds.
 
         Raises:
-            NotLoggedIn: The Hub does not accept them.
+            NotLoggedIn: The Hub does not accept the name and password.
             Forbidden: The user may not use HAI at all.
         """
         credentials = {"username": user, "password": password}
@@ -89,25 +89,25 @@ class Hub:
             except Forbidden:  # noqa: PERF203 -- two tries
                 raise NotLoggedIn(
                     f"user: {self._url} does not accept {user!r} with this password; after several failures it "
-                    "accepts none for up to a minute, the right one neither: wait, then try again. Who has lost his "
-                    "password gets a new one from an admin; who has never signed in there does so once in a browser"
+                    "accepts none for up to a minute, even the right one: wait, then try again. If you have lost your "
+                    "password, ask an admin for a new one; if you have never signed in there, do so once in a browser"
                 ) from None
             except Invalid:
                 continue
         raise Forbidden(f"user: {user!r} has no right to use HAI at {self._url}; an admin gives the role")
 
     def make_token(self, user: str, *, note: str, scopes: Sequence[str] = TASK_SCOPES) -> HubToken:
-        """Make a token for a user, by default one that may submit and steer tasks."""
+        """Make a token for a user and return it; by default it may submit and control tasks."""
         return self._token(user, note=note, scopes=scopes)
 
     def add_user(self, name: str, *, admin: bool = False) -> HubUser:
-        """Make a user known to the Hub, by the name that the Hub's way of signing in makes of it.
+        """Add a user to the Hub and return the user, with the name in the Hub's own form.
 
         Raises:
-            Conflict: There is one of that name.
+            Conflict: There is a user of that name.
         """
         try:
-            # Only the plural call checks the name and brings it into the form that signing in yields.
+            # Only the plural call checks the name and brings it into the form that the Hub's login gives.
             made = self._http.call("POST", "/users", body={"usernames": [name], "admin": admin})
         except Conflict:
             raise Conflict(f"user: {name!r} exists already; `hai admin user list` shows everyone") from None
@@ -124,12 +124,12 @@ class Hub:
         return decode(HubUser, made[0])
 
     def make_password(self, name: str) -> HubPassword:
-        """Make a new password for a user; the one before is no longer good.
+        """Set a new password for a user and return it; the old password is no longer valid.
 
         Raises:
             NotFound: There is no such user, or the Hub keeps no passwords because users sign in in another way.
-            Forbidden: This takes an admin.
-            Invalid: It is the local admin's, which `hai up` keeps.
+            Forbidden: The caller is not an admin.
+            Invalid: The user is the local admin, whose password `hai up` keeps.
         """
         try:
             made: Any = self._site.call("POST", f"/users/{_quoted(name)}/password")
@@ -138,7 +138,7 @@ class Hub:
         return decode(HubPassword, made)
 
     def users(self) -> Iterator[HubUser]:
-        """Go through all users, page by page."""
+        """Yield all users; pages are fetched as needed."""
         offset: int | None = 0
         while offset is not None:
             query = {"offset": offset, "limit": 200}

@@ -1,4 +1,4 @@
-"""What training code may use of the platform, inside a task.
+"""The in-job API: notices, checkpoints and reports, for training code inside a task.
 
     from hai_client import job
 
@@ -8,9 +8,10 @@
             save(step)
             job.suspended(step=step)
 
-The platform gives a job time to save before it takes its nodes; `suspended` says that it has, and leaves. The same
-command is started again later, with the same `checkpoint_dir`. Outside the platform everything here is harmless:
-`should_suspend` is False. `hai rehearse -- python train.py` tries all of it on one's own machine.
+The platform gives a job time to save before it takes its nodes; `suspended` reports that the job has saved, and ends
+the process. The platform starts the same command again later, with the same `checkpoint_dir`. Outside the platform
+everything here is harmless: `should_suspend` is False. `hai rehearse -- python train.py` tries all of it on the user's
+own machine.
 """
 
 from __future__ import annotations
@@ -33,30 +34,30 @@ from hai_client import checkpoints
 from hai_client.agreement import Agreement
 from hai_client.checkpoints import Checkpoint
 
-#: The notice is looked for at most this often, seconds.
+#: Shortest time between two looks for the notice, seconds.
 LOOK_EVERY_S = 0.05
 MAX_STATE = 4096
 #: torchrun's own default.
 DEFAULT_PORT = 29500
-#: How long ranks are counted on that asked whether to leave and do so no more, seconds; and which part of the time to
-#: the deadline that is at most: the rest is for saving.
+#: How long to wait for ranks that called `should_suspend` before and have stopped calling it: seconds, and the largest
+#: part of the time to the deadline. The rest of that time is for saving.
 AGREE_S, AGREE_PART = 60.0, 0.5
 
 
 @dataclass(frozen=True)
 class Notice:
-    """The word that this task must leave its nodes."""
+    """A notice: this task must leave its nodes."""
 
     #: `suspend` (it will be resumed) or `stop`.
     kind: Literal["suspend", "stop"]
-    #: A word, for example `turn_over` or `preempted`.
+    #: A name for the reason, for example `turn_over` or `preempted`.
     reason: str
-    #: A sentence.
+    #: The reason as a sentence.
     message: str
     #: The task that the nodes are freed for, if any.
     beneficiary: int | None
     at: datetime
-    #: What is left of the job then is ended.
+    #: The platform ends what is left of the job at this time.
     deadline: datetime
 
     @property
@@ -81,7 +82,7 @@ class Job:
         self.nodes = int(environ.get("HAI_NODES") or 1)
         #: How often the task was started before this run.
         self.restarts = int(environ.get("HAI_RESTARTS") or 0)
-        #: Where to keep checkpoints: the same folder in every run of the task.
+        #: The folder for checkpoints: the same in every run of the task.
         self.checkpoint_dir = Path(environ.get("HAI_CHECKPOINT_DIR") or "checkpoints")
         #: Names of the nodes in rank order.
         self.node_list = tuple((environ.get("HAI_NODE_LIST") or "localhost").replace(",", " ").split())
@@ -97,7 +98,7 @@ class Job:
         self._listening = False
         self._reports = 0
         self._agreement: Agreement | None = None
-        #: Whether this process is a fork of one that had joined torch.distributed: the store is that one's.
+        #: Whether this process is a fork of a process that had joined torch.distributed: the store is the parent's.
         self._store_is_parents = False
         self._alive_at = clock()
         self._watchdog: Any = None
@@ -106,26 +107,26 @@ class Job:
 
     @property
     def state(self) -> str | None:
-        """The text that `set_state` keeps over the runs."""
+        """The text that `set_state` has kept, in this run or an earlier one; None if there is none."""
         if self._state is not None and self.restarts > 0:
             self._mark("state-read", "")
         return self._state
 
     def should_suspend(self, agree: Callable[[bool], bool] | None = None) -> bool:
-        """Whether the job must save and leave. Cheap enough for every step.
+        """Return whether the job must save and leave. The call is cheap enough for every step.
 
-        The first call inside a task also takes SIGTERM over, unless the program has a handler of its own: from then
-        on the signal only makes this function return True.
+        The first call inside a task also installs a handler for SIGTERM, unless the program has a handler of its own:
+        from then on the signal only makes this function return True.
 
-        Where torch.distributed is initialised, the ranks that call this agree by themselves: it becomes True in the
-        same call of each, counted from its first one, two or three calls after the notice. That is no collective, so
-        code that calls it on some ranks only goes on as before. Ranks that call it should all do so once a step; on
-        one that stops doing so the others count for half of the time to the deadline, and a minute at most. It costs
-        a question to the store of torch.distributed.
+        Where torch.distributed is initialised, the ranks that call this function agree by themselves: it returns True
+        in the same call of each rank, counted from the rank's first call, two or three calls after the notice. The
+        agreement is no collective, so code that calls this function on some ranks only goes on as before. Ranks that
+        call it should all call it once a step. When a rank stops calling it, the others wait for that rank for half of
+        the time to the deadline, and a minute at most. A call costs a query to the store of torch.distributed.
 
         Args:
-            agree: Combines the answer over all ranks instead, so that all leave at the same step, for example
-                `lambda flag: bool(comm.allreduce(int(flag), op=MAX))`. Every rank must call it equally often.
+            agree: Replaces that agreement: combines the answers of all ranks, so that all leave at the same step, for
+                example `lambda flag: bool(comm.allreduce(int(flag), op=MAX))`. Every rank must make as many calls.
         """
         self._alive_at = max(self._alive_at, self._clock())
         told = self._is_told()
@@ -137,7 +138,7 @@ class Job:
         try:
             return agreement.leave(told, self._patience())
         except (RuntimeError, OSError):
-            # The store went with the rank that kept it: each rank is on its own then.
+            # The store ended with the rank that kept it: each rank decides alone then.
             return told
 
     def _patience(self) -> float:
@@ -145,8 +146,8 @@ class Job:
         return AGREE_S if notice is None else min(AGREE_S, AGREE_PART * notice.seconds_left)
 
     def _find_agreement(self) -> Agreement | None:
-        """This rank's part in the agreement; None where there is only one rank, or no torch.distributed."""
-        # Never imported here: who uses it has.
+        """Return this rank's part in the agreement; None with only one rank, or without torch.distributed."""
+        # Never imported here: a program that uses torch.distributed has imported it.
         distributed = sys.modules.get("torch.distributed")
         if distributed is None or self._store_is_parents:
             return None
@@ -157,12 +158,12 @@ class Job:
             if self._agreement is None or self._agreement.store is not store:
                 self._agreement = Agreement(store, distributed.get_rank(), distributed.get_world_size())
         except (AttributeError, RuntimeError, ValueError):
-            # It is being imported or taken down, or is of a version that keeps its store elsewhere.
+            # torch.distributed is being imported or destroyed, or its version keeps the store elsewhere.
             return None
         return self._agreement
 
     def _after_fork(self) -> None:
-        # Two processes must not speak over one connection.
+        # Parent and child must not share the connection to the store.
         self._store_is_parents = self._find_agreement() is not None
         self._agreement = None
 
@@ -179,7 +180,7 @@ class Job:
 
     def _listen(self) -> None:
         self._listening = True
-        # Whoever runs this process (a notebook's runner) sees that the job will leave by itself.
+        # The supervisor, and a notebook's runner, see by this file that the job will leave by itself.
         _try_write(self._runtime / "polling", "")
         if threading.current_thread() is not threading.main_thread():
             return
@@ -196,7 +197,7 @@ class Job:
         return self._runtime / "notice.json"
 
     def notice(self) -> Notice | None:
-        """The notice that is out, with its latest deadline; None if there is none."""
+        """Return the current notice, with its latest deadline; None if there is none."""
         if not self.inside:
             return None
         try:
@@ -213,18 +214,18 @@ class Job:
         )
 
     def saving(self, seconds: float) -> None:
-        """Ask for at least so many more seconds to save. The platform grants them up to the group's maximum."""
+        """Ask for at least `seconds` more seconds to save. The platform grants them up to the node group's maximum."""
         if not 0 <= seconds <= 86_400:
             raise ValueError(f"seconds is {seconds}; it must be between 0 and 86400")
         self._alive_at = max(self._alive_at, self._clock() + seconds)
         self._say("saving", seconds=seconds)
 
     def saved(self, step: int | None = None, path: str | os.PathLike[str] | None = None) -> None:
-        """Tell the platform that a checkpoint exists: what was trained until now is not lost any more.
+        """Tell the platform that a checkpoint exists: the training until now counts as saved.
 
         Args:
-            step: The step that it was saved at.
-            path: Where it is.
+            step: The step of the checkpoint.
+            path: The file or folder of the checkpoint.
         """
         self.alive()
         self._say("saved", step=step, path=None if path is None else os.fspath(path))
@@ -236,15 +237,15 @@ class Job:
         *,
         all_ranks: bool = False,
     ) -> NoReturn:
-        """Say that this rank has saved and may go, and leave the process with status 0 (SystemExit).
+        """Report that this rank has saved and may be ended, and leave the process with status 0 (SystemExit).
 
-        Call it in the main thread. Where several workers run on a node, each calls it, and the node is free when
-        the last one has.
+        Call this in the main thread. Where several workers run on a node, each calls it, and the node is free after
+        the last call.
 
         Args:
-            step: The step of the checkpoint; None if `saved` has told it before.
-            path: Where it is.
-            all_ranks: Whether it speaks for every rank: the others are then ended without waiting for them.
+            step: The step of the checkpoint; None if `saved` has reported it before.
+            path: The file or folder of the checkpoint.
+            all_ranks: Whether the report is for every rank: the platform then ends the other ranks at once.
         """
         if step is not None or path is not None:
             self.saved(step, path)
@@ -252,7 +253,14 @@ class Job:
         raise SystemExit(0)
 
     def set_state(self, text: str) -> None:
-        """Keep a short text over the runs of the task; `state` shows it, in later runs too."""
+        """Keep a short text for this task; `state` returns it, in later runs too.
+
+        Args:
+            text: At most 4096 characters.
+
+        Raises:
+            ValueError: The text is longer.
+        """
         if len(text) > MAX_STATE:
             raise ValueError(f"the state has {len(text)} characters; at most {MAX_STATE} are kept")
         self._state = text
@@ -260,21 +268,21 @@ class Job:
 
     @contextlib.contextmanager
     def checkpoint(self, step: int, *, keep: int | None = 2) -> Iterator[Path]:
-        """Write a checkpoint into a folder that is there whole or not at all; then tell the platform of it.
+        """Write a checkpoint into a folder that exists complete or not at all; then report it to the platform.
 
             with job.checkpoint(step) as folder:
                 torch.save(model.state_dict(), folder / "model.pt")
 
-        The folder becomes `checkpoint_dir/step-<number>` when the block has ended and the disk has it; an error in
-        the block leaves nothing. Of several ranks one writes, or each has a `checkpoint_dir` of its own.
+        The folder becomes `checkpoint_dir/step-<number>` when the block has ended and the folder is on the disk; an
+        error in the block leaves nothing. Of several ranks one writes, or each has a `checkpoint_dir` of its own.
 
         Args:
-            step: The step that it is of.
-            keep: How many stay; older ones are removed. None: all.
+            step: The step of the checkpoint.
+            keep: How many checkpoints stay; older ones are removed. None: all stay.
 
         Raises:
             ValueError: A number is wrong.
-            OSError: It cannot be written.
+            OSError: The checkpoint cannot be written.
         """
         writer = f"rank{self.rank}-{self._local[0]}"
         with checkpoints.writing(self.checkpoint_dir, step, keep=keep, writer=writer) as folder:
@@ -282,7 +290,7 @@ class Job:
         self.saved(step, self.checkpoint_dir / f"step-{step:08d}")
 
     def last_checkpoint(self) -> Checkpoint | None:
-        """The newest that `checkpoint` has written, with its `step` and `path`; None if there is none."""
+        """Return the newest checkpoint that `checkpoint` has written, with `step` and `path`; None if there is none."""
         found = checkpoints.found(self.checkpoint_dir)
         if not found:
             return None
@@ -294,13 +302,13 @@ class Job:
         self._alive_at = max(self._alive_at, self._clock())
 
     def watchdog(self, seconds: float) -> None:
-        """End this process when it makes no progress for so long, inside a task; a later call replaces the limit.
+        """End this process, inside a task, when it makes no progress for `seconds`. A later call replaces the limit.
 
-        Where each thread stands is printed before; the exit status is 79. Choose more than the longest step,
-        evaluation or save takes. Code that holds Python's lock for ever is not ended.
+        Before the end the stack of each thread is printed; the exit status is 79. Choose more than the longest step,
+        evaluation or save takes. The watchdog cannot end code that never releases Python's global lock (GIL).
 
         Args:
-            seconds: How long there may be no progress; 0 ends the watch.
+            seconds: How long there may be no progress, seconds; 0 switches the watchdog off.
         """
         if not 0 <= seconds < math.inf:
             raise ValueError(f"seconds is {seconds}; it must be 0 or more")
@@ -365,7 +373,7 @@ def _time(text: str) -> datetime:
 
 
 def _try_write(path: Path, text: str) -> OSError | None:
-    """Write a file whole; why not, if it cannot be written."""
+    """Write a file complete or not at all; return the error if it cannot be written."""
     draft = path.with_name(f"{path.name}.tmp{os.getpid()}")
     try:
         draft.write_text(text, encoding="utf-8")

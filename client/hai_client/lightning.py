@@ -1,6 +1,6 @@
 """A Lightning callback: `Trainer(callbacks=[HaiCallback()])`, and `fit(..., ckpt_path=callback.last)`.
 
-It works however the processes were started (torchrun, Lightning's own launcher, one a node), on every rank.
+It works on every rank, and with every way of starting processes: torchrun, Lightning's own launcher, one per node.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hai_client import job
 
 
 class HaiCallback(Callback):
-    """Saves and leaves when the platform asks for the nodes.
+    """Callback that saves and leaves when the task gets a notice.
 
     Args:
-        folder: Where the checkpoint is; `job.checkpoint_dir` by default. All ranks must see it.
+        folder: The folder of the checkpoint (default: `job.checkpoint_dir`). All ranks must see it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -26,17 +26,17 @@ class HaiCallback(Callback):
 
     @property
     def last(self) -> str | None:
-        """The checkpoint to go on from, for `Trainer.fit(ckpt_path=...)`; None if there is none."""
+        """Path of the checkpoint to go on from, for `Trainer.fit(ckpt_path=...)`; None if there is none."""
         return str(self._path) if self._path.exists() else None
 
     def on_train_batch_end(self, trainer: Any, *_: Any, **__: Any) -> None:
-        """Leave at the end of a batch, the same one on every rank."""
+        """Save and leave after a notice, at the end of the same batch on every rank."""
         if not job.should_suspend():
             return
         draft = self._path.with_name("hai.ckpt.draft")
         trainer.save_checkpoint(draft)
         if trainer.is_global_zero:
-            # A folder, where the strategy writes one, does not replace one that is there.
+            # Some strategies write a folder, which cannot replace the folder of before.
             if self._path.is_dir():
                 self._path.rename(self._path.with_name(f"hai.ckpt.before-{trainer.global_step}"))
             draft.replace(self._path)

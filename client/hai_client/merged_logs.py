@@ -1,8 +1,8 @@
-"""The logs of all ranks of a task as one, by the time of their lines.
+"""Merges the logs of all ranks of a task into one, in the order of their lines' times.
 
-Each rank is read page by page, and not further than the others need: what is held is one page a rank. Times are those
-of the ranks' nodes; the lines of one rank keep their order whatever its clock does. The platform's own lines, which
-every rank's log has, come once: the one at the end of a run comes behind all that its ranks have written.
+The log of each rank is read page by page, and only as far as needed: one page per rank is held in memory. Times are
+those of the ranks' nodes; the lines of one rank keep their order even if its clock is wrong. The platform's own lines,
+which are in every rank's log, are shown once: the line at the end of a run comes after all lines of its ranks.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from typing import Callable, Optional, Tuple
 
 from hai_client.wire.schema import LogLine, LogPage
 
-#: Lines that are held of all ranks together, about, and of each rank at least.
+#: About how many lines are held of all ranks together, and at least how many of each rank.
 HELD_LINES = 4000
 LEAST_LINES = 20
-#: Pages that are asked for in a second, at most, when nothing is new.
+#: Most pages that are fetched in a second while there are no new lines.
 PAGES_A_SECOND = 10.0
-#: Seconds between two looks, at least.
+#: Least time between two looks for new lines, seconds.
 LOOK_EVERY_S = 1.0
 
-#: Reads a page: of this rank, behind this cursor, the last so many lines, at most so many lines.
+#: Reads a page of a log; the arguments are the rank, the cursor to read on from, `tail` and `limit`.
 Read = Callable[[int, Optional[str], Optional[int], Optional[int]], LogPage]
-#: Where a line belongs: its run, whether it begins it (0), is of a rank (1) or ends it (2), and its time.
+#: Sort key of a line: its run; 0 for the line that begins the run, 1 for a rank's line, 2 for its end; its time.
 _Key = Tuple[int, int, float]
 
 
 class _Rank:
-    """One rank's log, as far as it is read."""
+    """One rank's log, as far as it has been read."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.cursor: str | None = None
         self.lines: deque[tuple[_Key, LogLine]] = deque()
-        #: Nothing more was there at the last look; nothing ever will be.
+        #: `dry`: the last page had no lines. `final`: the log is complete.
         self.dry = False
         self.final = False
-        #: Where the latest line that was read belongs.
+        #: Sort key of the latest line that was read.
         self.reached: _Key = (0, 0, 0.0)
 
     def take(self, page: LogPage) -> None:
-        """Take what comes behind the cursor."""
+        """Add the lines of the next page."""
         for line in page.lines:
             self.reached = self._key(line)
             self.lines.append((self.reached, line))
@@ -58,18 +58,18 @@ class _Rank:
         return line.run, part, max(at, latest) if line.run == run else at
 
     def may_pass(self, key: _Key) -> bool:
-        """Whether a line that belongs there may be shown although this rank is not known to have come so far."""
+        """Return whether a line with this key may be shown although this rank's log may not have reached the key."""
         run, part, _ = self.reached
         return key[:2] <= (run, max(part, 1)) and run > 0
 
 
 class MergedLog:
-    """The logs of ranks 0 to `ranks` - 1.
+    """The logs of ranks 0 to `ranks` - 1 as one.
 
     Args:
-        read: Reads a page.
-        ranks: How many there are.
-        tail: Only so many lines of what is there now.
+        read: Reads a page of a rank's log.
+        ranks: The number of ranks.
+        tail: Of the lines written by now, show only this many from the end.
     """
 
     def __init__(self, read: Read, ranks: int, *, tail: int | None = None) -> None:
@@ -77,19 +77,19 @@ class MergedLog:
         self._ranks = [_Rank(number) for number in range(ranks)]
         self._limit = max(LEAST_LINES, HELD_LINES // max(1, ranks))
         self._tail = tail
-        #: Lines of the platform that were shown: of which run, and where in it.
+        #: Lines of the platform that were shown: their run, and whether they begin or end it.
         self._told: set[tuple[int, int]] = set()
 
     @property
     def final(self) -> bool:
-        """Whether nothing will ever be added to what was shown."""
+        """Whether the logs are complete and all their lines were shown."""
         return all(rank.final and not rank.lines for rank in self._ranks)
 
     def lines(self, *, more: bool = False) -> Iterator[LogLine]:
-        """What is there now, behind what was shown.
+        """Yield the lines that are there now and were not shown yet.
 
         Args:
-            more: Whether what follows is read afterwards: then the end of a run waits for all its ranks.
+            more: Whether later lines will be read too: then the line at the end of a run waits for all its ranks.
         """
         if self._tail is not None:
             kept: deque[LogLine] = deque(self._merged(more), maxlen=self._tail)
@@ -99,7 +99,7 @@ class MergedLog:
             yield from self._merged(more)
 
     def follow(self, sleep: Callable[[float], None]) -> Iterator[LogLine]:
-        """What is there, and what comes, to the end of the task."""
+        """Yield the lines that are there, and new ones as they come, to the end of the task."""
         while True:
             yield from self.lines(more=True)
             if self.final:
@@ -118,14 +118,14 @@ class MergedLog:
             heapq.heappop(heads)
             rank = self._ranks[number]
             _, line = rank.lines.popleft()
-            # Before the line is handed out: a reader that is interrupted there goes on behind it.
+            # Before the yield: a reader that is interrupted at the yield goes on after this line.
             shown = self._shown(key, line, number)
             if shown is not None:
                 yield shown
             self._offer(rank, heads)
 
     def _offer(self, rank: _Rank, heads: list[tuple[_Key, int]]) -> None:
-        """Let the next line of a rank take part."""
+        """Put the next line of a rank into the heap; read a page if there is none."""
         if not rank.lines and not rank.dry and not rank.final:
             tail = self._tail if rank.cursor is None else None
             rank.take(self._read(rank.number, rank.cursor, tail, None if tail is not None else self._limit))
@@ -136,7 +136,7 @@ class MergedLog:
         if line.rank is not None:
             return line
         if line.at is None:
-            # What is missing in the log of one rank.
+            # A line on a gap in the log of one rank: name the rank.
             return replace(line, text=f"rank {number}: {line.text}")
         if key[:2] in self._told:
             return None

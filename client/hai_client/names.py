@@ -1,4 +1,4 @@
-"""Names of tasks and priorities: what is allowed, and what is meant."""
+"""Checks names of tasks and priorities, and makes a name for a command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_name(text: str) -> str:
     """Return the name if a task may be called that.
 
     Raises:
-        Invalid: It is not a valid name.
+        Invalid: The text is not a valid name.
     """
     if NAME.fullmatch(text) is None:
         raise Invalid(
@@ -31,7 +31,7 @@ def check_name(text: str) -> str:
 
 
 def make_name(text: str) -> str:
-    """Make a valid name out of any text, keeping as much of it as can be."""
+    """Return a valid name made of any text, with as much of the text as possible."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:NAME_LENGTH].rstrip("._-")
     if not name:
         return "task"
@@ -39,13 +39,13 @@ def make_name(text: str) -> str:
 
 
 def name_for(command: Sequence[str]) -> str:
-    """The name that a command gets when none is given.
+    """Return the name of a task for which the user gives none.
 
-    It is the file name, without suffix, of the first script in it (`python -u train/digits.py` is `digits`),
-    else of the module (`python -m pkg.train` is `train`), else of the program.
+    It is the file name, without suffix, of the first script in the command (`python -u train/digits.py` is `digits`),
+    else the last part of the module (`python -m pkg.train` is `train`), else the program.
     """
     for before, word in zip(("", *command), command):
-        # What runs a notebook is a module of ours: the notebook, which follows, is what the user means.
+        # A notebook is run by a module of hai_client: take the name of the notebook, which follows.
         if before == "-m" and not word.startswith(("-", "hai_client.")):
             return make_name(word.rpartition(".")[2])
         if word.lower().endswith(_SCRIPT) and not word.startswith("-"):

@@ -1,8 +1,8 @@
 """Run a notebook as a task: `python -m hai_client.notebook FILE.ipynb [--output OUT]`.
 
-The outputs are written to a copy beside the notebook, after every cell and from time to time within one, so that
-they survive an interruption; each run of a task has its own. What cells print goes to standard output as well, so that
-the task's log is live. Told to leave, the cell that runs gets a KeyboardInterrupt, and no further one is begun.
+The outputs are written to a copy beside the notebook, after every cell and from time to time within a cell, so that
+they survive an interruption; each run of a task has its own copy. What cells print goes to standard output as well, so
+that the task's log is live. After a notice the running cell gets a KeyboardInterrupt, and no further cell is started.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MISSING = 1
 #: Within a cell, outputs are written at most this often, seconds.
 WRITE_EVERY_S = 5.0
 TOLD_TO_LEAVE = 128 + signal.SIGTERM
-#: Told to leave, the kernel is looked at so often; when it is gone, what it has printed still comes. Seconds.
+#: Time between two looks at the kernel after a notice, and wait for its last outputs after its end, seconds.
 LOOK_EVERY_S = 0.05
 LAST_OUTPUTS_S = 0.1
 
 
 def default_output(notebook: Path, task_id: str, rank: str = "0") -> Path:
-    """`<name>.hai-<task id>.ipynb` beside the notebook; ranks but the first have their number in it."""
+    """Return `<name>.hai-<task id>.ipynb` beside the notebook; ranks but the first have their number in it."""
     seat = "" if rank == "0" else f".rank{rank}"
     return notebook.with_name(f"{notebook.stem}.hai-{task_id}{seat}.ipynb")
 
@@ -53,7 +53,7 @@ def keep_earlier(output: Path, run: int) -> Path | None:
     except (ValueError, KeyError, TypeError):
         written = run - 1
     if written == run:
-        # This run's own: somebody calls it a second time.
+        # The outputs are of this run: this is a second call.
         return None
     number, kept = 1, output.with_name(f"{output.stem}.run{written}.ipynb")
     while kept.exists():
@@ -64,7 +64,7 @@ def keep_earlier(output: Path, run: int) -> Path | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Execute a notebook; 0 if every cell went through, 1 with the traceback if one failed."""
+    """Execute a notebook; return 0 if every cell succeeded, 1 if one failed."""
     parser = argparse.ArgumentParser(prog="python -m hai_client.notebook", description="Execute a notebook.")
     parser.add_argument("notebook", type=Path, help="the .ipynb file")
     parser.add_argument("--output", type=Path, help="where to write it with its outputs")
@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class Told(Exception):
-    """It was told to leave: no further cell is begun."""
+    """The task got a notice: no further cell is started."""
 
 
 class Runner:
@@ -130,7 +130,7 @@ class Runner:
         self._watching: asyncio.Future[Any] | None = None
 
     async def run(self) -> int:
-        """Execute it; the exit status."""
+        """Execute the notebook, and return the exit status."""
         from nbclient.exceptions import CellExecutionError, DeadKernelError
 
         try:
@@ -160,7 +160,7 @@ class Runner:
         return 0
 
     def _left(self) -> int:
-        """Told to leave, and gone: the interrupt is nothing that the notebook's author wants to read of."""
+        """Remove the KeyboardInterrupt of the notice from the outputs, and return the exit status."""
         for cell in self._document.cells:
             outputs = cell.get("outputs", [])
             if outputs and outputs[-1].get("ename") == "KeyboardInterrupt":
@@ -182,7 +182,7 @@ class Runner:
         runner = self
 
         class Client(NotebookClient):
-            """Shows outputs as they come; its kernel is the one that is meant."""
+            """A notebook client that prints outputs as they come, with the kernel of `notebook_kernel`."""
 
             def create_kernel_manager(self) -> Any:
                 self.km = runner._kernel = notebook_kernel.manager(
@@ -234,8 +234,8 @@ class Runner:
             self._watching = asyncio.ensure_future(self._wait_for_end_of_kernel())
 
     async def _wait_for_end_of_kernel(self) -> None:
-        """See at once when the kernel is gone: nbclient looks once a second."""
-        # Of another process nobody is told: there is nothing to wait for but to look.
+        """Notice the end of the kernel at once: nbclient looks once a second."""
+        # The kernel is no child of this process, so its end must be polled.
         while await self._kernel.is_alive():  # noqa: ASYNC110
             await asyncio.sleep(LOOK_EVERY_S)
         await asyncio.sleep(LAST_OUTPUTS_S)
@@ -245,7 +245,7 @@ class Runner:
             cell.cancel()
 
     async def _interrupt(self) -> None:
-        # A kernel that is gone has heard it from somebody else.
+        # A kernel that is gone has got the signal from the supervisor.
         with contextlib.suppress(RuntimeError, OSError):
             await self._kernel.interrupt_kernel()
 
@@ -256,7 +256,7 @@ class Runner:
         print(f"hai: cell {self._number} of {self._total}", flush=True)
 
     def show(self, output: Any) -> None:
-        """Print an output, if it is text."""
+        """Print an output, if it is text, and write the notebook from time to time."""
         if output is None:
             return
         if output.output_type == "stream":
@@ -282,12 +282,12 @@ class Runner:
 
 
 def _polls() -> bool:
-    """Whether the notebook's own code asks `job.should_suspend` and will leave by itself."""
+    """Return whether the notebook's own code calls `job.should_suspend`, and so will leave by itself."""
     return _says("polling")
 
 
 def _is_noticed() -> bool:
-    """Whether the task was told to leave."""
+    """Return whether the task got a notice."""
     return _says("notice.json")
 
 

@@ -1,4 +1,4 @@
-"""The kernel of a notebook that runs as a task: which Python it is, and how it is spoken to."""
+"""Chooses and makes the kernel of a notebook that runs as a task."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-#: The kernel that every installation of ipykernel has: it says nothing of which Python is meant.
+#: The kernel's name in every installation of ipykernel: it does not say which Python is meant.
 NATIVE = "python3"
 #: What another Python must have to run a notebook on behalf of this one.
 _NEEDED = "import hai_client.notebook, nbclient, nbformat"
@@ -20,18 +20,18 @@ class NoKernel(Exception):
 
 
 def manager(metadata: Mapping[str, Any], folder: str, python: str | None) -> Any:
-    """What starts and ends the kernel that a notebook asks for, over sockets of this machine that nobody else may open.
+    """Return the manager of the notebook's kernel, with Unix sockets that other users cannot open.
 
-    A kernel that the notebook names and that is installed is taken; for `python3`, and for one that is not installed
-    here, it is Python itself.
+    The kernel is the one that the notebook names, if it is installed. For `python3`, and for a kernel that is not
+    installed here, it is a Python kernel.
 
     Args:
-        metadata: The notebook's.
-        folder: For the sockets; short, and closed to others.
-        python: The program of the kernel; None: this process's.
+        metadata: The metadata of the notebook.
+        folder: Folder for the sockets, with a short path, closed to other users.
+        python: The Python program of the kernel; None: that of this process.
 
     Raises:
-        NoKernel: It is in another language than Python, and its kernel is not installed.
+        NoKernel: The notebook is in another language than Python, and its kernel is not installed.
     """
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager

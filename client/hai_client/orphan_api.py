@@ -1,4 +1,4 @@
-"""The calls around runs that belong to no task of the platform's database."""
+"""The REST calls for orphaned runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hai_client.calls import Calls, quoted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """A run that belongs to no task: the platform's database was restored, or is another one."""
+    """An orphaned run: it belongs to no task, because the database was restored or replaced."""
 
     run: str
-    #: Database and epoch; None where nobody has written them down.
+    #: Database and epoch that decided the run; None where they are unknown.
     origin: str | None = None
     user: str | None = None
-    #: The nodes that it holds.
+    #: The nodes that the run holds.
     nodes: tuple[str, ...] = ()
     live: bool
     #: Whether an admin has asked for its end.
@@ -23,18 +23,18 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrphanList:
-    """All of them."""
+    """All orphaned runs."""
 
     items: tuple[Orphan, ...]
 
 
 class OrphanCalls(Calls):
-    """The part of `Client` that deals with them."""
+    """The calls of `Client` for orphaned runs."""
 
     def orphans(self) -> tuple[Orphan, ...]:
-        """All orphaned runs. For admins."""
+        """Return all orphaned runs. For admins."""
         return self._get(OrphanList, "GET", "/orphans").items
 
     def end_orphan(self, run: str) -> Orphan:
-        """End an orphaned run; saying it twice is harmless. For admins."""
+        """End an orphaned run; a second call is harmless. For admins."""
         return self._get(Orphan, "POST", f"/orphans/{quoted(run, 'run')}/end")

@@ -1,6 +1,6 @@
-"""Secrets of a process: in an environment variable NAME, or in the file that the variable NAME_FILE names.
+"""Reads secrets of a process: from an environment variable NAME, or from the file that the variable NAME_FILE names.
 
-A file does not travel to child processes, and nothing that shows an environment shows it.
+A file is not inherited by child processes, and is not shown by tools that print an environment.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from hai_client.errors import Invalid
 
-#: What is put behind the name of a variable to name a file instead.
+#: Added to the name of a variable, for the variable that names a file instead.
 SUFFIX = "_FILE"
 
 
 def secret_of(name: str, environ: Mapping[str, str]) -> str:
-    """The secret of that name, without white space around it; empty if there is none. The variable wins.
+    """Return the secret of that name, without white space around it; empty if there is none. The variable wins.
 
     Args:
         name: Name of the variable, such as `HAI_SERVICE_SECRET`.
         environ: The environment.
 
     Raises:
-        Invalid: The file cannot be read, or is empty. No message shows what is in it.
+        Invalid: The file cannot be read, or is empty. The message does not show its content.
     """
     text = environ.get(name, "").strip()
     file = environ.get(name + SUFFIX, "")
@@ -42,16 +42,17 @@ def secret_of(name: str, environ: Mapping[str, str]) -> str:
 
 
 def address_of(name: str, password_name: str, environ: Mapping[str, str], *, default: str = "") -> str:
-    """An address such as `postgresql://USER@HOST/NAME`, with the password of a secret of its own put into it.
+    """Return an address such as `postgresql://USER@HOST/NAME`, with a password from a separate secret put into it.
 
     Args:
-        name: Name of the variable with the address; it may be a file as well.
-        password_name: Name of the variable with the password alone; it may be a file as well.
+        name: Name of the secret with the address, for `secret_of`.
+        password_name: Name of the secret with the password alone.
         environ: The environment.
-        default: The address where neither is set.
+        default: The address where `name` is not set.
 
     Raises:
-        Invalid: A file cannot be read, or there are two passwords. No message shows one.
+        Invalid: A file cannot be read, the address has no host for a password, or there are two passwords. The
+            message does not show a password.
     """
     address = secret_of(name, environ) or default
     password = secret_of(password_name, environ)

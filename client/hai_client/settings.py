@@ -1,7 +1,7 @@
-"""Where the platform is and who asks: arguments win over the environment, which wins over the file.
+"""The client's settings, address and token: arguments win over the environment, which wins over the file.
 
-A token belongs to an address. The one in the file is sent to the address in the file and to no other, however
-the address was changed.
+A token belongs to an address. The token in the file is sent only to the address in the file, not to an address from
+an argument or the environment.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Settings:
 
     #: The Hub's address, without a slash at the end.
     url: str
-    #: Never shown: not in a repr, an error or a log.
+    #: Never shown in a repr, an error or a log.
     token: str | None = field(default=None, repr=False)
-    #: Whose token it is, if known.
+    #: The user that the token belongs to, if known.
     user: str | None = None
     #: Where the token came from: `argument`, the name of an environment variable, or the path of the file.
     source: str | None = None
@@ -51,21 +51,21 @@ class Settings:
 
 
 def config_path(environ: Mapping[str, str] | None = None) -> Path:
-    """The file that keeps the address and the token: `$XDG_CONFIG_HOME/hai/config.json`."""
+    """Return the path of the file with the address and the token: `$XDG_CONFIG_HOME/hai/config.json`."""
     env = os.environ if environ is None else environ
     base = env.get("XDG_CONFIG_HOME", "")
-    # The XDG specification has relative paths ignored.
+    # The XDG specification says to ignore relative paths.
     folder = Path(base) if base.startswith("/") else Path(env.get("HOME") or Path.home()) / ".config"
     return folder / "hai" / "config.json"
 
 
 def check_url(text: str, *, name: str = "url") -> str:
-    """Bring the Hub's address into its one form.
+    """Return the Hub's address in its normal form.
 
-    A page of the Hub, copied from a browser, is understood: `http://host:8000/hub/home` is `http://host:8000`.
+    The address of a page, copied from a browser, is accepted: `http://host:8000/hub/home` is `http://host:8000`.
 
     Raises:
-        Invalid: It is not an http or https address, or holds a password.
+        Invalid: The text is not an http or https address, or holds a password.
     """
     url = text.strip()
     wrong = Invalid(f"{name}: {url!r} is not an address; write for example {DEFAULT_URL}")
@@ -86,7 +86,7 @@ def check_token(text: str, *, name: str = "token") -> str:
     """Return the token without white space around it.
 
     Raises:
-        Invalid: It is empty or holds characters that no token has. The token itself is not repeated.
+        Invalid: The token is empty or has characters that no token has. The message does not show the token.
     """
     token = text.strip()
     if _TOKEN.fullmatch(token) is None:
@@ -120,11 +120,11 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
     Args:
         url: The Hub's address, if given as an argument.
         token: The token, if given as an argument.
-        environ: The environment; the process's own by default. `HAI_URL` and `HAI_TOKEN` are read; inside a
+        environ: The environment (default: the process's own). `HAI_URL` and `HAI_TOKEN` are read; inside a
             server of the Hub `JUPYTERHUB_API_TOKEN` is used with `HAI_URL`.
 
     Returns:
-        The settings. The token is None where none fits the address.
+        The settings; the token is None where no token belongs to the address.
 
     Raises:
         Invalid: A value is wrong.
@@ -143,7 +143,7 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
         found = (check_token(env[name], name=name), name)
     else:
         found = None
-    # A broken file is no trouble for someone who does not need it.
+    # Read the file only if it is needed: a broken file must not stop a user who gives all by arguments.
     kept = {} if found and (given or from_env) else _read(path)
     kept_url = check_url(kept["url"], name=f"url in {path}") if kept.get("url") else None
     address = given or from_env or kept_url
@@ -157,13 +157,13 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
 
 
 def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path:
-    """Write the file, whole or not at all, so that only its owner can read it.
+    """Write the file, complete or not at all, readable only for its owner.
 
     Returns:
-        Its path.
+        The path of the file.
 
     Raises:
-        Invalid: It cannot be written.
+        Invalid: The file cannot be written.
     """
     path = config_path(environ)
     body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}

@@ -2,12 +2,12 @@
 
     python -m hai_client.spot
 
-The task's spec holds no secret. When its turn has come, this process knocks at the Hub with its run's token, is told
-which server to run in which environment, and runs it as its child. It knocks again every few seconds, so that a Hub
-that was restarted finds the server, and one that counts on another start of it gets that.
+The task's spec holds no secret. When its turn has come, this process calls the Hub with its run's token ("knocks"),
+gets the command and the variables of the server, and runs the server as its child. It knocks again every few seconds,
+so that a Hub that was restarted finds the server, and can ask for another start of it.
 
-A notice does not end the server: the user sees it in JupyterLab, saves, and says so, or the time runs out. Then the
-server is ended and the platform told that the node is free.
+A notice does not end the server at once: the user sees it in JupyterLab, saves, and confirms, or the time runs out.
+Then this process ends the server and tells the platform that the node is free.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from pathlib import Path
 from hai_client.job import Job, Notice
 from hai_client.spot_door import Answer, Door, Refused, Unreachable
 
-#: Between two looks at everything, seconds.
+#: Time between two looks at the notice, the server and the Hub, seconds.
 TICK_S = 0.2
-#: Between two knocks while the server runs.
+#: Time between two knocks while the server runs.
 KNOCK_EVERY_S = 15.0
-#: Between two knocks at a Hub that does not answer.
+#: Time between two knocks while the Hub does not answer.
 UNREACHABLE_S = 2.0
-#: A Hub that has never answered is given up after this: the node is of no use to anybody.
+#: How long to wait for a Hub that has never answered: until then the node is of no use to any user.
 GIVE_UP_S = 900.0
-#: The server is ended so long before the deadline, to have time to end its kernels.
+#: How long before the deadline the server is ended, to have time to end its kernels.
 MARGIN_S = 15.0
 #: A task that is stopped for good leaves after this: long enough for JupyterLab to save what is open.
 STOP_S = 8.0
 #: How long the server may take to end its kernels.
 END_S = 10.0
-#: A signal to leave is followed by its notice within this, or it is the end.
+#: How long after a signal to leave its notice may come; without a notice the server is ended then.
 NOTICE_LATE_S = 2.0
 #: The file in HAI_RUNTIME_DIR by which the user says that all is saved.
 LEAVE_FILE = "spot-leave"
-#: What the server does not get to see: it has a token of its own.
+#: Variables that the server does not get: it has a token of its own.
 _HIDDEN = ("HAI_TOKEN_FILE", "HAI_SPOT_URL", "HAI_SPOT_SERVER", "HAI_SPOT_PORT")
 
 FAILED = 1
@@ -51,9 +51,9 @@ TERMINATED = 143
 
 
 def leave_at(notice: Notice) -> float:
-    """When the server must be ended, in seconds since 1970, if the user does not say anything before.
+    """Return when to end the server, in seconds since 1970, if the user does not confirm before.
 
-    A short notice leaves a quarter of its time to the end of the server.
+    A short notice leaves the last quarter of its time for the end of the server.
     """
     at, deadline = notice.at.timestamp(), notice.deadline.timestamp()
     latest = deadline - min(MARGIN_S, max(0.0, deadline - at) / 4)
@@ -67,7 +67,7 @@ class Server:
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self, answer: Answer, environ: Mapping[str, str]) -> None:
-        """Run what the Hub says, in place of what ran before.
+        """Start the server that the Hub asks for; an earlier one is ended first.
 
         Raises:
             OSError: There is no such program here.
@@ -80,12 +80,12 @@ class Server:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs, and before it was started."""
+        """The server's exit status; None while it runs, and before it was started."""
         code = None if self._child is None else self._child.poll()
         return code if code is None or code >= 0 else 128 - code
 
     def end(self) -> None:
-        """End it: kernels first, if it is quick."""
+        """End the server: with SIGTERM, so that it can end its kernels, then with SIGKILL."""
         if self._child is None or self._child.poll() is not None:
             return
         self._child.terminate()
@@ -101,12 +101,12 @@ class Launcher:
 
     Args:
         job: The task that this process is.
-        door: The Hub's.
-        port: Where the server is to listen.
+        door: The Hub's handler for spot containers.
+        port: The port of the server.
         environ: This process's variables.
-        server: The child.
-        wall: Seconds since 1970.
-        sleep: Waits.
+        server: The user's server.
+        wall: Returns seconds since 1970.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Launcher:
         self._signalled: float | None = None
 
     def run(self) -> int:
-        """Everything; the exit status of the command."""
+        """Run the server until it ends or must leave; return the exit status of the command."""
         while True:
             if self._job.should_suspend() and self._is_time():
                 return self._leave()
@@ -149,7 +149,7 @@ class Launcher:
 
     def _knock_if_due(self) -> None:
         now = self._wall()
-        # Nobody new is let in to a server that is about to end.
+        # A server that is about to end must not be registered again.
         if now < self._next_knock or (self._generation is not None and self._job.notice() is not None):
             return
         try:
@@ -190,7 +190,7 @@ class Launcher:
         return TERMINATED
 
     def _ended(self, code: int) -> int:
-        """The server has ended by itself: the user has shut it down, it has crashed, or all of the rank is ended."""
+        """Return the exit status after the server's own end: a shutdown by the user, a crash, the end of the rank."""
         if self._job.should_suspend():
             return self._leave()
         _say(f"JupyterLab ended with status {code}")
@@ -198,10 +198,10 @@ class Launcher:
 
 
 def free_port(wanted: int) -> int:
-    """The wanted port, or any free one for 0.
+    """Return the wanted port, or any free port for 0.
 
     Raises:
-        OSError: The wanted one is in use.
+        OSError: The wanted port is in use.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -210,7 +210,7 @@ def free_port(wanted: int) -> int:
 
 
 def main(environ: Mapping[str, str] = os.environ) -> int:
-    """Be the command of a spot container's task; its exit status."""
+    """Run the command of a spot container's task; return its exit status."""
     missing = [name for name in ("HAI_SPOT_URL", "HAI_TOKEN_FILE", "HAI_RUNTIME_DIR") if not environ.get(name)]
     if missing:
         _say(f"{', '.join(missing)} is not set: this is the command of a spot container, which the Hub submits")

@@ -1,7 +1,7 @@
-"""How a spot container speaks to the Hub: it knocks, is told what to run, and says when it leaves.
+"""A spot container's calls to the Hub: it registers ("knocks"), learns what to run, and reports when it leaves.
 
-The token is the run's own. It reaches the Hub in a header alone, as what the Hub answers reaches the server in its
-environment alone: neither is ever printed.
+The token is the run's own. It is sent only in a header, and the Hub's answer is passed to the server only as its
+environment; neither is ever printed.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _MAX_ANSWER = 1 << 20
 
 
 class Unreachable(Exception):
-    """The Hub does not answer now, or not as itself. Asking again later may help."""
+    """The Hub does not answer now, or the answer is not the Hub's. A later try may help."""
 
 
 class Refused(Exception):
-    """The Hub does not want this container. Asking again is of no use."""
+    """The Hub refuses this container. Another try is of no use."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the Hub says to a knock."""
+    """The Hub's answer to a knock."""
 
-    #: Which start of the server the Hub counts on; None: none yet, knock again.
+    #: Id of the start of the server that the Hub expects; None: none yet, knock again.
     generation: str | None = None
-    #: What to run; empty: what runs already.
+    #: The command to run; empty: leave the server running.
     command: tuple[str, ...] = ()
-    #: With these variables, which hold secrets.
+    #: The variables of the command, secrets among them.
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     #: When to knock again, seconds.
     retry_s: float = 1.0
@@ -44,9 +44,9 @@ class Door:
     """The Hub's handler for spot containers.
 
     Args:
-        url: Its address, from `HAI_SPOT_URL`.
+        url: The address of the handler, from `HAI_SPOT_URL`.
         token: The run's token.
-        server: Name of the user's server; empty for the one without a name.
+        server: Name of the user's server; empty for the default server.
     """
 
     def __init__(self, url: str, token: str, server: str) -> None:
@@ -60,24 +60,24 @@ class Door:
         self._server = server
 
     def knock(self, port: int, generation: str | None) -> Answer:
-        """Say where the server listens, or will; learn what to run there.
+        """Register the server's port with the Hub, and return what the Hub wants to run there.
 
         Args:
-            port: Port of this machine.
-            generation: What runs already; None for nothing.
+            port: The server's port on this machine.
+            generation: Id of the start that runs already; None: nothing runs.
 
         Raises:
-            Unreachable: Knock again later.
-            Refused: Do not.
+            Unreachable: The Hub does not answer; knock again later.
+            Refused: The Hub refuses this container; do not knock again.
         """
         return _read(self._ask("POST", {"server": self._server, "port": port, "generation": generation}))
 
     def leave(self) -> None:
-        """Say that the server ends now, so that nobody is sent to it any more.
+        """Tell the Hub that the server ends now, so that the proxy sends no request to it any more.
 
         Raises:
-            Unreachable: The Hub will notice by itself.
-            Refused: It does not know this container.
+            Unreachable: The Hub does not answer; it will notice the end by itself.
+            Refused: The Hub does not know this container.
         """
         self._ask("DELETE", {"server": self._server})
 

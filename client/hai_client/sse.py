@@ -1,4 +1,4 @@
-"""Server-sent events: reading a stream, and reading on where a broken one ended."""
+"""Server-sent events: reads a stream, and reads on where a broken connection ended."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Message:
 
 
 def messages(lines: Iterable[bytes]) -> Iterator[Message]:
-    """Parse a stream. A message that is cut off is not handed out: it comes again after reading on."""
+    """Parse a stream, and yield its messages but one that is cut off: that one comes again after reading on."""
     event = ""
     data: list[str] = []
     last_id: str | None = None
@@ -72,7 +72,7 @@ def follow(
         patience_s: How long the platform may be away.
         sleep: Waits.
         clock: Seconds that only grow.
-        lost: Told of each failed try to read on.
+        lost: Called with the error of each failed try to read on.
 
     Yields:
         Each message once, in order; `end` is not handed out, nor is `problem`: the service sends it when it cannot

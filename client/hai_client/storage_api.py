@@ -1,4 +1,4 @@
-"""The calls around mount rules and environments."""
+"""The REST calls for mount rules and environments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hai_client.wire.storage import Environment, EnvironmentList, MountRule, Mou
 
 
 class StorageCalls(Calls):
-    """The part of `Client` that deals with what tasks and development containers find around them."""
+    """The calls of `Client` for mount rules and environments of tasks and development containers."""
 
     def mounts(self) -> tuple[MountRule, ...]:
-        """All mount rules, by name. For admins."""
+        """Return all mount rules, sorted by name. For admins."""
         return self._get(MountRuleList, "GET", "/mounts").items
 
     def set_mount(
@@ -31,7 +31,7 @@ class StorageCalls(Calls):
         node_group: str | None = None,
         description: str = "",
     ) -> MountRule:
-        """Write a mount rule, all of it. For admins.
+        """Write a complete mount rule; it replaces an earlier rule of the same name. For admins.
 
         Args:
             name: Its name.
@@ -40,7 +40,7 @@ class StorageCalls(Calls):
             kind: host_path or pvc; None where the rule removes.
             source: A folder of the node, or a claim and behind a slash a folder in it; templates as above.
             action: add; or remove: what weaker rules mount there is not mounted.
-            read_only: Whether nobody may write there.
+            read_only: Whether the folder is mounted read-only.
             priority: Among rules of the same kind of subject the higher wins.
             node_group: Only on nodes of this group; None is on all.
             description: A text for people.
@@ -63,7 +63,7 @@ class StorageCalls(Calls):
         self._http.call("DELETE", f"/mounts/{quoted(name, 'name')}")
 
     def environments(self, *, everybodys: bool = False) -> tuple[Environment, ...]:
-        """Environments that the caller may use or, for admins who ask for everybody's, all; by name."""
+        """Return the environments that the caller may use, by name; for admins all of them, if `everybodys` is set."""
         query: Query = {"all": "true"} if everybodys else {}
         return self._get(EnvironmentList, "GET", "/environments", query=query).items
 
@@ -78,7 +78,7 @@ class StorageCalls(Calls):
         description: str = "",
         default: bool = False,
     ) -> Environment:
-        """Write an environment, all of it. For admins.
+        """Write a complete environment; it replaces an earlier one of the same name. For admins.
 
         Args:
             name: Its name.
@@ -104,11 +104,11 @@ class StorageCalls(Calls):
         self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
 
     def places(self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None) -> Places:
-        """What a development container of a user gets. For admins and spawners.
+        """Return the mounts and environments that a user's development container gets. For admins and spawners.
 
         Args:
-            user: Whose container.
-            groups: His groups; those that the service saw him with last by default.
+            user: The user's name.
+            groups: The user's groups (default: those that the service last saw).
             node_group: The group of the node that it runs on; `jupyter` by default.
         """
         given = None if groups is None else json.dumps(sorted(groups))

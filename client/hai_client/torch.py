@@ -6,9 +6,9 @@
         for step in loop.steps(10_000):
             train_one(step)
 
-It goes on from the newest checkpoint, writes one when the platform asks the task to leave and every ten minutes, keeps
-the newest two, and leaves. All ranks do so at the same step. Outside the platform it does the same, but nobody asks it
-to leave. torch is imported when a `Loop` is made.
+`Loop` goes on from the newest checkpoint. It writes a checkpoint every ten minutes and when the platform asks the task
+to leave, keeps the newest two, and leaves when it is asked to. All ranks do so at the same step. Outside the platform
+it does the same, but gets no notice. torch is imported when a `Loop` is made.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from hai_client.job import Job, _job
 
 _FILE = "state.pt"
 _SCHEMA = 1
-#: The ranks ask one another whether to save or to leave about so often, seconds, so that it costs little beside short
-#: steps; and at least once in so many steps, as the next ones may be long.
+#: The ranks agree whether to save or to leave about every `ASK_EVERY_S` seconds, so that this costs little beside short
+#: steps; and at least once in `MOST_STEPS` steps, as the next steps may be long.
 ASK_EVERY_S = 0.01
 MOST_STEPS = 8
 _GO_ON, _SAVE, _LEAVE = 0, 1, 2
@@ -34,21 +34,23 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 class Loop:
-    """Steps that go on where the run before was interrupted.
+    """A training loop that goes on where the run before was interrupted.
 
-    Every rank makes one with the same arguments, after `torch.distributed.init_process_group` where there is one.
-    Rank 0 writes: what each rank holds the same (DistributedDataParallel does that, by itself). Sharded models
-    (FSDP) are refused: their ranks write together, with torch.distributed.checkpoint.
+    Every rank makes a `Loop` with the same arguments, after `torch.distributed.init_process_group` if that is called.
+    Rank 0 writes the parts, so they must be the same on every rank (DistributedDataParallel keeps them so). Sharded
+    models (FSDP) are refused: their ranks write together, with torch.distributed.checkpoint.
 
     Args:
-        parts: What is kept: objects with `state_dict` and `load_state_dict` (model, optimizer, scheduler, scaler, a
-            loader or sampler that can be resumed), by any names. `extra`, a dict, is kept as it is and filled again.
-        folder: Where checkpoints are; `job.checkpoint_dir` by default. All ranks must see it.
-        every_s: Seconds between checkpoints that nobody asks for; None: there are none.
+        parts: Objects to keep, with `state_dict` and `load_state_dict` (model, optimizer, scheduler, scaler, a loader
+            or sampler that can be resumed), by any names.
+        extra: A dict of plain values to keep; a resumed run fills the same dict again.
+        folder: The folder of the checkpoints (default: `job.checkpoint_dir`). All ranks must see it.
+        every_s: Seconds between two regular checkpoints; None: no regular checkpoints.
         keep: How many checkpoints stay.
 
     Raises:
-        TypeError: A part cannot be kept. It says which, and why.
+        TypeError: A part cannot be kept; the message names it, and why.
+        ValueError: A number is wrong.
     """
 
     def __init__(
@@ -88,7 +90,7 @@ class Loop:
         """Restore the newest checkpoint that can be read.
 
         Raises:
-            RuntimeError: It does not fit the parts, or this rank does not see the folder of rank 0.
+            RuntimeError: The checkpoint does not fit the parts, or this rank does not see the folder of rank 0.
         """
         _check(self._content(), "")
         self._restore()
@@ -99,10 +101,13 @@ class Loop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is written here: after an error what is in memory may be half of a step."""
+        """Write nothing: after an error the memory may hold half of a step."""
 
     def steps(self, total: int) -> Iterator[int]:
-        """Numbers of the steps that are left of so many, from 0. A step counts when the next one is asked for.
+        """Yield the numbers of the steps that are left. A step counts as done when the next number is asked for.
+
+        Args:
+            total: Number of steps in all runs; they are numbered from 0.
 
         Raises:
             SystemExit: The task must leave, and has saved.
@@ -117,11 +122,11 @@ class Loop:
             self.save()
 
     def save(self) -> Path:
-        """Write a checkpoint now, on all ranks together; where it is.
+        """Write a checkpoint now, and return its folder. All ranks must call this together.
 
         Raises:
-            OSError: It cannot be written. It is raised on every rank.
-            TypeError: A part holds by now what cannot be kept.
+            OSError: The checkpoint cannot be written; raised on every rank.
+            TypeError: A part now holds a value that cannot be kept.
         """
         import torch
 
@@ -135,7 +140,7 @@ class Loop:
                 with checkpoints.writing(self._folder, self.step, keep=self._keep, writer="loop") as draft:
                     torch.save(content, draft / _FILE)
             except (OSError, RuntimeError) as caught:
-                # torch says RuntimeError of a full disk. The other ranks wait for word.
+                # torch raises RuntimeError on a full disk. Do not raise here: the other ranks wait for the result.
                 error = f"{type(caught).__name__}: {caught}"
             else:
                 self._job.saved(self.step, path)
@@ -148,9 +153,9 @@ class Loop:
         return path
 
     def _look(self) -> None:
-        """Save, or save and leave, if any rank is to."""
+        """Save, or save and leave, if any rank is due to."""
         due = self._every_s is not None and self._clock() - self._saved_at >= self._every_s
-        # Asked of this rank alone: what follows is this loop's own agreement.
+        # `agree=bool` asks for this rank alone: the loop has its own agreement below.
         told = self._job.should_suspend(agree=bool)
         wish = _LEAVE if told else _SAVE if due else _GO_ON
         wish, stride = self._ranks.greatest(wish, self._stride())
@@ -161,7 +166,7 @@ class Loop:
             self.save()
 
     def _stride(self) -> int:
-        """Steps until the next look."""
+        """Return the number of steps until the ranks agree again."""
         step, at = self._asked
         now = self._clock()
         self._asked = (self.step, now)
@@ -178,7 +183,7 @@ class Loop:
         self._job.suspended()
 
     def _content(self) -> dict[str, Any]:
-        # On every rank: some parts (ZeroRedundancyOptimizer) speak with the other ranks here.
+        # On every rank: the state_dict of some parts (ZeroRedundancyOptimizer) needs the other ranks.
         return {
             "schema": _SCHEMA,
             "step": self.step,
@@ -231,7 +236,7 @@ class Loop:
 
 
 class _Ranks:
-    """All processes of the job; over gloo, so that GPUs are not waited for."""
+    """All processes of the job, connected over gloo, so that the agreement does not wait for GPUs."""
 
     def __init__(self) -> None:
         import torch.distributed as dist
@@ -245,7 +250,7 @@ class _Ranks:
         return self.rank == 0
 
     def greatest(self, *numbers: int) -> list[int]:
-        """The greatest of all ranks' numbers, one by one."""
+        """Return, for each of the numbers, its maximum over all ranks."""
         if self._dist is None:
             return list(numbers)
         import torch
@@ -255,7 +260,7 @@ class _Ranks:
         return [int(number) for number in word]
 
     def told_by_first(self, word: str | None) -> str | None:
-        """What rank 0 says; nobody goes on before it has."""
+        """Return what rank 0 gave for `word`; every rank waits for rank 0 here."""
         if self._dist is None:
             return word
         words = [word]
@@ -263,7 +268,7 @@ class _Ranks:
         return words[0]
 
     def all_of(self, state: dict[str, Any]) -> list[Any]:
-        """Every rank's, in rank order."""
+        """Return the states of all ranks, in rank order."""
         if self._dist is None:
             return [state]
         found: list[Any] = [None] * self._dist.get_world_size()
@@ -275,7 +280,7 @@ def _kept(name: str, part: Any) -> Any:
     if type(part).__name__ in ("FullyShardedDataParallel", "FSDPModule") or hasattr(part, "set_is_last_backward"):
         raise TypeError(f"{name}: a sharded model (FSDP) is not kept by Loop; use torch.distributed.checkpoint")
     if type(part).__name__ == "DistributedDataParallel":
-        # Its names would begin with "module.", and fit nothing else.
+        # The wrapper's names begin with "module.", and would not fit the plain model.
         part = part.module
     if not callable(getattr(part, "state_dict", None)) or not callable(getattr(part, "load_state_dict", None)):
         kind = type(part).__name__
@@ -284,7 +289,7 @@ def _kept(name: str, part: Any) -> Any:
 
 
 def _check(value: Any, where: str) -> None:
-    """Refuse at the start what could not be read again: checkpoints are read without running code from them."""
+    """Raise TypeError for a value that could not be read again: loading a checkpoint runs no code of it."""
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -307,7 +312,7 @@ def _check(value: Any, where: str) -> None:
 
 
 def _random_state() -> dict[str, Any]:
-    """Where the random numbers of this process stand."""
+    """Return the states of this process's random number generators."""
     import random
 
     import torch

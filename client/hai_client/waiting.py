@@ -1,9 +1,9 @@
 """Connections over which no whole request has come yet: how long they may stay, and which are closed first.
 
-Whoever opens connections and sends nothing, or a header without its end, holds file descriptors at no cost of his own
-("slowloris"). On loopback all users have one address, so a bound for each address would stop the wrong ones. Instead
+A client that opens connections and sends nothing, or an unfinished header, holds file descriptors at no cost to itself
+("slowloris"). On loopback all users have one address, so a limit for each address would stop the wrong clients. Instead
 the connections that wait are counted for the whole process; beyond their share, and whenever descriptors run short,
-the oldest of them are closed. A true client has sent its request milliseconds after it has connected.
+the oldest of them are closed. An honest client has sent its request milliseconds after it has connected.
 
 tornado's and aiohttp's servers of a process share one `Waiting`, as they share the descriptors.
 """
@@ -23,9 +23,9 @@ from weakref import WeakKeyDictionary
 HEADER_S: Final = 10.0
 #: Seconds that a connection may rest between two requests. Browsers and proxies keep theirs for a minute or so.
 IDLE_S: Final = 75.0
-#: Seconds in which a body must have arrived, for servers that take small ones.
+#: Seconds in which a body must have arrived, for servers that take small bodies.
 BODY_S: Final = 120.0
-#: Time between two lines of the log on the same trouble, seconds.
+#: Time between two log lines on the same trouble, seconds.
 LOG_EVERY_S: Final = 60.0
 
 #: No whole header has come yet.
@@ -35,16 +35,16 @@ BODY: Final = "body"
 #: Between two requests.
 IDLE: Final = "idle"
 
-#: The order in which they are closed when descriptors run short.
+#: The order in which waiting connections are closed when descriptors run short.
 _ORDER: Final = (NEW, BODY, IDLE)
-#: One in so many descriptors may be of this kind. In the Hub's process a request on its way takes three.
+#: By kind, the share of the descriptors: one in 4, one in 16. A request through the Hub's process takes three.
 _SHARE: Final = {NEW: 4, BODY: 16, IDLE: 4}
 _LIFE_S: Final = {NEW: HEADER_S, IDLE: IDLE_S}
 _LEAST: Final = 4
 
 
 class Seldom:
-    """Lets one message through in a while and counts the others.
+    """Rate limit for a log message: lets one through per interval and counts the others.
 
     Args:
         every_s: The shortest time between two, seconds.
@@ -58,7 +58,7 @@ class Seldom:
         self._held_back = 0
 
     def due(self) -> int | None:
-        """How many were held back since the last one, or None: this one is held back too."""
+        """Return how many messages were held back since the last one; None: hold this one back too."""
         now = self._clock()
         if self._next is not None and now < self._next:
             self._held_back += 1
@@ -69,7 +69,7 @@ class Seldom:
 
 
 def file_limit() -> int:
-    """How many files this process may have open now."""
+    """Return how many files this process may have open now."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
@@ -77,8 +77,8 @@ class Waiting:
     """The connections of one event loop that wait for a request.
 
     Args:
-        loop: Its clock tells when they have waited for too long.
-        log: For the word that some were closed.
+        loop: The event loop; its clock measures how long connections have waited.
+        log: Logger for the warning that connections were closed.
         limit: How many files the process may have open.
     """
 
@@ -88,27 +88,27 @@ class Waiting:
         self._loop = loop
         self._log = log
         self._limit = limit
-        #: By kind, the oldest first: since when, and how to close it.
+        #: Waiting connections by kind, the oldest first: since when each waits, and how to close it.
         self._kinds: dict[str, OrderedDict[Hashable, tuple[float, Callable[[], object]]]] = {
             kind: OrderedDict() for kind in _ORDER
         }
-        #: Those that are being served: whether their clients lag behind what is sent, and how to close them.
+        #: Connections being served: whether the client lags behind what is sent, and how to close the connection.
         self._served: OrderedDict[Hashable, tuple[Callable[[], bool], Callable[[], object]]] = OrderedDict()
-        #: By kind, when the oldest has waited for too long.
+        #: By kind, the timer for when the oldest connection has waited too long.
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._seldom = Seldom(clock=loop.time)
 
     def count(self, kind: str) -> int:
-        """How many wait in this way: `NEW`, `BODY` or `IDLE`."""
+        """Return how many connections wait in this way: `NEW`, `BODY` or `IDLE`."""
         return len(self._kinds[kind])
 
     def waits(self, connection: Hashable, kind: str, close: Callable[[], object]) -> None:
-        """This connection waits from now on in this way, whatever it did before.
+        """Note that a connection waits from now on in this way, and close the oldest one if there are too many.
 
         Args:
-            connection: What the server knows it by.
+            connection: The server's key for the connection.
             kind: `NEW`, `BODY` or `IDLE`.
-            close: Closes it at once.
+            close: Closes the connection at once.
         """
         self.done(connection)
         of_kind = self._kinds[kind]
@@ -121,26 +121,27 @@ class Waiting:
             self._timers[kind] = self._loop.call_later(_LIFE_S[kind], self._look, kind)
 
     def serves(self, connection: Hashable, lags: Callable[[], bool], close: Callable[[], object]) -> None:
-        """This connection is being served from now on.
+        """Note that a connection is being served from now on.
 
         Args:
-            connection: What the server knows it by.
-            lags: Whether some of the answer waits for the client to take it.
-            close: Closes it at once.
+            connection: The server's key for the connection.
+            lags: Returns whether some of the answer waits for the client to read it.
+            close: Closes the connection at once.
         """
         self.done(connection)
         self._served[connection] = (lags, close)
 
     def done(self, connection: Hashable) -> None:
-        """This connection is closed."""
+        """Forget a connection that is closed."""
         self._served.pop(connection, None)
         for of_kind in self._kinds.values():
             of_kind.pop(connection, None)
 
     def make_room(self) -> bool:
-        """Close the connection that is the least loss, if there is one that waits, or whose client takes nothing.
+        """Close the connection that is the least loss, and return whether there was one.
 
-        Its descriptor is free in the next turn of the event loop.
+        First come connections that wait for a request, then one whose client does not read its answer. The descriptor
+        is free in the next iteration of the event loop.
         """
         for kind in _ORDER:
             if self._kinds[kind]:
@@ -155,7 +156,7 @@ class Waiting:
         return False
 
     def _look(self, kind: str) -> None:
-        """Close what has waited for too long, and look again when the next one will have."""
+        """Close the connections that have waited too long, and set the timer for the next one."""
         del self._timers[kind]
         of_kind, life_s = self._kinds[kind], _LIFE_S[kind]
         while of_kind:
@@ -182,10 +183,10 @@ _OF_LOOP: WeakKeyDictionary[asyncio.AbstractEventLoop, Waiting] = WeakKeyDiction
 
 
 def waiting(log: logging.Logger) -> Waiting:
-    """The running event loop's own, made at the first call.
+    """Return the `Waiting` of the running event loop, which the first call makes.
 
     Args:
-        log: For the word that some were closed; the first caller's counts.
+        log: Logger for the warning that connections were closed; the first caller's logger is used.
     """
     loop = asyncio.get_running_loop()
     if loop not in _OF_LOOP:
@@ -194,17 +195,17 @@ def waiting(log: logging.Logger) -> Waiting:
 
 
 class HeedsWaiting:
-    """To be mixed into tornado's `HTTPServer`, before it: its connections are known to the loop's `Waiting`.
+    """Mixin for tornado's `HTTPServer` that registers its connections with the loop's `Waiting`; put it first.
 
     It uses what tornado documents for `HTTPServerConnectionDelegate` and knows nothing else of tornado.
     """
 
-    #: For the word that some were closed.
+    #: Logger for the warning that connections were closed.
     waiting_log: logging.Logger = logging.getLogger(__name__)
     _seen: set[object] | None = None
 
     def start_request(self, server_conn: Any, request_conn: Any) -> Any:
-        """The connection waits for a request, its first or its next one."""
+        """Note that the connection waits for a request, its first or its next one."""
         if self._seen is None:
             self._seen = set()
         book = waiting(self.waiting_log)
@@ -214,7 +215,7 @@ class HeedsWaiting:
         return _Request(inner, book, server_conn, request_conn.stream)
 
     def on_close(self, server_conn: Any) -> None:
-        """The connection is closed."""
+        """Forget the connection, which is closed."""
         if self._seen is not None:
             self._seen.discard(server_conn)
         waiting(self.waiting_log).done(server_conn)
@@ -222,7 +223,7 @@ class HeedsWaiting:
 
 
 class _Request:
-    """A request of tornado's on its way in: notes how far it has come, and hands everything on."""
+    """Delegate of an incoming request: notes how much of it has arrived, and passes every call on."""
 
     def __init__(self, inner: Any, book: Waiting, server_conn: Any, stream: Any) -> None:
         self._inner, self._book, self._server_conn, self._stream = inner, book, server_conn, stream

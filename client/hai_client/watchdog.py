@@ -1,4 +1,4 @@
-"""Ends a process that makes no progress, after it has printed where each of its threads stands."""
+"""Ends a process that makes no progress, after it has printed the stack of each thread."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable
 
-#: The exit status of a process that was ended so.
+#: The exit status of a process that the watchdog has ended.
 STATUS = 79
-#: It is looked so often for progress, as a part of the time that is allowed, and seconds.
+#: Looks for progress per allowed time, and the longest time between two looks, seconds.
 _PART, _LONGEST_S = 8, 5.0
 
 
@@ -22,9 +22,9 @@ class Watchdog:
     """A thread that looks for progress until it is stopped.
 
     Args:
-        seconds: How long there may be none.
-        progress_at: When there was some last, seconds of `clock`.
-        clock: Seconds that nobody sets.
+        seconds: How long there may be no progress, seconds.
+        progress_at: Returns when there was progress last, in seconds of `clock`.
+        clock: Returns monotonic seconds.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="hai-watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the watchdog."""
         self._stop.set()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""The `hai` command. Importing this loads next to nothing; each verb brings its own file when it is used."""
+"""The `hai` command. An import of this loads almost nothing; the module of each verb is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        argv: The words after `hai`; those of the process by default.
+        argv: The words after `hai` (default: those of the process).
 
     Returns:
-        0 fine; 1 the task failed, or something went wrong on the other side; 2 wrong input; 3 not logged in
-        or not allowed; 4 the platform cannot be reached; 130 ended by Ctrl-C; 141 nobody reads the output.
+        The exit status: 0 success; 1 the task failed, or something went wrong on the other side; 2 wrong input; 3 not
+        logged in or not allowed; 4 the platform cannot be reached; 130 ended by Ctrl-C; 141 the output was closed.
     """
     from hai_client.cli.app import run
 

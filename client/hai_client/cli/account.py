@@ -42,7 +42,7 @@ def _whoami(_args: argparse.Namespace, ctx: Context) -> int:
 
 
 def rights(me: Me) -> str:
-    """What somebody may do, in words."""
+    """Return what a user may do, in words."""
     if me.admin or "custom:hai:admin" in me.scopes:
         return "do everything (admin)"
     if "custom:hai:tasks:write" in me.scopes:
@@ -89,7 +89,7 @@ def _address(ctx: Context) -> str:
 
 
 def _owner(found: Settings, claimed: str | None) -> str:
-    """Whose token it is: asked of the platform, so that a wrong one is not kept."""
+    """Return the owner of the token, by asking the platform, so that a wrong token is not kept."""
     name = Client.of(found).me().name
     if claimed not in (None, name):
         raise Invalid(f"user: the token is {name}'s, not {claimed}'s; leave --user out or use another token")

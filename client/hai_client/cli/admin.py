@@ -83,7 +83,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def subject(text: str) -> str:
-    """Read whom a row of quota is for."""
+    """Check the subject of a row of quota, and return it."""
     kind, colon, name = text.partition(":")
     if text == "public" or (kind in ("user", "group", "total") and colon and name):
         return text
@@ -95,7 +95,7 @@ def subject(text: str) -> str:
 
 
 def _time(text: str) -> datetime:
-    """Read a day, whose end is meant, or a time; without an offset it is the time here."""
+    """Read a time, or a day, which means its end; without an offset it is local time."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -154,7 +154,7 @@ def _quota_list(_args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.json({"items": rows})
         return 0
     if not rows:
-        ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets everybody hold 4 nodes at NORMAL")
+        ctx.out.line("no rows; `hai admin quota set public NORMAL 4` lets every user hold 4 nodes at NORMAL")
         return 0
     columns = [Column("SUBJECT"), Column("GROUP"), Column("PRIORITY"), Column("LIMIT", right=True)]
     columns += [Column("CEILING", right=True), Column("UNTIL")]
@@ -238,7 +238,7 @@ def _user_add(args: argparse.Namespace, ctx: Context) -> int:
     try:
         made = hub.make_password(user.name)
     except (NotFound, Forbidden):
-        # Whoever may add users may make passwords: this Hub has none, as users sign in in another way.
+        # An admin who may add users may make passwords: this Hub has none, as users sign in in another way.
         made = None
     if ctx.json:
         ctx.out.json({"user": user, **({"password": made.password} if made else {})})
@@ -255,7 +255,7 @@ def _say_what_may_be_held(user: HubUser, ctx: Context) -> None:
     try:
         ctx.out.note(may_hold(user.name, user.groups, ctx.client.quotas()))
     except HaiError as error:
-        # The user is added all the same.
+        # Only note the error: the user has been added.
         ctx.out.note(f"what {user.name} may hold is not known now: {error.message}")
 
 

@@ -1,4 +1,4 @@
-"""The way in: finds the verb, runs it, and turns whatever goes wrong into one line and an exit status."""
+"""Runs the command line: finds the verb, runs it, and turns every error into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         # argparse's --help ends this way.
         return end.code if isinstance(end.code, int) else 0
     except Exception as error:
-        # The last resort: no traceback for a user, ever.
+        # The last resort: a user never gets a traceback.
         if debug:
             raise
         what = f"{type(error).__name__}: {error}"
@@ -59,7 +59,7 @@ def complain(out: Output, message: str, code: int) -> int:
 
 
 def find(name: str) -> Command | None:
-    """The command of a verb in the table; None for one that another package brings."""
+    """Return the command of a verb in the table; None for a verb of another package."""
     verb = verbs.BY_NAME.get(name)
     if verb is None or verb.module is None:
         return None
@@ -145,7 +145,7 @@ def _elsewhere(name: str, words: Sequence[str]) -> int:
 
 
 def _forget_stdout() -> None:
-    """Let the interpreter's last flush go nowhere, so that it does not complain either."""
+    """Send the interpreter's last flush to the null device, so that it prints no error either."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

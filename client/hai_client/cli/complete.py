@@ -1,4 +1,4 @@
-"""`hai __complete`: the words that only the platform knows, for completion scripts. Quick, and never an error."""
+"""`hai __complete`: names from the platform, for completion scripts. It is quick, and never prints an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def complete(words: Sequence[str], ctx: Context) -> int:
         for word in dict.fromkeys(_words(client, words[0] if words else "")):
             ctx.out.line(word)
     except HaiError:
-        # Somebody who presses Tab wants words or nothing.
+        # Print no error: a user who presses Tab wants completions or nothing.
         return 0
     return 0
 

@@ -1,4 +1,4 @@
-"""`hai completion`: scripts for bash, zsh and fish, made from the parsers themselves."""
+"""`hai completion`: completion scripts for bash, zsh and fish, made from the parsers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hai_client.cli import verbs
 from hai_client.cli.context import Context
 from hai_client.cli.parser import Command, build
 
-#: What stands in a place, told from how the help calls it.
+#: The kind of a word, by its name in the help.
 _KINDS = {"TASK": "tasks", "NODE": "nodes", "PRIORITY": "priorities", "LEVEL": "levels", "FILE": "files", "DIR": "dirs"}
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What can be typed after some verbs: further verbs, options, and a kind of word."""
+    """The possible words after some verbs: further verbs, options, and a kind of word."""
 
     path: str
     verbs: tuple[str, ...]
@@ -32,7 +32,7 @@ class Level:
 
 
 def levels() -> Iterator[Level]:
-    """All of the command, level by level; `path` is the verbs so far with spaces between."""
+    """Yield all levels of the command; `path` is the verbs so far with spaces between."""
     from hai_client.cli.app import find
 
     yield Level("", tuple(verbs.BY_NAME), ("--help", "--json", "--url", "--version"), (), "")
@@ -76,7 +76,7 @@ def _kind(action: argparse.Action) -> str:
 
 
 def _words(kind: str) -> str:
-    """Shell words of a kind that is known now; the others are left to the script."""
+    """Return the words of a kind that is known now; other kinds are left to the script."""
     if kind == "priorities":
         return " ".join((constants.AUTO, *constants.PRIORITIES))
     if kind == "levels":
@@ -85,7 +85,7 @@ def _words(kind: str) -> str:
 
 
 def _cases() -> tuple[list[str], list[str]]:
-    """The two tables of a script as lines of `case`: words by path, and what an option's value is."""
+    """Return the two tables of a script as lines of `case`: words by path, and kinds of values by option."""
     found = list(levels())
     by_path = [
         f"    '{level.path}') verbs='{' '.join(level.verbs)}'; options='{' '.join(level.options)}';"

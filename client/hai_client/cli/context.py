@@ -1,4 +1,4 @@
-"""What a verb is given to work with."""
+"""The context of a verb: where to write, and how to reach the platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hai_client.settings import Settings
 
 
-#: So long a wait needs no word, seconds.
+#: A wait up to this needs no message, seconds.
 SHORT_WAIT_S = 1.0
 
 
@@ -29,12 +29,12 @@ class Context:
     _told: bool = field(default=False, repr=False)
 
     def settings(self, *, need_token: bool = True) -> Settings:
-        """Address and token.
+        """Return the address and the token.
 
         Raises:
             NotLoggedIn: There is no address, or no token for it.
         """
-        # HTTP and TLS take most of the start; help and local runs do without them.
+        # Imported here: HTTP and TLS take most of the start, and help and local runs do not need them.
         from hai_client import settings
 
         found = settings.load(url=self.url)
@@ -44,7 +44,7 @@ class Context:
 
     @property
     def client(self) -> Client:
-        """The platform."""
+        """The client for the platform, made at the first use."""
         if self._client is None:
             from hai_client.api import Client
 
@@ -52,7 +52,7 @@ class Context:
         return self._client
 
     def waiting(self, problem: Unavailable, waited_s: float) -> None:
-        """Tell somebody who looks, once, that the platform is away and is being waited for."""
+        """Tell the user, once, that the platform is away and that the command waits for it."""
         if self._told or not self.out.watched or waited_s < SHORT_WAIT_S:
             return
         self._told = True

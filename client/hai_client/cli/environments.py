@@ -1,4 +1,4 @@
-"""`hai environments`: what tasks may run in; `hai admin environments` changes it."""
+"""`hai environments`: the environments of tasks; `hai admin environments` changes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hai_client.wire.storage import Environment
 
 
 def _configure(_parser: argparse.ArgumentParser) -> None:
-    """It takes nothing of its own."""
+    """Add nothing: the verb has no arguments of its own."""
 
 
 def _mine(_args: argparse.Namespace, ctx: Context) -> int:

@@ -33,7 +33,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
     request = _read(args.file, ctx)
-    # As in the file, so from the file's folder: where `hai run` is typed does not matter.
+    # A relative path counts from the file's folder, not from the folder in which `hai run` is called.
     beside = Path(args.file).parent / Path(request.cwd).expanduser()
     changes: dict[str, Any] = {"cwd": folder(str(beside))}
     python = python_options.variables(args, ctx, request.env, request.environment)
@@ -49,7 +49,7 @@ def _read(file: str, ctx: Context) -> TaskRequest:
     try:
         return ctx.client.parse_experiment(text)
     except Invalid as error:
-        # The service has seen the text alone.
+        # Name the file: the service has seen only its text.
         raise Invalid(
             f"file: {file!r} is no experiment: {error.message}", status=error.status, fields=error.fields
         ) from None
@@ -58,7 +58,7 @@ def _read(file: str, ctx: Context) -> TaskRequest:
 def _text(file: str) -> str:
     try:
         with Path(file).open("rb") as stream:
-            # No more than can be sent: it may be a file that never ends.
+            # Read no more than can be sent: the file may be endless.
             data = stream.read(MAX_EXPERIMENT_BYTES + 1)
         if len(data) > MAX_EXPERIMENT_BYTES:
             raise Invalid(f"file: {file!r} is no experiment: {too_large()}")

@@ -1,4 +1,4 @@
-"""Showing why a task has failed: the rank that failed first, and what it said last."""
+"""Shows why a task has failed: the rank that failed first, and its last lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_client.wire.schema import Failure, Task
 
 
 def sentence(failure: Failure) -> str:
-    """`rank 1 on node-2 failed first, with status 127`."""
+    """Return a sentence such as `rank 1 on node-2 failed first, with status 127`."""
     if failure.signal is not None:
         how = f", of {_signal(failure.signal)}"
     else:
@@ -23,10 +23,10 @@ def write(out: Output, task: Task, failure: Failure, *, before: str = "") -> Non
     """Write which rank failed first, and its last lines.
 
     Args:
-        out: Where to.
-        task: Whose failure it is.
+        out: The output to write to.
+        task: The task that has failed.
         failure: The failure.
-        before: What the sentence begins with.
+        before: A text before the sentence.
     """
     whole = f"`hai logs -r {failure.rank} {clean(task.name)}` shows all"
     about = f"its last lines ({whole}):" if failure.lines else f"there is no line of it ({whole})"
@@ -36,13 +36,13 @@ def write(out: Output, task: Task, failure: Failure, *, before: str = "") -> Non
 
 
 def after_log(ctx: Context, task: Task, *, rank: int | None = None, run: int | None = None) -> None:
-    """Write it behind the log of rank 0, unless that log has just said the same.
+    """Write the failure after the log of rank 0, unless that log has just shown it.
 
     Args:
-        ctx: Where to.
+        ctx: The command's context, with its output.
         task: The task as it is now.
-        rank: The rank that was asked for; None: nobody has asked for one.
-        run: The run that was asked for; None: all.
+        rank: The rank that the user asked for; None: no rank was asked for.
+        run: The run that the user asked for; None: all runs.
     """
     failure = task.failure
     if ctx.json or rank is not None or failure is None or failure.run != (task.run_count if run is None else run):

@@ -1,4 +1,4 @@
-"""Showing log lines, once or as they come."""
+"""Shows log lines, once or as they come."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def show(
     raw: bool = False,
     ranks: int | None = None,
 ) -> None:
-    """Write log lines as they were printed; those of the platform stand out.
+    """Write log lines as they were printed, with the platform's own lines in another style.
 
-    A terminal is spared what would steer it, unless they are wanted `raw`.
+    Control sequences are removed for a terminal, unless `raw` is set.
 
     Args:
-        ctx: Where to.
+        ctx: The command's context, with its output.
         lines: The lines.
-        times: With the time of each.
-        at_once: Whether somebody waits for each of them.
-        raw: Also orders to the terminal.
-        ranks: How many ranks the lines are of, each then with its rank before it, as `srun --label` writes them.
+        times: Whether to write the time of each line.
+        at_once: Whether to flush after each line, for a reader who waits for it.
+        raw: Whether to keep control sequences for a terminal.
+        ranks: Number of ranks that the lines are of; each line then begins with its rank, as with `srun --label`.
     """
     width = None if ranks is None else len(str(max(0, ranks - 1)))
     for line in lines:
@@ -56,7 +56,7 @@ def _line(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | None
 
 
 def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:
-    """Say that the connection is lost, once, to somebody who looks."""
+    """Tell the user, once, that the connection is lost."""
     told = False
 
     def lost(problem: Unavailable) -> None:
@@ -69,7 +69,7 @@ def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:
 
 
 def say_why_silent(ctx: Context, task: TaskSummary) -> None:
-    """Tell somebody who looks at an empty screen what is being waited for."""
+    """Tell a user who sees no lines yet what the command waits for."""
     if not ctx.out.watched or ctx.json or task.state not in ("queued", "suspended"):
         return
     why = (task.verdict.sentence if task.verdict else task.message).rstrip(".")
@@ -77,10 +77,10 @@ def say_why_silent(ctx: Context, task: TaskSummary) -> None:
 
 
 def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> int:
-    """Show what a task prints until it ends.
+    """Show the output of a task until the task ends.
 
     Returns:
-        0 if it succeeded, else 1.
+        0 if the task succeeded, else 1.
     """
     if not quiet:
         say_why_silent(ctx, task)

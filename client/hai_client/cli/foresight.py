@@ -1,4 +1,4 @@
-"""`hai decisions` and `hai forecast`: what was decided on a task, and when one would start."""
+"""`hai decisions` and `hai forecast`: the decisions on a task, and when a task would start."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE = 1000
 
 def _configure_decisions(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest so many")
+    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest N")
 
 
 def _decisions(args: argparse.Namespace, ctx: Context) -> int:
@@ -47,7 +47,7 @@ def _all(ctx: Context, task: str) -> Iterator[Decision]:
 
 
 def word(decision: Decision) -> str:
-    """What kind of decision it is: what the task waits for, a state, or the thing that was changed."""
+    """Return the kind of a decision: the kind of a verdict, a state, or the thing that was changed."""
     data = decision.data
     shown = {
         EventKind.TASK_VERDICT: data.get("kind"),
@@ -70,10 +70,10 @@ def _forecast(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def dry_run(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
-    """Check a request like a submission, and say when it would start.
+    """Check a request like a submission, and show when it would start.
 
     Raises:
-        Invalid: It is also to be followed.
+        Invalid: `follow` is set too.
     """
     if follow:
         raise Invalid("follow: nothing is submitted by --dry-run, so there is nothing to follow; leave one of them out")

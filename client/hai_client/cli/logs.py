@@ -13,7 +13,7 @@ from hai_client.cli.parser import Command
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
 
-#: In place of a rank: all of them.
+#: The word for all ranks, in place of a number.
 ALL = "all"
 
 
@@ -21,7 +21,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     words_.add_tasks(parser)
     add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
-    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (0); all: by time")
+    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (default: 0); all: by time")
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
     add("-t", "--times", action="store_true", help="with the time of each line")
@@ -44,7 +44,7 @@ def _logs(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _follow(args: argparse.Namespace, ctx: Context) -> int:
-    # By id from here on: another task of the same name may be submitted meanwhile.
+    # Use the id from here on: another task of the same name may be submitted meanwhile.
     task = ctx.client.task(args.task)
     cursor = None
     if args.tail is not None:

@@ -1,4 +1,4 @@
-"""`hai admin mounts`: which folders tasks and development containers see."""
+"""`hai admin mounts`: the rules for folders that tasks and development containers see."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     """Add the verbs of `hai admin mounts`; `leaf` makes one."""
     listing = leaf(verbs, "list", "list all rules, or what a user's development container gets of them", _list)
     listing.add_argument("--for", dest="user", metavar="USER", help="what a development container of this user gets")
-    listing.add_argument("-g", "--group", metavar="GROUP", help="with --for: on a node of this group (jupyter)")
+    listing.add_argument("-g", "--group", metavar="GROUP", help="with --for: node group (default: jupyter)")
     setting = leaf(verbs, "set", "write a rule, all of it", _set)
     setting.add_argument("name", metavar="NAME", help="its name")
     setting.add_argument("subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME or public")
@@ -43,7 +43,7 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
 
 
 def subject(text: str) -> str:
-    """Read whom a rule is for."""
+    """Check the subject of a rule, and return it."""
     kind, colon, name = text.partition(":")
     if text == "public" or (kind in ("user", "group") and colon and name):
         return text

@@ -42,9 +42,9 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def state_of(node: Node) -> str:
-    """A node's state in a word: down, orphaned, its mark, free, held, or shared: held in part.
+    """Return a node's state in a word: down, orphaned, its mark, free, held, or shared (held in part).
 
-    Orphaned: a run holds it that belongs to no task of the database (`hai admin orphans list`).
+    Orphaned: an orphaned run holds the node (`hai admin orphans list`).
     """
     if not node.ready:
         return "down"

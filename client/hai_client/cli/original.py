@@ -39,7 +39,7 @@ _MAKE: dict[str, Callable[[Sequence[str]], list[str]]] = {"python": _python, "ba
 
 
 def run(name: str, words: Sequence[str], ctx: Context) -> int:
-    """Submit, rehearse or run, as the separator says: `--`, `++` or none."""
+    """Submit, rehearse or run the command, by the separator: `--`, `++` or none."""
     command, separator, options = words_.split_last(words)
     if separator is None and (not command or command[0] in ("-h", "--help")):
         if command:
@@ -58,10 +58,10 @@ def run(name: str, words: Sequence[str], ctx: Context) -> int:
 
 
 def _here(name: str, command: Sequence[str]) -> list[str]:
-    """The command as it runs on this machine."""
+    """Return the command as it runs on this machine."""
     whole = _MAKE[name](command)
     if whole[1:3] == list(scripts.NOTEBOOK[1:]):
-        # What runs a notebook is here, and the python on PATH may lack it; the kernel is that of what is activated.
+        # Run the notebook with this Python, as that on PATH may lack hai_client. The kernel is the activated one.
         whole[0] = sys.executable
         own = active(os.environ)
         whole += [] if own is None else ["--python", f"{programs(own)}/python"]
@@ -100,7 +100,7 @@ def _check_file(name: str, file: str, cwd: str) -> None:
 
 
 def _become(command: list[str], ctx: Context) -> int:
-    """Let the command take this process's place: signals and exit status are its own."""
+    """Replace this process by the command, so that it gets signals and gives the exit status itself."""
     environment = dict(os.environ)
     command = rehearse.runnable(command, environment)
     ctx.out.stdout.flush()

@@ -1,4 +1,4 @@
-"""`hai admin orphans`: runs that belong to no task of the platform's database, after it was restored."""
+"""`hai admin orphans`: lists and ends orphaned runs, which may be left after the database was restored."""
 
 from __future__ import annotations
 

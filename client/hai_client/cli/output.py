@@ -1,4 +1,4 @@
-"""How the command writes: lines, tables sized to the terminal, JSON; colours only where they are welcome."""
+"""The command's output: lines, tables sized to the terminal, JSON; colours only on a terminal that wants them."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ STATE_STYLES = {
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
-#: So many columns of the last one of a table say enough.
+#: Width of a table's last column, characters.
 _TELLING = 36
 
 
 def clean(text: str) -> str:
-    """One line without control characters, so that nobody's text can steer somebody else's terminal."""
+    """Return one line without control characters, so that a user's text cannot control another user's terminal."""
     return _CONTROL.sub(" ", text).strip()
 
 
 def columns_of(text: str) -> int:
-    """How many terminal columns a text takes."""
+    """Return the width of a text on a terminal, columns."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
 
 
 def cut(text: str, width: int) -> str:
-    """The text, shortened to so many columns."""
+    """Return the text, shortened to this width."""
     if columns_of(text) <= width:
         return text
     kept = ""
@@ -66,9 +66,9 @@ class Column:
     """A column of a table."""
 
     title: str
-    #: Numbers stand at the right.
+    #: Whether the column is aligned right, as for numbers.
     right: bool = False
-    #: Left out where the terminal is too narrow for the last column to say anything.
+    #: Whether the column is left out on a narrow terminal, to keep room for the last one.
     optional: bool = False
 
 
@@ -82,21 +82,21 @@ class Cell:
 
 @dataclass(slots=True)
 class Output:
-    """Where a verb writes. Answers go to `stdout`, words about them to `stderr`."""
+    """The output of a verb. Answers go to `stdout`, messages about them to `stderr`."""
 
     stdout: TextIO
     stderr: TextIO
     color: bool = False
-    #: Columns of the terminal; None where lines may be as long as they like.
+    #: Width of the terminal, columns; None: no limit.
     width: int | None = None
-    #: Whether somebody looks at stderr, so that a word on progress is welcome.
+    #: Whether stderr is a terminal, so that messages on progress are useful.
     watched: bool = False
-    #: Whether stdout is a terminal, which would obey what a text of others orders.
+    #: Whether stdout is a terminal, which would obey control sequences in other users' texts.
     terminal: bool = False
 
     @classmethod
     def of_process(cls) -> Output:
-        """The process's own streams."""
+        """Return the output to the process's own streams."""
         for stream in (sys.stdout, sys.stderr):
             # A character that the terminal cannot show must not end the command.
             if isinstance(stream, io.TextIOWrapper):
@@ -113,25 +113,25 @@ class Output:
         )
 
     def style(self, text: str, style: str | None) -> str:
-        """The text in a colour, where colours are welcome."""
+        """Return the text in a style, if colours are on; else the text."""
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color and style and text else text
 
     def line(self, text: str = "") -> None:
-        """Write a line, without what would steer a terminal."""
+        """Write a line, without control sequences."""
         self.stdout.write(harmless(text) + "\n")
 
     def printed(self, text: str, *, before: str = "", raw: bool = False) -> None:
-        """Write a line that a task has printed: as it is into a file or a pipe, and to a terminal without its orders.
+        """Write a line that a task has printed: unchanged to a file or a pipe, without control sequences to a terminal.
 
         Args:
             text: The line.
-            before: What stands before it; it is ours.
-            raw: To a terminal as it is, too.
+            before: A text of the command's own before the line.
+            raw: Whether to write the line unchanged to a terminal too.
         """
         self.stdout.write(f"{before}{text if raw or not self.terminal else harmless_line(text)}\n")
 
     def note(self, text: str) -> None:
-        """Write a line beside the answer."""
+        """Write a message to stderr."""
         self.stderr.write(f"hai: {clean(text)}\n")
         self.stderr.flush()
 
@@ -153,7 +153,7 @@ class Output:
             self.line(self._row(*zip(*kept)))
 
     def _fitting(self, columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
-        """Which columns to show: all of them, or fewer in a narrow terminal."""
+        """Return the numbers of the columns to show: all of them, or fewer on a narrow terminal."""
         shown = list(range(len(columns)))
         for at in reversed(range(len(columns) - 1)):
             left = (self.width or 10_000) - sum(widths[place] + 2 for place in shown[:-1])
@@ -177,16 +177,16 @@ class Output:
 
 
 def local(time: datetime) -> str:
-    """A time as a clock on the wall here shows it."""
+    """Return a time as text, in local time."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def ago(time: datetime, *, now: datetime | None = None) -> str:
-    """How long ago, or how far ahead, a time is."""
+    """Return how long ago, or how far ahead, a time is, as text."""
     seconds = ((now or datetime.now(UTC)) - time).total_seconds()
     return f"{format_duration(seconds)} ago" if seconds >= 0 else f"in {format_duration(-seconds)}"
 
 
 def plural(number: int, word: str) -> str:
-    """`1 node`, `2 nodes`."""
+    """Return a number with a noun, such as `1 node` or `2 nodes`."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"

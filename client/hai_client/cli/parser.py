@@ -1,4 +1,4 @@
-"""Parsing of words: argparse with errors of one line, and the kinds of values that verbs share."""
+"""Parses the command line: argparse with errors of one line, and types of values that verbs share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DASHES = ("--", "++")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a verb needs: its arguments and what it does."""
+    """A verb: its arguments, its help, and the function that runs it."""
 
     name: str
     configure: Callable[[argparse.ArgumentParser], None]
@@ -35,11 +35,11 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but what is wrong is raised as `Invalid` in one line with a remedy."""
+    """An argparse parser that raises errors as `Invalid`, in one line with a remedy."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # `-1s` is a wrong value and no option: the reader of the value says so, by its name.
+        # `-1s` is a wrong value, not an option: the reader of the value reports it by name.
         self._negative_number_matcher = re.compile(r"-\d[\w.]*$")
 
     def error(self, message: str) -> NoReturn:
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build(command: Command, *, prog: str | None = None) -> Parser:
-    """The parser of a command."""
+    """Return the parser of a command."""
     parser = Parser(
         prog=prog or f"hai {command.name}",
         usage=command.usage,
@@ -76,14 +76,14 @@ def build(command: Command, *, prog: str | None = None) -> Parser:
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """Add what every verb takes. Defaults are left out, so that words before the verb are not undone."""
+    """Add the options of every verb, without defaults, which would overwrite options given before the verb."""
     shown = parser.add_argument_group("everywhere")
     shown.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     shown.add_argument("--url", metavar="ADDRESS", default=argparse.SUPPRESS, help="the Hub's address")
 
 
 def split_last(words: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
-    """Split at the last `--` or `++`: words before, the separator (None: there is none), words after."""
+    """Split at the last `--` or `++`; return the words before, the separator (None: no separator), the words after."""
     for at in range(len(words) - 1, -1, -1):
         if words[at] in _DASHES:
             return list(words[:at]), words[at], list(words[at + 1 :])
@@ -91,7 +91,7 @@ def split_last(words: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
 
 
 def count(field: str, *, least: int = 1) -> Callable[[str], int]:
-    """A reader of whole numbers of at least `least`."""
+    """Return a reader of whole numbers of at least `least`."""
 
     def read(text: str) -> int:
         if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:

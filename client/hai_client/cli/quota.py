@@ -82,11 +82,11 @@ def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
 
 
 def may_hold(user: str, groups: Sequence[str], rows: Sequence[Quota]) -> str:
-    """What a user may hold by these rows, in a sentence: his own row, else the largest of his groups', else `public`'s.
+    """Return in a sentence what a user may hold: by their own row, else their groups' largest, else `public`'s.
 
     Args:
         user: The user's name.
-        groups: His groups.
+        groups: The user's groups.
         rows: All rows of quota.
     """
     subjects = {"public": 0, **dict.fromkeys((f"group:{name}" for name in groups), 1), f"user:{user}": 2}

@@ -1,4 +1,4 @@
-"""What somebody means who submits a file: `train.py` with Python, `run.sh` with bash, `nb.ipynb` cell by cell."""
+"""Finds the command for a submitted file: `train.py` with Python, `run.sh` with bash, `nb.ipynb` cell by cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTEBOOK = ("python", "-m", "hai_client.notebook")
 _BY_SUFFIX = {".py": PYTHON, ".sh": BASH, ".bash": BASH, ".ipynb": NOTEBOOK}
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
 _PYTHONS = re.compile(r"python(\d(\.\d+)?)?")
-#: Variables that a rank alone has: whoever writes one of them means the rank's.
+#: Variables that only a rank has: a command that contains one means the rank's value.
 _OF_RANKS = re.compile(
     r"\$(?:\{)?((?:HAI|PET|SLURM|OMPI|NCCL)_[A-Z0-9_]+|MASTER_(?:ADDR|IP|PORT)|WORLD_SIZE|RANK|LOCAL_RANK|NODE_RANK"
     r"|CUDA_VISIBLE_DEVICES)\b"
@@ -47,7 +47,7 @@ def _python(words: Sequence[str]) -> list[str]:
 
 
 def unexpanded(command: Sequence[str]) -> str | None:
-    """What to tell somebody whose command has `$MASTER_ADDR` in it, which nobody will put a value in for."""
+    """Return a warning for a command with a variable such as `$MASTER_ADDR` that no shell will expand; else None."""
     for word in command:
         if PurePath(word).name in _SHELLS:
             return None

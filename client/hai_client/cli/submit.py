@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--signal",
         type=_signal,
         metavar="NAME[@SECONDS]",
-        help="tell it with USR1, USR2, TERM or INT, at will so many seconds before its deadline: USR1@60",
+        help="signal of the notice: USR1, USR2, TERM or INT; USR1@60 sends it 60 seconds before the deadline",
     )
     add("--grace", type=words_.duration("grace"), metavar="TIME", help="time to save, once told: 120s, 2m")
     add(

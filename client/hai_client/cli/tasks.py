@@ -40,7 +40,7 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--user", metavar="USER", help="of this user (for admins)")
     whose.add_argument("--all-users", action="store_true", help="of everyone (for admins)")
     add("--name", metavar="NAME", help="only of this name")
-    add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most so many ({_LIMIT})")
+    add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most N (default: {_LIMIT})")
 
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:

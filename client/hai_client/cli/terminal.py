@@ -27,7 +27,7 @@ def harmless(text: str) -> str:
 
 
 def harmless_line(text: str) -> str:
-    """One line of somebody's text, as `harmless` makes it; its colours end with it."""
+    """Return one line of a user's text, made safe by `harmless`, with its colours reset at the end."""
     shown = harmless(text.replace("\n", " "))
     return shown + _RESET if "\x1b" in shown and not shown.endswith(_RESET) else shown
 

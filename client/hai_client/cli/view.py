@@ -23,7 +23,7 @@ _SAVED: dict[str, tuple[str, str | None]] = {
     "unknown": ("unknown", "yellow"),
     "ended": ("no", "red"),
 }
-#: Reasons of ends that nobody wanted.
+#: Reasons of ends that are failures.
 _BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 #: Words that YAML reads as something else than a text.

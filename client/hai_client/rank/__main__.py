@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def start(arguments: list[str]) -> NoReturn:
-    """Supervise a rank and leave the process."""
+    """Supervise a rank, and leave the process with the exit status."""
     if arguments[:1] == ["--pod"]:
         from hai_client.rank.pod import main
     else:
@@ -19,7 +19,7 @@ def start(arguments: list[str]) -> NoReturn:
     code = main(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Threads may hang in a long poll, and finalising costs milliseconds: nothing is left to clean up.
+    # os._exit: threads may hang in a long poll, finalising costs milliseconds, and there is nothing to clean up.
     os._exit(code)
 
 

@@ -1,21 +1,21 @@
-"""Where the service is now: it may have moved to another port since the rank was started."""
+"""Finds the service's present address: it may have moved to another port since the rank was started."""
 # ruff: noqa: PTH123
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
 
-#: Longer than any list of addresses.
+#: Most bytes to read of the file; a list of addresses is shorter.
 MAX_BYTES = 16 * 1024
 
 
 class Address:
-    """The address of the service, read anew for every call.
+    """The address of the service, read again for every call.
 
-    A rank cannot know that the service has moved from a call that fails: on the old port another program may answer.
+    A failed call is not enough to notice that the service has moved: another program may answer on the old port.
 
     Args:
-        url: The address from when the rank was started.
-        path: The file that services write at their start: an address a line, the latest first. None: there is none.
+        url: The service's address when the rank was started.
+        path: The file that services write when they start: one address a line, the latest first. None: no such file.
     """
 
     def __init__(self, url: str, path: str | None) -> None:
@@ -24,19 +24,19 @@ class Address:
         self._failures = 0
 
     def current(self) -> str:
-        """What to call."""
+        """Return the address to call."""
         return self.among(self.urls())
 
     def among(self, urls: list[str]) -> str:
-        """Which of the addresses to call."""
+        """Return the one of these addresses to call."""
         return urls[self._failures % len(urls)]
 
     def failed(self) -> None:
-        """Nobody answered there: the next one, if there are several services."""
+        """Note that a call failed: with several services the next call goes to the next address."""
         self._failures += 1
 
     def urls(self) -> list[str]:
-        """All addresses that are known now, the latest first; at least one."""
+        """Return all addresses that are known now, the latest first; at least one."""
         if self._path is None:
             return [self._url]
         try:

@@ -1,4 +1,4 @@
-"""Speaking to the service with the token of the run."""
+"""HTTP calls to the service with the token of the run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 BYTES = "application/octet-stream"
-#: In the answer to a piece of a log that does not fit: from where the service wants it.
+#: Header of the answer to a piece of the log at the wrong offset: the offset that the service expects.
 OFFSET_HEADER = "Upload-Offset"
-#: The status that says: not so much at once; and how long its answer is heeded at most, seconds.
+#: The HTTP status for too many requests, and the most of its `Retry-After` that is obeyed, seconds.
 TOO_MANY = 429
 LONGEST_HEED_S = 10.0
-#: While an answer is waited for, it is looked so often whether the service has moved, seconds.
+#: Time between two checks whether the service has moved, while a call waits for its answer, seconds.
 LOOK_EVERY_S = 1.0
 
 
@@ -29,7 +29,7 @@ class Unreachable(Exception):
 
 
 class Answer:
-    """What the service said: the status, the body if that was a JSON object, and from where it wants a log."""
+    """The service's answer: status, body ({} if it is no JSON object), and the offset that it expects of a log."""
 
     __slots__ = ("body", "offset", "status")
 
@@ -40,14 +40,14 @@ class Answer:
 
 
 class Api:
-    """The endpoints of one rank. Every call may come from any thread.
+    """The REST endpoints of one rank. Every method may be called from any thread.
 
     Args:
-        url: The address of the service when the rank was started.
+        url: The service's address when the rank was started.
         token: The run's token.
-        run_id: The run.
-        rank: The rank.
-        address_file: Where services write their addresses; None: it never moves.
+        run_id: The id of the run.
+        rank: The number of the rank.
+        address_file: The file in which services write their addresses; None: the service never moves.
     """
 
     def __init__(self, url: str, token: str, run_id: str, rank: int, address_file: str | None = None) -> None:
@@ -57,38 +57,38 @@ class Api:
         self._rank = rank
 
     def notice(self, seen: int, wait: int) -> tuple[int, dict[str, Any]]:
-        """Wait at most `wait` seconds for a notice with a greater revision. Status and body.
+        """Wait at most `wait` seconds for a notice with a revision greater than `seen`; return status and body.
 
         Raises:
-            Unreachable: the service is down or the answer is none.
+            Unreachable: The service is down, or its answer is not HTTP.
         """
         path = f"/notice?rank={self._rank}&seen={seen}&wait={wait}"
         answer = self._request("GET", path, None, wait + 15)
         return answer.status, answer.body
 
     def addresses(self, wait: int, patience: float = 15) -> tuple[int, dict[str, Any]]:
-        """Wait at most `wait` seconds until every rank is up. Status and body. Raises Unreachable."""
+        """Wait at most `wait` seconds until every rank is up; return status and body. Raises Unreachable."""
         answer = self._request("GET", f"/addresses?rank={self._rank}&wait={wait}", None, wait + patience)
         return answer.status, answer.body
 
     def report(self, body: dict[str, Any], patience: float = 15) -> int:
-        """Post a report; the status. Raises Unreachable."""
+        """Post a report, and return the HTTP status. Raises Unreachable."""
         data = json.dumps(body).encode()
         return self._request("POST", f"/ranks/{self._rank}/report", data, patience).status
 
     def send_log(self, offset: int, data: bytes, *, skip: bool) -> Answer:
-        """Send a piece of the log. Raises Unreachable.
+        """Send a piece of the log, and return the service's answer. Raises Unreachable.
 
         Args:
-            offset: Where in the log it belongs, bytes.
+            offset: Position of the piece in the log, bytes.
             data: The piece.
-            skip: Whether what the service lacks before it is lost for good.
+            skip: Whether bytes before it that the service lacks are lost for good, and are to be left out.
         """
         path = f"/ranks/{self._rank}/log?offset={offset}" + ("&skip=true" if skip else "")
         return self._request("PUT", path, data, 30, kind=BYTES)
 
     def _request(self, method: str, path: str, data: bytes | None, timeout: float, *, kind: str = JSON) -> Answer:
-        # Imported in the thread that needs it: it costs as much as the rest of the start.
+        # Imported in the thread that needs it: this import costs as much as the rest of the start.
         import http.client
 
         urls = self._address.urls()
@@ -106,7 +106,7 @@ class Api:
                 self._wait(connection, urls, timeout)
                 answer = connection.getresponse()
                 if answer.status != 204 and "json" not in (answer.getheader("Content-Type") or ""):
-                    # Another program has the port: what it thinks of a report must not count as said by the service.
+                    # Another program has the port: its answer to a report must not count as the service's.
                     raise http.client.HTTPException("this is not the service")
                 found = Answer(answer.status, _object(answer.read(1 << 20)), answer.getheader(OFFSET_HEADER))
                 after = answer.getheader("Retry-After") or ""
@@ -116,19 +116,19 @@ class Api:
             self._address.failed()
             raise Unreachable(type(error).__name__) from None
         if found.status == TOO_MANY and after.isdigit():
-            # Here, so that each who repeats a request waits as long as the service asks, and nobody for ever.
+            # Wait here, so that every caller that repeats a request obeys Retry-After, up to a limit.
             time.sleep(min(float(after), LONGEST_HEED_S, timeout))
         return found
 
     def _wait(self, connection: HTTPConnection, urls: list[str], timeout: float) -> None:
-        """Wait for the first byte of the answer, but not where the service is no more. Raises Unreachable, OSError."""
+        """Wait for the answer's first byte, as long as the service has not moved. Raises Unreachable, OSError."""
         import select
 
         poll = select.poll()
         poll.register(connection.sock, select.POLLIN)
         end = time.monotonic() + timeout
         while not poll.poll(LOOK_EVERY_S * 1000):
-            # Not which of them to call: that changes when the call of another thread fails.
+            # Compare the whole list, not the current address: a failed call of another thread changes that.
             if self._address.urls() != urls:
                 raise Unreachable("it has moved")
             if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What wakes the main loop of a supervisor up."""
+"""Wakes up the main loop of a supervisor, by a pipe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 
 
 class Bell:
-    """Rung by signals and by threads."""
+    """A pipe that signals and threads write to, to wake up the main loop."""
 
     def __init__(self) -> None:
         self.fd, self._ring_fd = os.pipe()
@@ -26,14 +26,14 @@ class Bell:
         self.signals += 1
 
     def ring(self) -> None:
-        """Wake up. May be called from any thread."""
+        """Wake up the main loop. May be called from any thread."""
         try:
             os.write(self._ring_fd, b"\0")
         except BlockingIOError:
             return
 
     def clear(self) -> None:
-        """Forget the rings so far."""
+        """Empty the pipe."""
         try:
             while os.read(self.fd, 4096):
                 pass

@@ -1,12 +1,13 @@
-"""Holding what a shell starts, before it has done anything: ptrace(2), without stopping the shell itself.
+"""Holds new processes of a shell before their first instruction, with ptrace(2), without stopping the shell itself.
 
-A shell may come to its end after the notice, and so must go on; what it starts then must not begin. The kernel stops a
-new process of a watched shell before its first instruction, and the shell with it; it does the same when the shell
-turns into another program (`exec`, or the last command of `bash -c`). Whether these go on is decided elsewhere.
+After the notice a shell may come to its own end, so it goes on; but what it starts then must not begin. The kernel
+stops a new process of a watched shell before its first instruction, and the shell with it. It does the same when the
+shell turns into another program (`exec`, or the last command of `bash -c`). `hai_client.rank.stages` decides whether
+these processes go on.
 
-Nothing is watched before the notice. A watched shell costs one answer of this process for each signal that it gets.
-All calls have to come from one thread. Where ptrace is not allowed (Yama's level 2 and above, some seccomp profiles, a
-debugger that is there already) `watch` says so, and nothing is held.
+No shell is watched before the notice. This process has to answer once for each signal that a watched shell gets. All
+calls must come from one thread. Where ptrace is not allowed (Yama's level 2 and above, some seccomp profiles, a
+debugger that is attached already) `watch` returns False, and no process is held.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _CONT, _DETACH, _GETEVENTMSG, _SEIZE, _LISTEN = 7, 17, 0x4201, 0x4206, 0x4208
 _EVENT_FORK, _EVENT_VFORK, _EVENT_EXEC, _EVENT_STOP = 1, 2, 4, 128
 _TRACE_FORK, _TRACE_VFORK, _TRACE_EXEC = 1 << _EVENT_FORK, 1 << _EVENT_VFORK, 1 << _EVENT_EXEC
-#: What is held dies with this process, rather than begin.
+#: Held processes die with this process, so that they never begin.
 _EXIT_KILL = 0x100000
 _OPTIONS = _TRACE_FORK | _TRACE_VFORK | _TRACE_EXEC | _EXIT_KILL
 _STOPPING = frozenset({signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
@@ -38,43 +39,46 @@ _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 
 
 class Births:
-    """The shells that are watched, and what they have started since."""
+    """The watched shells, and the processes that they have started since."""
 
     def __init__(self) -> None:
         self._watched: set[int] = set()
         self._refused: set[int] = set()
-        #: What each shell has started, by its pid; the shell waits.
+        #: By the pid of a shell, the pid of the process that it has started; the shell waits.
         self._newborns: dict[int, int] = {}
         #: Shells that have become another program.
         self._turned: set[int] = set()
-        #: Processes that have stopped before they begin.
+        #: New processes that are stopped before their first instruction.
         self._new: set[int] = set()
-        #: Shells that are no longer watched when they stop the next time.
+        #: Shells to stop watching at their next stop.
         self._leaving: set[int] = set()
 
     @property
     def watched(self) -> list[int]:
-        """The shells."""
+        """Return the pids of the watched shells."""
         return list(self._watched)
 
     @property
     def held(self) -> set[int]:
-        """Processes that have not begun."""
+        """Return the pids of the processes that are held before they begin."""
         return set(self._newborns.values())
 
     @property
     def waiting(self) -> Iterator[tuple[int, int]]:
-        """Shells that wait to be answered, each with what it has started: itself, if it has become that."""
+        """Yield shells that wait for a decision, each with the pid of its new process.
+
+        That is the shell's own pid if the shell has become another program.
+        """
         yield from list(self._newborns.items())
         for pid in list(self._turned):
             yield pid, pid
 
     def watches(self, pid: int) -> bool:
-        """Whether nothing that the process starts begins by itself."""
+        """Return whether this process is watched: what it starts is held."""
         return pid in self._watched
 
     def watch(self, pid: int) -> bool:
-        """Watch a shell; whether that is new. It may have started something just before."""
+        """Watch a shell; return whether it was not watched before. It may have started something just before."""
         if pid in self._watched or pid in self._refused:
             return False
         if not _ptrace(_SEIZE, pid, _OPTIONS):
@@ -84,7 +88,7 @@ class Births:
         return True
 
     def forget(self, alive: Mapping[int, Process]) -> None:
-        """Leave out whoever is there no more; what a shell had started that was killed does not begin either."""
+        """Forget processes that are gone, and kill new processes whose shell was killed, so that they never begin."""
         for pids in (self._watched, self._refused, self._turned, self._leaving, self._new):
             pids -= {pid for pid in pids if pid not in alive}
         for pid in self._new:
@@ -93,10 +97,10 @@ class Births:
         self._newborns = {shell: newborn for shell, newborn in self._newborns.items() if shell in alive}
 
     def take(self, pid: int, status: int) -> None:
-        """A process has stopped for this one, as `os.waitpid` says."""
+        """Handle the stop of a traced process, with the status of `os.waitpid`."""
         event, number = status >> 16, os.WSTOPSIG(status)
         if pid not in self._watched:
-            # It waits, and its shell's own stop says whose it is: that may come later.
+            # A new process: the stop of its shell, which may come later, says whose it is.
             self._new.add(pid)
             return
         if event in (_EVENT_FORK, _EVENT_VFORK):
@@ -121,13 +125,13 @@ class Births:
             self._detach(pid)
 
     def end(self, pid: int) -> None:
-        """End what a shell has started or become, if anything, and watch it no more: it was sent a signal to end."""
+        """End the process that a shell has started or become, and watch the shell no more: it was sent a signal."""
         newborn = self._newborns.pop(pid, None)
         if newborn is not None:
             send(newborn, signal.SIGKILL)
             self._detach(pid)
         elif pid in self._turned:
-            # It has no handlers any more, and dies before it begins.
+            # The new program has no handlers yet, and dies before it begins.
             masks = read_masks(pid)
             deaf = masks.ignores(signal.SIGTERM) or masks.catches(signal.SIGTERM)
             send(pid, signal.SIGKILL if deaf else signal.SIGTERM)
@@ -136,7 +140,7 @@ class Births:
             self._leaving.add(pid)
 
     def end_all(self) -> None:
-        """All that is watched was sent a signal to end, or will be."""
+        """Do as `end` does for all watched shells: each was sent a signal to end, or will be."""
         for pid in list(self._watched):
             self.end(pid)
 
@@ -148,13 +152,13 @@ class Births:
 
 
 def _newborn_of(pid: int) -> int:
-    """What a process has just started; 0 if it was killed meanwhile."""
+    """Return the pid of the process that this one has just started; 0 if this one was killed meanwhile."""
     message = ctypes.c_ulong()
     _libc.ptrace(_GETEVENTMSG, pid, None, ctypes.addressof(message))
     return message.value
 
 
 def _ptrace(request: int, pid: int, data: int = 0) -> bool:
-    """Ask the kernel; whether it did so. A process that was killed meanwhile needs nothing."""
+    """Call ptrace, and return whether it worked. It fails for a process that was killed meanwhile; that is harmless."""
     done: bool = _libc.ptrace(request, pid, None, data) == 0
     return done

@@ -1,4 +1,4 @@
-"""Starting the command of a rank."""
+"""Starts the command of a rank."""
 # ruff: noqa: PTH103, PTH110, PTH118
 # Importing pathlib costs milliseconds at every start.
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
-#: The platform's reasons: it could not fork, or the kernel has no room.
+#: Errors that are the platform's and not the user's: a failed fork, or missing memory or file descriptors.
 _PLATFORM = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EIO})
 
 
 class CannotStart(Exception):
     """The command was not started.
 
-    `exit_code` is the status that a shell would show where it is the user's to repair, None where it is the
-    platform's.
+    `exit_code` is the status that a shell would show if the user can repair the cause; None if it is the platform's.
     """
 
     def __init__(self, sentence: str, exit_code: int | None) -> None:
@@ -42,15 +41,15 @@ def start(spec: Spec, output: int, account: Account | None = None) -> int:
     """Start the command in a session of its own; it dies with this process.
 
     Args:
-        spec: What to start.
+        spec: The command, its variables and its working directory.
         output: File descriptor for its standard output and standard error.
-        account: Whose process it is to be; None: of whoever this one is.
+        account: The Unix account to run as; None: the account of this process.
 
     Returns:
-        Its pid, after the program has taken over.
+        The pid of the command, after exec has succeeded.
 
     Raises:
-        CannotStart: with a sentence for the user.
+        CannotStart: The command could not be started; with a sentence for the user.
     """
     result, report = os.pipe()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -76,21 +75,21 @@ def start(spec: Spec, output: int, account: Account | None = None) -> int:
 
 
 def _become(spec: Spec, output: int, report: int, parent: int, account: Account | None) -> NoReturn:
-    """In the child: turn into the command, or tell the parent why not."""
+    """Turn the forked child into the command, or write the reason to the parent."""
     step = "setup"
     try:
-        # The parent's pipe must not be written to on the child's signals.
+        # Signals of the child must not write to the parent's wakeup pipe.
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         os.setsid()
         if account is not None:
             step = "account"
-            # What it prints to is its own: it may open it by name (/dev/stdout).
+            # The account must own the output, as the command may open it by name (/dev/stdout).
             os.fchown(output, account.uid, account.gid)
             identity.become(account, no_new_privs=True)
             step = "setup"
-        # Only now: who changes his user is asked again.
+        # Only now: a change of user clears the parent-death signal.
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(NOT_FOUND)
@@ -113,7 +112,7 @@ def _become(spec: Spec, output: int, report: int, parent: int, account: Account 
 
 
 def _make_checkpoints(spec: Spec) -> None:
-    """Make its folders as whoever will own them. Where that is impossible, the job's own error says so."""
+    """Make the folders for checkpoints and logs, as the user who will own them; the job reports errors itself."""
     for name in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
         if spec.env.get(name):
             with contextlib.suppress(OSError):

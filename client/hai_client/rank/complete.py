@@ -1,12 +1,12 @@
-"""Whether the checkpoint that was written last is complete: a judgement of facts that others observe, without any I/O.
+"""Decides from observed facts whether the newest checkpoint is complete, without any I/O.
 
-A checkpoint may be many files, and its writer may compute between two of them. Silence tells its end, and how much of
-it is needed depends on what is known:
+A checkpoint may be many files, and its writer may compute between two of them. A time without writes shows its end; how
+long that must be depends on what is known:
 
-- `QUIET_S`, as a rule. A saver with longer pauses between its files may be cut in between.
-- `SHORT_S`, where all has been written that the saves before it wrote, as often as they did. Each of these was followed
-  by `QUIET_S` of silence at least, so waiting for the rest of that tells nothing new.
-- No silence is enough while a file is open for writing (`hai_client.rank.saves`).
+- `QUIET_S`, as a rule. A save with longer pauses between its files may be cut in between.
+- `SHORT_S`, where this save has written all that the saves before it wrote, as often as they did. Each of these was
+  followed by `QUIET_S` without writes at least, so a longer wait would tell nothing new.
+- No time is enough while a file is open for writing (`hai_client.rank.saves`).
 
 Names are compared without their numbers: `checkpoint-20/model.pt` and `checkpoint-40/model.pt` are the same.
 """
@@ -16,23 +16,23 @@ from __future__ import annotations
 import re
 from collections import deque
 
-#: For how long a checkpoint must not have changed to count as complete, seconds.
+#: How long a checkpoint must be unchanged to count as complete, seconds.
 QUIET_S = 2.0
-#: The same, where all was written that the ones before it wrote.
+#: The same, where the save has written all that the saves before it wrote.
 SHORT_S = 0.3
-#: How many saves are remembered: also those that are done only now and then, as of the best model.
+#: How many saves are remembered: enough to include rare ones, such as those of the best model.
 REMEMBERED = 16
 #: A save of more files is remembered as one that cannot be compared.
 MOST_NAMES = 10_000
 
 
 class Facts:
-    """What is known of the newest checkpoint at a moment.
+    """Facts about the newest checkpoint at a moment.
 
     Args:
-        as_before: Whether it has written all that the saves before it wrote (`Habits.as_before`).
-        draft: Whether a file with the name of a draft is there that was made since the notice.
-        everything: Whether nothing can be written to the places of checkpoints that is not noticed at once.
+        as_before: Whether its save has written all that the saves before it wrote (`Habits.as_before`).
+        draft: Whether there is a file with the name of a draft (`*.tmp`) that is not renamed yet.
+        everything: Whether every write to the places of checkpoints is noticed at once.
     """
 
     __slots__ = ("as_before", "draft", "everything")
@@ -44,27 +44,27 @@ class Facts:
 
 
 def quiet_needed(facts: Facts) -> float:
-    """For how long nothing must have changed for a checkpoint to be complete, seconds."""
+    """Return how long a checkpoint must be unchanged to count as complete, seconds."""
     if facts.as_before and facts.everything and not facts.draft:
         return SHORT_S
     return QUIET_S
 
 
 class _Save:
-    """What was written without a pause of `QUIET_S` in between."""
+    """One save: the files that were written without a pause of `QUIET_S` in between."""
 
     __slots__ = ("ended", "found", "paths", "whole")
 
     def __init__(self, now: float) -> None:
         self.ended = now
-        #: What was written and is still there: how often, by path.
+        #: By path, how often a file was written that is still there.
         self.paths: dict[str, int] = {}
         self.found: set[str] = set()
-        #: Whether all of it was seen.
+        #: Whether all of the save was seen.
         self.whole = True
 
     def names(self) -> dict[str, int]:
-        """How often each name was written."""
+        """Return how often each name was written; names are paths without their numbers."""
         counts: dict[str, int] = {}
         for path, times in self.paths.items():
             name = general(path)
@@ -73,7 +73,7 @@ class _Save:
 
 
 class Habits:
-    """How the saves of a run go. Times are monotonic seconds, and only grow."""
+    """The pattern of the saves of a run. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._now: _Save | None = None
@@ -82,14 +82,14 @@ class Habits:
 
     @property
     def changed_at(self) -> float:
-        """When something was changed last."""
+        """Time of the last change, monotonic seconds; minus infinity if there was none."""
         return float("-inf") if self._now is None else self._now.ended
 
     def written(self, path: str, now: float) -> None:
-        """A file was closed after writing or renamed to this path, or a folder was renamed to it."""
+        """Note that a file was closed after writing, or that a file or folder was renamed to this path."""
         save = self._save(now)
         if path in save.found:
-            # It may have been open then.
+            # It was counted when it was found, and may still have been open then.
             save.found.remove(path)
         elif len(save.paths) < MOST_NAMES:
             save.paths[path] = save.paths.get(path, 0) + 1
@@ -97,27 +97,28 @@ class Habits:
             save.whole = False
 
     def found(self, path: str, now: float) -> None:
-        """A file was there already when its folder, a new one, was looked into."""
+        """Note a file that was there already when its new folder was looked into."""
         if path not in self._save(now).paths:
             self.written(path, now)
             self._save(now).found.add(path)
 
     def touched(self, now: float) -> None:
-        """Something was made, and is not complete yet."""
+        """Note that a file or folder was made that is not complete yet."""
         self._save(now)
 
     def removed(self, path: str, now: float) -> None:
-        """A file or folder was renamed to something else, or removed: it was a draft, or is of an old checkpoint."""
+        """Note that a file or folder was renamed or removed: it was a draft, or is of an old checkpoint."""
         save = self._save(now)
         if save.paths.pop(path, None) is None:
-            # A folder takes with it what is in it.
+            # It was a folder: remove the paths below it.
             for inner in [one for one in save.paths if one.startswith(f"{path}/")]:
                 del save.paths[inner]
 
     def as_before(self) -> bool:
-        """Whether the last save has written what each one like it wrote, no less often and no more.
+        """Return whether the last save has written the same names as each similar save, and as often.
 
-        Alike are those that have a name in common with it. More often means that the next save may have begun.
+        Saves are similar if they have a name in common. A name that was written more often means that the next save
+        may have begun.
         """
         save = self._now
         if save is None or not save.whole:
@@ -139,5 +140,5 @@ class Habits:
 
 
 def general(path: str) -> str:
-    """A path without its numbers, which differ from save to save."""
+    """Return a path with `#` for its numbers, which differ from save to save."""
     return re.sub(r"\d+", "#", path)

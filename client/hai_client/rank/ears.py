@@ -1,4 +1,4 @@
-"""Hearing of every change below the places of checkpoints at once, where the kernel tells (inotify)."""
+"""Watches the places of checkpoints with inotify, so that every change below them is noticed at once."""
 # ruff: noqa: PTH112, PTH119, PTH123
 # Importing pathlib or threading costs milliseconds at every start.
 
@@ -26,11 +26,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: More folders are not watched: of those that are there at first, and later. Then not everything is heard.
+#: Most folders that are watched. With more folders some changes are not noticed at once.
 MOST_FOLDERS = 1024
-#: How long the folders that are there at first may take, seconds.
+#: How long it may take to watch the folders that are there at first, seconds.
 WALK_S = 2.0
-#: More leftovers are as good as one.
+#: Most drafts that are remembered: a single one is enough to demand a longer wait.
 MOST_DRAFTS = 1000
 #: File systems that only this machine writes to.
 LOCAL = frozenset(
@@ -40,12 +40,13 @@ MOUNTS = "/proc/self/mountinfo"
 
 
 class Ears:
-    """What is heard of changes below some places; with each, whether that is all there is to hear.
+    """Watches for changes below some places, and knows whether it notices all of them.
 
-    `take` may be called from any thread: it never waits for a file system. The others are for the thread that looks.
+    `take` may be called from any thread: it never waits for a file system. The other methods are for the thread that
+    looks at file systems.
 
     Args:
-        alone: Whether no other node writes to these places, whatever file system they are on.
+        alone: Whether no other node writes to these places, on any file system.
     """
 
     def __init__(self, *, alone: bool) -> None:
@@ -53,23 +54,23 @@ class Ears:
         self._habits = Habits()
         self._lock = _thread.allocate_lock()
         self._roots: tuple[str, ...] = ()
-        #: Roots that are not there yet.
+        #: Roots that do not exist yet.
         self._awaited: list[str] = []
         self._folders: list[str] = []
-        #: What has the name of a draft and was neither renamed nor removed since.
+        #: Paths with the name of a draft that were not renamed or removed since.
         self._drafts: set[str] = set()
         self._deaf = False
-        #: How many changes were heard of.
+        #: Number of changes that were noticed.
         self.count = 0
         self._inotify: Inotify | None = None
 
     @property
     def fd(self) -> int | None:
-        """Becomes readable when there is something to take; None: nothing is ever heard."""
+        """File descriptor that becomes readable when there are changes to take; None: no watch is possible."""
         return None if self._inotify is None else self._inotify.fd
 
     def listen(self, places: Iterable[str]) -> None:
-        """Begin to listen at some places, which are heard of with all that is below them."""
+        """Begin to watch some places with all folders below them."""
         self._roots = tuple(places)
         self._awaited = list(self._roots)
         if not self._roots:
@@ -77,12 +78,12 @@ class Ears:
         try:
             self._inotify = Inotify()
         except (OSError, AttributeError):
-            # This user has too many of them, or the kernel has none: files are looked at from time to time.
+            # This user has too many inotify instances, or the kernel has none: only regular looks find files then.
             return
         self._find_roots(came=False)
 
     def step(self) -> None:
-        """Listen at what has come of late. May wait for its file system."""
+        """Watch new folders too. May wait for their file system."""
         if self._inotify is None:
             return
         self.take()
@@ -93,7 +94,7 @@ class Ears:
         self._find_roots(came=True)
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Stop the watch."""
         with self._lock:
             if self._inotify is not None:
                 self._inotify.close()
@@ -106,12 +107,12 @@ class Ears:
                 self._walk(root, came=came)
                 self._deaf = self._deaf or not (self._alone or _is_local(root))
             elif os.path.lexists(root):
-                # A file is watched, or a link leads nowhere.
+                # The root is a file, or a link to nothing: changes of it are not noticed.
                 self._awaited.remove(root)
                 self._deaf = True
 
     def take(self) -> None:
-        """Hear what there is to hear."""
+        """Take the changes that the kernel has reported by now."""
         now = time.monotonic()
         with self._lock:
             if self._inotify is not None:
@@ -119,7 +120,7 @@ class Ears:
                     self._hear(event, now)
 
     def quiet_needed(self, *, elsewhere: bool) -> float:
-        """For how long nothing must have changed for the newest checkpoint to be complete, seconds.
+        """Return how long the newest checkpoint must be unchanged to count as complete, seconds.
 
         Args:
             elsewhere: Whether checkpoints are written to other places as well.
@@ -130,7 +131,7 @@ class Ears:
             return quiet_needed(facts)
 
     def quiet_for(self, now: float) -> float:
-        """For how long nothing was heard, seconds (now: monotonic seconds)."""
+        """Return how long ago the last change was noticed, seconds (now: monotonic seconds)."""
         return now - self._habits.changed_at
 
     def _hear(self, event: Event, now: float) -> None:
@@ -138,7 +139,7 @@ class Ears:
             self._deaf = True
             return
         if event.kind & (IGNORED | MOVE_SELF):
-            # Of another folder the one above has told.
+            # For any other folder, the event of its parent folder is enough.
             self._deaf = self._deaf or event.path in self._roots
             return
         name = os.path.basename(event.path)
@@ -159,7 +160,7 @@ class Ears:
             self._drafts.add(event.path)
 
     def _walk(self, top: str, *, came: bool) -> None:
-        """Listen at a folder and those below it; what is there before that was not heard of."""
+        """Watch a folder and the folders below it. Files made before the watch come without an event."""
         ends = time.monotonic() + WALK_S
         waiting = [(top, top in self._roots)]
         while waiting:
@@ -168,7 +169,7 @@ class Ears:
                 self._deaf = True
                 return
             if not self._inotify.add(folder, follow=is_root):
-                # It is gone again, or there are too many.
+                # The folder is gone again, or there are too many watches.
                 self._deaf = self._deaf or os.path.isdir(folder)
                 continue
             self._look_into(folder, waiting, came=came)
@@ -188,7 +189,7 @@ class Ears:
 
 
 def _is_local(path: str) -> bool:
-    """Whether only this machine writes to the file system of a path, as far as is known."""
+    """Return whether the file system of a path is known as one that only this machine writes to."""
     path = os.path.realpath(path)
     best, kind = "", ""
     try:

@@ -1,4 +1,4 @@
-"""Ending every process of a rank."""
+"""Ends every process of a rank."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Between two rounds while processes are being killed, and while they may still leave by themselves.
+#: Time between two rounds while processes are being killed, and while they may still leave by themselves, seconds.
 KILL_TICK_S = 0.02
 WAIT_TICK_S = 0.1
 
 
 class Ending:
-    """SIGTERM to all descendants once, then, after a wait, SIGKILL until none is left.
+    """Sends SIGTERM to all descendants once, then, after a wait, SIGKILL until none is left.
 
-    Killing is repeated because processes may fork between the look and the blow.
+    SIGKILL is repeated because processes may fork between the look at the process table and the signal.
 
     Args:
-        tear: Told of processes that are about to be ended in the middle of what they do.
+        wait_s: Time between SIGTERM and SIGKILL, seconds.
+        tear: Called with the pids of processes that are about to be ended in the middle of their work.
     """
 
     def __init__(self, wait_s: float, tear: Callable[[list[int]], None]) -> None:
@@ -34,13 +35,13 @@ class Ending:
         self.tick_s = WAIT_TICK_S
 
     def hasten(self, now: float, wait_s: float) -> None:
-        """From now on they have so many seconds at most."""
+        """Shorten the wait: SIGKILL comes at most `wait_s` seconds after `now` (monotonic seconds)."""
         self._wait_s = min(self._wait_s, wait_s)
         if self._deadline is not None:
             self._deadline = min(self._deadline, now + wait_s)
 
     def step(self, now: float) -> None:
-        """Do what is due at a time (monotonic seconds)."""
+        """Send the signal that is due at a time (monotonic seconds)."""
         if self._deadline is None:
             self._deadline = now + self._wait_s
             self._tear([pid for pid in _below() if not read_masks(pid).catches(signal.SIGTERM)])
@@ -57,9 +58,9 @@ def _below() -> list[int]:
 
 
 def kill_all() -> None:
-    """SIGKILL every descendant of this process, again and again, and collect it, until none is left.
+    """Send SIGKILL to every descendant of this process, and reap it, again and again until none is left.
 
-    Orphans must come to this process: then no child means that no descendant is left.
+    This process must be the subreaper of its descendants: then no child means that no descendant is left.
     """
     while True:
         try:

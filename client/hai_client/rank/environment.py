@@ -1,4 +1,4 @@
-"""What one rank is told by variables, on every cluster alike (docs/scheduling.md, "What a rank sees")."""
+"""Builds the variables of a rank, the same on every kind of cluster (docs/scheduling.md, "What a rank sees")."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WANDB_PREFIX = "hai-"
-#: What belongs to the service or to a user's Jupyter server, never to a task.
+#: Variables of the service or of a user's Jupyter server, which a task never gets.
 PRIVATE_PREFIXES = ("JUPYTERHUB_", "CONFIGPROXY_")
 
 
 class Run:
-    """What all ranks of a run share.
+    """The facts that all ranks of a run share.
 
-    `nodes` are names and `addresses` addresses, both in rank order; the master is rank 0. `ranks_per_node` says how
-    often the command runs on each node; None: once, and the variables count nodes.
+    `nodes` are the nodes' names and `addresses` their addresses, both in rank order; the master is rank 0.
+    `ranks_per_node` is how often the command runs on each node; None: once, and the variables count nodes.
     """
 
     __slots__ = (
@@ -73,7 +73,7 @@ class Run:
 
 
 class Seat:
-    """What is one rank's alone: its number, how many GPUs it has, its folder for notices and reports, its token."""
+    """The facts of one rank: its number, node and GPUs, its folder for notices and reports, its token's file."""
 
     __slots__ = ("gpus", "node", "rank", "runtime_dir", "token_file")
 
@@ -88,31 +88,31 @@ class Seat:
 def rank_environment(
     given: Mapping[str, str], run: Run, seat: Seat, *, home: str, path_first: Sequence[str], shims: str
 ) -> dict[str, str]:
-    """Everything that the command of one rank sees, its devices excepted.
+    """Return all variables of the command of one rank, but those of its devices.
 
-    What only the cluster knows wins over the task's own variables; what a user may well choose does not.
+    Variables that only the cluster can know win over the task's own; defaults that a user may change do not.
 
     Args:
         given: The task's own variables, and those that are the same for every rank.
         run: The run.
         seat: The rank.
-        home: What HOME is where nobody has said.
+        home: The value of HOME if the task does not set it.
         path_first: Folders that come first on PATH.
-        shims: Where the stand-ins for Slurm's commands are; on PATH for the profile `slurm` only.
+        shims: Folder of the replacements for Slurm's commands; on PATH for the profile `slurm` only.
     """
     env = {name: value for name, value in given.items() if not name.startswith(PRIVATE_PREFIXES)}
     for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
         env.setdefault(name, value)
     env.update(_place(run, seat))
     if seat.rank == 0:
-        # One run of Weights & Biases for a task, however often it is resumed. Ranks that log too have their own.
+        # One run of Weights & Biases for a task over all its runs. Further ranks that log have runs of their own.
         env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
         env.setdefault("WANDB_RESUME", "allow")
     own = pythons.chosen(env)
     first = [*([] if own is None else [pythons.programs(own)]), *path_first]
     if run.profile == "slurm":
         env.update(_slurm(env, run, seat))
-        # What submitit's own entry into a job waits for.
+        # The signal that submitit's own start of a job waits for.
         env.setdefault("SUBMITIT_PREEMPT_SIGNAL", "USR1")
         first.insert(0, shims)
     env["PATH"] = os.pathsep.join([*first, env.get("PATH") or SYSTEM_PATH])
@@ -133,7 +133,7 @@ def _defaults(run: Run, home: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "USER": run.user,
         "LOGNAME": run.user,
-        # A log must show what was printed before a job is ended.
+        # Unbuffered, so that the log shows all that was printed before the job is ended.
         "PYTHONUNBUFFERED": "1",
     }
 
@@ -161,7 +161,7 @@ def _place(run: Run, seat: Seat) -> dict[str, str]:
 
 
 def _slurm(env: Mapping[str, str], run: Run, seat: Seat) -> dict[str, str]:
-    """The job, and step 0 of it with one task a node: a launcher says otherwise to those that it starts."""
+    """Return Slurm's variables of the job and of step 0; a launcher overwrites them for the tasks that it starts."""
     layout = Layout(range(len(run.nodes)), [run.ranks_per_node or 1] * len(run.nodes))
     job = job_variables(
         task_id=run.task_id,

@@ -1,12 +1,12 @@
-"""Evidence of checkpoints: files that changed since the run began, whoever wrote them and whatever the job says.
+"""Finds evidence of checkpoints: files that changed since the run began, by any writer, without help of the job.
 
-Looked at is what lies below HAI_CHECKPOINT_DIR and the watched paths, and the folders of checkpoints that a process of
-the rank was seen to write elsewhere (`hai_client.rank.saves` says what that is). Of these the newest file counts, with
-its own time, once it is complete: nobody of the rank has it open for writing, and it has been quiet for as long as
-`hai_client.rank.complete` says or everybody who could have written it has left. What was open when its writer was ended
-never counts.
+The places are HAI_CHECKPOINT_DIR, the watched paths, and the folders of checkpoints that a process of the rank was seen
+to write elsewhere (`hai_client.rank.saves` finds them). The newest file in them counts, with its own time, once it is
+complete: no process of the rank has it open for writing, and either it was unchanged for as long as
+`hai_client.rank.complete` demands, or all processes that could have written it have left. A file that was open when its
+writer was ended never counts.
 
-File systems are looked at in a thread, a little at a time: a server that does not answer holds nobody up.
+File systems are read in a thread, a little at a time, so that a file server that hangs does not block the supervisor.
 """
 # ruff: noqa: PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
@@ -33,32 +33,34 @@ if TYPE_CHECKING:
     from hai_client.rank.identity import Account
     from hai_client.rank.spec import Spec
 
-#: One look: so many entries, so many seconds. After a look the thread rests, at least so many times as long; after the
-#: notice for as long.
+#: Most entries of a look, and its longest time in seconds. After a look the thread rests at least `RESTS` times as long
+#: as the look took; after the notice, as long as the look took.
 ENTRIES = 2000
 LOOK_S = 0.05
 RESTS = 9
-#: Seconds between two looks, and after the notice.
+#: Time between two looks, before and after the notice, seconds.
 EVERY_S = 5.0
 HURRY_S = 0.25
-#: Between two times that what the kernel tells is taken; and until the next look after the notice if there was some.
+#: Time between two reads of the kernel's events; and from an event to the next look, after the notice; seconds.
 HEAR_S = 0.05
-#: What was written so much later than the last change that was heard of is not the same change, seconds.
+#: A file with a time this much later than the last event was changed without an event, seconds.
 UNHEARD_S = 0.2
 MAX_EVERY_S = 60.0
 NODES_PER_SECOND = 4
 #: How long the last look may take, seconds.
 LAST_LOOK_S = 1.0
-#: Reports are not posted more often, seconds.
+#: Shortest time between two reports, seconds.
 POST_EVERY_S = 5.0
-#: What the job itself says of a checkpoint counts rather than files that are hardly newer, seconds.
+#: A checkpoint that the job itself reported counts, not a file that is newer by less than this, seconds.
 TOLD_FOR_S = 2.0
 
 
 class Evidence:
-    """What the files of a rank say about its checkpoints.
+    """Finds the newest complete checkpoint of a rank by its files.
 
     Args:
+        spec: The rank's spec.
+        account: The Unix account of the task; None: the account of this process.
         since: When the command was started, nanoseconds since the epoch.
     """
 
@@ -69,18 +71,18 @@ class Evidence:
         self._nodes = _nodes(spec)
         self._every_s = EVERY_S
         if spec.rank:
-            # All ranks see the same folder: the others need not look as often.
+            # All ranks see the same folder: ranks other than 0 need not look as often.
             self._every_s = min(MAX_EVERY_S, EVERY_S + self._nodes / NODES_PER_SECOND)
-        #: What is being written; looked at in the main thread.
+        #: The files that are being written; used in the main thread.
         self.saves = Saves((spec.folder, spec.runtime))
         self._sweep = Sweep(since, self.saves.is_own)
         self._noticed_at: int | None = None
         self._ears = Ears(alone=self._nodes == 1)
-        #: How much had been heard when the newest checkpoint was found to be complete for that; None: not for that.
+        #: Number of events when the newest checkpoint was found complete by events; None: not found by events.
         self._heard: int | None = None
-        #: Whether what grew was heard to be closed, and was a part of a save like those before.
+        #: Whether events showed that the growing file was closed, as part of a save like those before.
         self._growth_heard = False
-        #: When the silence will have been long enough, seconds from then.
+        #: Seconds until the checkpoint will have been unchanged for long enough.
         self._silent_in_s = HURRY_S
         self._thread: threading.Thread | None = None
         self._wake: tuple[int, int] | None = None
@@ -90,11 +92,11 @@ class Evidence:
         self._newest: Found | None = None
         self._posted: Found | None = None
         self._posted_at = float("-inf")
-        #: Whether something newer than that is not complete yet.
+        #: Whether there is a newer file that is not complete yet.
         self._unsettled = False
 
     def start(self) -> None:
-        """Begin to look, if that has not begun."""
+        """Start the thread, if it is not started yet."""
         if self._thread is not None:
             return
         import threading
@@ -106,12 +108,12 @@ class Evidence:
         self._thread.start()
 
     def look(self, pids: Iterable[int]) -> None:
-        """See what the processes of the rank are writing."""
+        """Note the files that the processes of the rank are writing."""
         with acting_as(self._account):
             self.saves.look(pids, time.monotonic())
 
     def noticed(self, pids: Iterable[int]) -> None:
-        """The job is told to leave: from now on every moment matters."""
+        """Note that the job got its notice: look more often from now on."""
         now = time.monotonic()
         with acting_as(self._account):
             self.saves.look(pids, now)
@@ -121,32 +123,35 @@ class Evidence:
         self._ring()
 
     def writing(self, pids: Iterable[int]) -> bool:
-        """Whether one of the processes has a checkpoint open for writing at this moment."""
+        """Return whether one of the processes has a checkpoint open for writing at this moment."""
         with acting_as(self._account):
             return bool(self.saves.writing(pids, time.monotonic()))
 
     def tear(self, pids: Iterable[int]) -> None:
-        """The processes are about to be ended without a chance to complete what they are writing."""
+        """Note that the processes are about to be ended, so that files they are writing stay incomplete."""
         with acting_as(self._account):
             self.saves.tear(pids)
 
     def going_on(self, now: float) -> bool:
-        """Whether somebody of the gang is writing a checkpoint (now: monotonic seconds)."""
+        """Return whether a rank of the gang is writing a checkpoint (now: monotonic seconds)."""
         return self.saves.going_on(now) or self.others_save(now)
 
     def others_save(self, now: float) -> bool:
-        """Whether a file grows that is none of those which this rank itself is writing."""
+        """Return whether a file grows that this rank is not writing itself."""
         return now - self._sweep.grown_at < QUIET_S and not self._growth_heard
 
     def settled(self, now: float) -> bool:
-        """Whether there is a complete checkpoint since the notice, and nothing has changed since for a while."""
+        """Return whether there is a complete checkpoint since the notice, and no rank is writing another one."""
         newest, noticed = self._newest, self._noticed_at
         if newest is None or noticed is None or newest.at < noticed:
             return False
         return not self._unsettled and not self.going_on(now)
 
     def unchanged(self) -> bool:
-        """Whether nothing was heard since the newest checkpoint was found to be complete, where that is why it was."""
+        """Return whether no event came since events showed that the newest checkpoint is complete.
+
+        True also where it was not found complete by events.
+        """
         heard = self._heard
         if heard is None:
             return True
@@ -154,7 +159,12 @@ class Evidence:
         return self._ears.count == heard
 
     def news(self, now: float, *, at_once: bool = False) -> Found | None:
-        """A newer checkpoint than the last one that was returned, not more often than reports are to be posted."""
+        """Return a newer checkpoint than the last one that was returned; None if there is none, or it is too early.
+
+        Args:
+            now: Monotonic seconds.
+            at_once: Whether to return it even if the last report was less than `POST_EVERY_S` ago.
+        """
         newest = self._newest
         if newest is None or (self._posted is not None and newest.at <= self._posted.at):
             return None
@@ -164,14 +174,14 @@ class Evidence:
         return newest
 
     def last_look(self, *, forced: bool) -> None:
-        """Everybody has left: look once more, for a second at most.
+        """Look once more, for a second at most, after all processes of the rank have left.
 
         Args:
-            forced: Whether they were ended, rather than have left by themselves.
+            forced: Whether the processes were ended; False: they have left by themselves.
         """
         import threading
 
-        # Nobody has anything open any more.
+        # No file is open any more.
         self.saves.look((), time.monotonic())
         self._forced = forced
         self._last = threading.Event()
@@ -210,7 +220,7 @@ class Evidence:
                 self._wait(poll, wake, max(every, rests * (time.monotonic() - began)))
 
     def _wait(self, poll: select.poll, wake: int, seconds: float) -> None:
-        """Until the next look; what the kernel tells is heard meanwhile."""
+        """Wait until the next look, and take the kernel's events meanwhile."""
         ends = time.monotonic() + seconds
         while (left := ends - time.monotonic()) > 0:
             ready = [fd for fd, _ in poll.poll(left * 1000)]
@@ -221,7 +231,7 @@ class Evidence:
                 return
             if ready:
                 self._ears.step()
-                # A log that is opened and closed for each line must not keep a processor busy.
+                # Pause: a log that is opened and closed for each line must not keep a processor busy.
                 pause = HEAR_S if self._noticed_at is not None else min(left, HEAR_S)
                 time.sleep(pause)
                 if self._noticed_at is not None:
@@ -231,7 +241,7 @@ class Evidence:
         for place in self._places:
             self._sweep.add(place)
         self._ears.listen(self._places)
-        # As the kernel names open files.
+        # Real paths too: the kernel shows open files by them.
         self.saves.roots = tuple({*self._places, *(os.path.realpath(place) for place in self._places)})
 
     def _step(self) -> None:
@@ -245,13 +255,13 @@ class Evidence:
             self._sweep.learn(os.path.dirname(self.saves.closed.pop()))
 
     def _choose(self, *, last: bool) -> None:
-        """The newest file that is complete."""
+        """Find the newest file that is complete, and note whether a newer one is incomplete."""
         torn = self.saves.torn
         spoilt = {os.path.dirname(path) for path in torn}
         open_now = frozenset() if last else self.saves.open
         quiet, heard = self._ears.quiet_needed(elsewhere=self._sweep.learned), self._ears.count
         silence = self._ears.quiet_for(time.monotonic())
-        # Times of files say nothing of what was renamed or made. Where all is heard, that is what counts.
+        # A rename does not change the time of a file. Where events show every change, the events decide.
         heard_enough = quiet == QUIET_S or silence >= quiet
         self._silent_in_s = max(0.0, quiet - silence) if quiet < QUIET_S else HURRY_S
         now = time.time_ns()
@@ -263,15 +273,15 @@ class Evidence:
                 break
             if file.path in torn:
                 continue
-            # What is newer than the last that was heard was written unheard.
+            # A file newer than the last event was written without an event.
             needed = QUIET_S if file.at > last_heard else quiet
             fresh = not heard_enough or now - file.at < needed * 1e9
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
-                # Somebody is, or may be, in the middle of it, perhaps on another node.
+                # A process may still be writing it, perhaps on another node.
                 unsettled = True
                 continue
             if last and self._forced and os.path.dirname(file.path) in spoilt and file.at >= (self._noticed_at or 0):
-                # A part of a checkpoint whose other part is torn.
+                # Another file of the same checkpoint is torn.
                 continue
             self._newest = file
             break
@@ -280,7 +290,7 @@ class Evidence:
 
 
 def is_newer(seen_at: float, told: dict[str, Any] | None, told_at: float | None) -> bool:
-    """Whether a checkpoint that was seen says more than the last one that is known (seconds since the epoch)."""
+    """Return whether a checkpoint found by its files is newer than the last known one (seconds since the epoch)."""
     if told is None or told_at is None:
         return True
     return seen_at > told_at + (TOLD_FOR_S if told.get("source") != "seen" else 0.0)

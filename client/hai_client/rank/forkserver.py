@@ -1,12 +1,13 @@
-"""A process that has the supervisor's modules imported, and forks a keeper for each rank that it is asked for.
+"""The fork server: a process that has imported the supervisor's modules, and forks a keeper for each rank.
 
 A rank then costs a fork and not a start of Python. `python -m hai_client.rank.forkserver PADDING`; its standard input
 is a Unix socket (SOCK_SEQPACKET) to the service that has started it. A request is the path of a rank's folder. The
 answer is the keeper's pid and, beside it, a handle (pidfd) that becomes readable when the keeper ends.
 
-It has one thread, no connection but that socket, and ends when the socket does: with its service. The keepers go on.
-What it forks is what `python -m hai_client.rank FOLDER` is: a session of its own, its folder as working folder, its
-output in `supervisor.log`, nothing else open, and the same command line, by which supervisors are found.
+It has one thread and no connection but that socket. It ends when the socket is closed, so with its service; the keepers
+go on. A forked keeper equals a started `python -m hai_client.rank FOLDER`: it has a session of its own, the rank's
+folder as working folder, its output in `supervisor.log`, no other open file, and the same command line, by which
+supervisors are found.
 """
 # ruff: noqa: PTH123, PTH208
 # Importing pathlib costs milliseconds.
@@ -31,39 +32,39 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-#: The longest path of a folder, as the kernel has it.
+#: The longest path of a folder that the kernel allows, bytes.
 LONGEST_PATH = 4096
-#: What has to follow on the command line, so that the path of a folder can be written over it.
+#: The last word of the command line: room to write the path of a folder over it.
 PADDING = "." * LONGEST_PATH
-#: Its answer to what it cannot do.
+#: The answer to a request that failed.
 REFUSED = b"refused"
-#: What a supervisor imports, at once or when it begins to listen for notices.
+#: Modules that a supervisor imports, at once or when it begins to listen for notices.
 IMPORTED = (supervisor, encodings.ascii, http.client, json, threading)
 
 
 class Unusable(Exception):
-    """Ranks must be started in the ordinary way."""
+    """The fork server cannot be used: each rank must be started as a Python of its own."""
 
 
 class CommandLine:
-    """The place where the kernel reads the command line of this process from."""
+    """The memory from which the kernel reads the command line of this process."""
 
     def __init__(self) -> None:
         """Raises Unusable."""
         with open("/proc/self/stat", "rb") as file:
-            # Fields 48 and 49, counted from 1; two stand before the cut.
+            # Fields 48 and 49, counted from 1; the cut removes the first two.
             fields = file.read().rpartition(b") ")[2].split()
         self._start, self._end = int(fields[45]), int(fields[46])
         if not 0 < self._start < self._end:
             raise Unusable("the kernel does not say where the command line is")
 
     def check_room(self, words: list[str]) -> None:
-        """Raises Unusable where there is no room for these words."""
+        """Raise Unusable if these words do not fit."""
         if len(_joined(words)) > self._end - self._start:
             raise Unusable(f"the command line has no room for {words[-1]}")
 
     def write(self, words: list[str]) -> None:
-        """Show other words. Raises Unusable where there is no room."""
+        """Replace the command line by these words. Raises Unusable if they do not fit."""
         self.check_room(words)
         room = self._end - self._start
         ctypes.memmove(self._start, _joined(words).ljust(room, b"\0"), room)
@@ -74,7 +75,7 @@ def _joined(words: list[str]) -> bytes:
 
 
 def _words(folder: str) -> list[str]:
-    """The command line of a keeper and its supervisor: as of those that have a Python started for them."""
+    """Return the command line of a keeper and its supervisor: the same as if Python was started for them."""
     return [sys.executable, "-sP", "-m", "hai_client.rank", folder]
 
 
@@ -84,7 +85,7 @@ def main() -> int:
     Returns:
         In the server 0, or 1 where it cannot be used; in the others what `keeper.main` returns.
     """
-    # No copy of it may be what a rank reads.
+    # Move the socket off standard input, which the ranks inherit.
     line = socket.socket(fileno=os.dup(0))
     try:
         shown = CommandLine()
@@ -93,7 +94,7 @@ def main() -> int:
     except (Unusable, OSError, ValueError, IndexError) as error:
         print(f"hai_client.rank.forkserver: {error}; each rank starts a Python of its own", file=sys.stderr)
         return 1
-    # The pages that are shared with the keepers stay so.
+    # The collector must not write to memory pages that are shared with the keepers.
     gc.collect()
     gc.freeze()
     return _serve(line, shown)
@@ -121,7 +122,7 @@ def _serve(line: socket.socket, shown: CommandLine) -> int:
                 line.send(REFUSED)
                 continue
             if pid == 0:
-                # Its number is another file's soon: the object must not close that one when it goes.
+                # The child closes this descriptor and reuses its number: the object must not close that file later.
                 line.detach()
                 return _become_keeper(folder, log, shown)
             os.close(log)
@@ -132,12 +133,12 @@ def _serve(line: socket.socket, shown: CommandLine) -> int:
             try:
                 line.sendmsg([str(pid).encode()], [rights])
             except (BrokenPipeError, ConnectionResetError):
-                # The service has died. The next one finds the rank by its folder.
+                # The service has died. The next service finds the rank by its folder.
                 return 0
 
 
 def _receive(line: socket.socket) -> tuple[str, int]:
-    """The path of a folder and an open file; no path when the line is closed. Raises OSError."""
+    """Return the path of a folder and a file descriptor; an empty path if the socket is closed. Raises OSError."""
     files = array.array("i")
     path, beside, _, _ = line.recvmsg(2 * LONGEST_PATH, socket.CMSG_SPACE(files.itemsize), socket.MSG_CMSG_CLOEXEC)
     for level, kind, data in beside:
@@ -149,13 +150,13 @@ def _receive(line: socket.socket) -> tuple[str, int]:
 
 
 def _become_keeper(folder: str, log: int, shown: CommandLine) -> int:
-    """In the child: be as a Python that was started for this rank."""
+    """Turn the forked child into the keeper of a rank, as if Python was started for it."""
     os.setsid()
     os.chdir(folder)
     null = os.open(os.devnull, os.O_RDWR)
     for fd, to in ((null, 0), (log, 1), (log, 2)):
         os.dup2(fd, to)
-    # Of the server's there must be nothing left: neither its socket nor the handles of other keepers.
+    # Close all files of the server: its socket and the handles of other keepers.
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:
             _close(int(name))
@@ -167,7 +168,7 @@ def _close(fd: int) -> None:
     try:
         os.close(fd)
     except OSError:
-        # The one with which the folder was listed.
+        # This descriptor was the one for listing the folder.
         return
 
 
@@ -180,7 +181,7 @@ def start() -> NoReturn:
         sys.excepthook(*sys.exc_info())
     sys.stdout.flush()
     sys.stderr.flush()
-    # As of `hai_client.rank`: threads of a supervisor may hang in a long poll.
+    # os._exit as in `hai_client.rank.__main__`: threads of a supervisor may hang in a long poll.
     os._exit(code)
 
 

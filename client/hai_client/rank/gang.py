@@ -1,4 +1,4 @@
-"""Waiting until every rank of the run is up."""
+"""Waits until every rank of the run is up."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 #: Length of one long poll, seconds.
 WAIT_S = 30
-#: After so long a line in the log says what is waited for.
+#: After this time a line in the log says what the rank waits for, seconds.
 SAY_AFTER_S = 30.0
 FIRST_PAUSE_S = 0.1
 MAX_PAUSE_S = 2.0
 REFUSED_PAUSE_S = 5.0
 GONE = 410
-#: How long one who needs no addresses waits for an answer, seconds.
+#: How long a rank that needs no addresses waits for an answer, seconds.
 ALONE_PATIENCE_S = 5.0
 
 
 def may_start(api: Api) -> bool:
-    """Whether the run is still wanted, as far as the service can be asked.
+    """Return whether the run may start: True unless the service says that the run is over.
 
-    A pod may be made late, by a service that did not know that the run was over: nothing of such a run may begin.
+    A service that did not know of the run's end yet may have made the pod: nothing of such a run may begin.
     """
     try:
         return api.addresses(0, patience=ALONE_PATIENCE_S)[0] != GONE
@@ -51,7 +51,7 @@ class Gang:
         self._trouble = ""
 
     def wait(self, say: Callable[[str], None]) -> list[str] | None:
-        """Addresses in rank order; None if the run is over or this process was told to leave."""
+        """Wait for the addresses and return them in rank order; None if the run is over or this process must leave."""
         import threading
 
         threading.Thread(target=self._ask, name="addresses", daemon=True).start()
@@ -82,7 +82,7 @@ class Gang:
                 self._found.append(None if status == GONE else body["addresses"])
                 self._bell.ring()
                 return
-            # A service that does not wait must not be asked in a busy loop.
+            # The pause prevents a busy loop if the service answers at once.
             time.sleep(FIRST_PAUSE_S if status == 200 else pause if status >= 500 else REFUSED_PAUSE_S)
             pause = FIRST_PAUSE_S if status < 500 else min(MAX_PAUSE_S, pause * 2)
 

@@ -1,6 +1,6 @@
-"""The Unix account that a rank's command, or a user's server, runs as: found, checked and taken on.
+"""Finds and checks the Unix account of a rank's command, or of a user's server, and switches to it.
 
-Everything here is for a platform that may change its user (`hai up --unix-users`); without that nothing of it is used.
+It is used only on a platform that may change its user (`hai up --unix-users`).
 """
 # ruff: noqa: PTH123
 # Importing pathlib costs milliseconds at every start.
@@ -18,11 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: In a template of account names: the user as the Hub spells him.
+#: In a template of account names, stands for the user's name at the Hub.
 USERNAME = "{username}"
-#: What the platform must be allowed to do, by the numbers of capabilities(7).
+#: Capabilities that the platform needs, by their numbers (capabilities(7)).
 NEEDED = {0: "CAP_CHOWN", 5: "CAP_KILL", 6: "CAP_SETGID", 7: "CAP_SETUID"}
-#: What a started process may read and write of others' by default: nothing.
+#: The umask of started processes: other users may not read or write their files.
 UMASK = 0o077
 _PR_GET_PDEATHSIG = 2
 _PR_SET_NO_NEW_PRIVS = 38
@@ -34,7 +34,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NoAccount(Exception):
-    """A user has no Unix account that his processes could run as; the message says why, and what to do."""
+    """A user has no Unix account for their processes; the message says why, and what to do."""
 
 
 class Account:
@@ -52,14 +52,14 @@ class Account:
 
 
 def find_account(template: str, user: str) -> Account:
-    """The account of a user.
+    """Return the account of a user.
 
     Args:
-        template: How accounts are named; `{username}` stands for the user.
-        user: The user as the Hub spells him.
+        template: Template of account names; `{username}` stands for the user.
+        user: The user's name at the Hub.
 
     Raises:
-        NoAccount: There is none, or it is one that no user may have.
+        NoAccount: There is no such account, or it is root's or the platform's own.
     """
     name = template.replace(USERNAME, user)
     account = account_named(name)
@@ -70,7 +70,7 @@ def find_account(template: str, user: str) -> Account:
         )
     if account.uid == 0:
         raise NoAccount(
-            f"the user {user!r} would run as {name!r}, which is root: use a user with an account of his own"
+            f"the user {user!r} would run as {name!r}, which is root: use a user with an account of their own"
         )
     if account.uid == os.geteuid():
         raise NoAccount(f"the user {user!r} would run as {name!r}, the platform's own account: use another one")
@@ -78,7 +78,7 @@ def find_account(template: str, user: str) -> Account:
 
 
 def account_named(name: str) -> Account | None:
-    """The account of that name; None if there is none."""
+    """Return the account of that name; None if there is none."""
     import pwd
 
     try:
@@ -96,7 +96,7 @@ def account_named(name: str) -> Account | None:
 
 
 def lacking_rights() -> list[str]:
-    """Names of the capabilities that this process lacks to run others as other users; root has all of them."""
+    """Return the names of the capabilities that this process lacks to run programs as other users."""
     held = 0
     with contextlib.suppress(OSError, ValueError), open("/proc/self/status", encoding="ascii") as file:
         held = next(int(line.split()[1], 16) for line in file if line.startswith("CapEff:"))
@@ -104,11 +104,11 @@ def lacking_rights() -> list[str]:
 
 
 def closed_folder(path: str) -> str | None:
-    """The first folder on the way to a path, from the root, that other users cannot pass through; None: there is none.
+    """Return the first folder on the way to a path, from the root, that other users cannot enter; None: no such folder.
 
-    What lies behind it might as well not be there for them.
+    Other users cannot reach anything below that folder.
     """
-    # realpath: the way that the kernel goes.
+    # realpath: the folders that the kernel passes through.
     here = os.path.realpath(path)
     way = [here]
     while os.path.dirname(way[-1]) != way[-1]:  # noqa: PTH120
@@ -121,21 +121,21 @@ def closed_folder(path: str) -> str | None:
 
 
 def become(account: Account, *, no_new_privs: bool) -> None:
-    """Turn this process, which is about to execute a program, into one of the account, for good. Raises OSError.
+    """Switch this process, which is about to execute a program, to the account for good. Raises OSError.
 
-    Groups come first: who has given up his user may not change them any more. Whatever it was that let this process
-    change its user does not reach the program.
+    The groups are changed first, because a process may not change them after its user. The program does not inherit
+    the right to change users.
 
     Args:
-        account: Whose it is to be.
-        no_new_privs: Whether programs with set-user-id or file capabilities (`sudo`) give it no rights either.
+        account: The account to switch to.
+        no_new_privs: Whether the program can gain no rights by set-user-id or file capabilities (`sudo`).
     """
     os.setgroups(account.groups)
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
     if os.getresuid() != (account.uid,) * 3 or os.getresgid() != (account.gid,) * 3:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-    # Of a platform that is not root its capabilities would be handed on. Kernels before 4.3 have none to hand on.
+    # The program would inherit ambient capabilities of a platform that is not root. Kernels before 4.3 have none.
     with contextlib.suppress(OSError):
         prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     os.umask(UMASK)
@@ -145,15 +145,16 @@ def become(account: Account, *, no_new_privs: bool) -> None:
 
 @contextlib.contextmanager
 def acting_as(account: Account | None) -> Iterator[None]:
-    """Touch files as the account while the block lasts, in this thread alone; None changes nothing. Raises OSError.
+    """Access files as the account while the block lasts, in this thread only; None changes nothing. Raises OSError.
 
-    What a job may change is touched with the job's own rights only: whatever link it has put there leads no further
-    than the job itself could go. The process stays out of its reach: only the user for files changes.
+    Files that a job may change are accessed with the job's own rights only: a link that the job has made leads only to
+    files that the job itself could reach. Only the user for files changes (setfsuid), so the job cannot send signals to
+    this process.
     """
     if account is None:
         yield
         return
-    # Changing it clears the signal that this process wants when its parent dies.
+    # A change of the user for files clears the parent-death signal: set it again afterwards.
     signal = ctypes.c_int(0)
     _libc.prctl(_PR_GET_PDEATHSIG, ctypes.byref(signal), 0, 0, 0)
     try:
@@ -168,9 +169,9 @@ def acting_as(account: Account | None) -> Iterator[None]:
 
 
 def _touch_as(function: str, number: int) -> None:
-    """Call setfsuid(2) or setfsgid(2), which tell nobody whether they have worked. Raises OSError if they have not."""
+    """Call setfsuid(2) or setfsgid(2), and raise OSError if it failed: the calls themselves do not report failure."""
     call = getattr(_libc, function)
     call(ctypes.c_uint32(number))
-    # Nobody has this number: it only asks.
+    # No user has this number: the call changes nothing and returns the present one.
     if call(ctypes.c_uint32(_NOBODY)) & _NOBODY != number:
         raise OSError(errno.EPERM, f"{function}: {os.strerror(errno.EPERM)}")

@@ -1,6 +1,6 @@
-"""What the kernel tells of changes below some folders (inotify(7)), from any thread, without waiting for a file system.
+"""Reads the kernel's events on changes in folders (inotify(7)), from any thread, without waiting for a file system.
 
-Only what this machine does is told. A network file system may be changed by others.
+The kernel reports changes by this machine only; other machines may change a network file system too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READ_BYTES = 1 << 16
 
 
 class Event:
-    """Something happened to a path. `kind` is a set of the bits above."""
+    """A change of a path. `kind` is a set of the bits above."""
 
     __slots__ = ("kind", "path")
 
@@ -41,7 +41,7 @@ class Inotify:
     """An inotify instance.
 
     Raises:
-        OSError: The kernel gives no more of them to this user, or has none.
+        OSError: This user has too many instances already, or the kernel has no inotify.
     """
 
     def __init__(self) -> None:
@@ -56,11 +56,11 @@ class Inotify:
         return len(self._paths)
 
     def add(self, folder: str, *, follow: bool = False) -> bool:
-        """Watch a folder, without what is below it; whether that is possible. May wait for its file system.
+        """Watch a folder, without the folders below it; return whether that worked. May wait for its file system.
 
         Args:
-            folder: Its path. The same folder under another name has that name from now on.
-            follow: Whether it may be a symbolic link.
+            folder: The path. A folder that is watched under another path has this path from now on.
+            follow: Whether the path may be a symbolic link.
         """
         mask = _WANTED | _ONLYDIR | (0 if follow else _DONT_FOLLOW)
         number: int = self._libc.inotify_add_watch(self.fd, os.fsencode(folder), mask)
@@ -71,9 +71,9 @@ class Inotify:
         return True
 
     def read(self) -> Iterator[Event]:
-        """What has happened since the last time, in its order.
+        """Yield the events since the last call, in order.
 
-        After OVERFLOW something is missing; after IGNORED and MOVE_SELF the folder itself is gone from its place.
+        OVERFLOW means that events were lost; IGNORED and MOVE_SELF mean that the folder was removed or moved.
         """
         while True:
             with self._lock:
@@ -100,5 +100,5 @@ class Inotify:
                 yield Event(os.path.join(self._paths[number], os.fsdecode(name)), kind)  # noqa: PTH118
 
     def close(self) -> None:
-        """Give it back."""
+        """Close the instance."""
         os.close(self.fd)

@@ -1,10 +1,10 @@
-"""The process around a supervisor: when either of the two dies, nothing of the rank outlives it (B4).
+"""The keeper, the process around a supervisor: when either of the two dies, no process of the rank is left (B4).
 
-Orphans of a rank come to its supervisor, whatever their session and environment, and after that one's death to the
-keeper, which kills them. When the keeper dies, the kernel tells the supervisor, which does the same. Both hold the lock
-on the rank's folder: the rank counts as supervised until both are gone.
+Orphans of a rank become children of its supervisor, or after its death children of the keeper, which kills them. When
+the keeper dies, the kernel signals the supervisor, which kills them in the same way. Both hold the lock on the rank's
+folder: the rank counts as supervised until both are gone.
 
-A pod needs no keeper: everything in a container dies with its first process.
+A pod needs no keeper: all processes of a container die with its first process.
 """
 # ruff: noqa: PTH100
 # Importing pathlib costs milliseconds at every start.
@@ -19,14 +19,14 @@ from hai_client.rank import lock
 from hai_client.rank.ending import kill_all
 from hai_client.rank.processes import PR_SET_PDEATHSIG, become_subreaper, prctl, send
 
-#: What the keeper waits for: the end of the supervisor, and orders to end, which it hands on.
+#: Signals that the keeper waits for: the end of the supervisor, and requests to end, which it passes on.
 HEARD = frozenset({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT})
 
 
 def main(arguments: list[str]) -> int:
-    """Supervise the rank that a folder describes; the exit status of this process says nothing about the rank.
+    """Supervise the rank that a folder describes. This function returns in two processes: supervisor and keeper.
 
-    It returns in two processes: in the supervisor and in its keeper.
+    The exit status of this process is not that of the rank.
 
     Returns:
         0, also when another supervisor has the folder; 1 when nothing could be recorded; 2 for wrong arguments;
@@ -36,11 +36,11 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m hai_client.rank FOLDER", file=sys.stderr)
         return 2
     folder = os.path.abspath(arguments[0])
-    # What comes before somebody waits for it is kept.
+    # Blocked signals stay pending until sigwait.
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if lock.take(folder) is None or lock.has_begun(folder):
-        # Somebody supervises it, or somebody did: a rank is never started twice.
+        # Another process supervises the rank, or did so: a rank is never started twice.
         return 0
     become_subreaper()
     keeper = os.getpid()
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _supervise(folder: str, keeper: int) -> int:
-    # A group of its own: a signal to the keeper's does not end both.
+    # A process group of its own, so that a signal to the keeper's group does not end both.
     os.setpgid(0, 0)
     # This signal reaches a stopped process as well.
     prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
@@ -72,12 +72,15 @@ def _keep(supervisor: int) -> int:
 
 
 def _wait(supervisor: int) -> int:
-    """Hand signals on until the supervisor ends; how it did. Whoever stops it is not obeyed: its job would hang."""
+    """Pass signals on until the supervisor ends, and return its wait status.
+
+    A stopped supervisor is continued at once, because its job would hang.
+    """
     while True:
         number = signal.sigwait(HEARD)
         if number != signal.SIGCHLD:
             send(supervisor, number)
-            # A stopped process would not see it.
+            # A stopped process would not get the signal.
             send(supervisor, signal.SIGCONT)
             continue
         while True:

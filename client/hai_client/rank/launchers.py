@@ -1,11 +1,11 @@
-"""Ending launchers that have nothing left to wait for.
+"""Ends launchers whose workers were all ended.
 
-torchrun takes seconds to say that its workers have failed. When all workers of a rank were ended by a signal that they
-do not catch, that says nothing: nobody is saving, and nothing may be started again. So their launchers are killed, and
-count as ended like their workers. One that hands on what its workers print has a moment for that first.
+torchrun takes seconds to report that its workers have failed. When all workers of a rank were ended by a signal that
+they do not catch, no worker is saving, none may be started again, and the report is of no use. So the launchers are
+killed, and count as ended like their workers. A launcher that passes on the output of its workers gets a moment first.
 
-Launchers of workers that caught their signal are left alone: those on other nodes may still save, and torchrun's agent
-on the first node holds what they meet over.
+Launchers of workers that caught their signal are left alone: workers on other nodes may still save, and the agent of
+torchrun on the first node runs the store over which they meet.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from hai_client.rank.identity import Account
     from hai_client.rank.shells import Shells
 
-#: How long one that hands on what its workers print has for that, seconds.
+#: How long a launcher has to pass on the output of its workers, seconds.
 HAND_ON_S = 0.3
 
 
 class _Launcher:
-    """One that waits for workers: which process it is, and whether these print through it."""
+    """A launcher: its start time, which identifies the process, and whether it passes on its workers' output."""
 
     __slots__ = ("hands_on", "start")
 
@@ -46,11 +46,11 @@ class Launchers:
         self._shells = shells
         self._evidence = evidence
         self._known: dict[int, _Launcher] = {}
-        #: When their workers were seen to be gone, monotonic seconds.
+        #: When all their workers were first seen to be gone, monotonic seconds.
         self._idle_at: float | None = None
 
     def note(self, table: Mapping[int, Process], launchers: Iterable[int], worker: int) -> None:
-        """Some processes wait for a worker that is about to be ended."""
+        """Note the launchers that wait for a worker that is about to be ended."""
         with acting_as(self._account):
             for pid in launchers:
                 if pid in table:
@@ -60,11 +60,11 @@ class Launchers:
                     known.hands_on = known.hands_on or hands_on
 
     def note_driver(self, table: Mapping[int, Process], pid: int) -> None:
-        """A process that is about to be told ends slowly, and hands on what others print."""
+        """Note a process that ends slowly and passes on the output of others, such as the driver of a Ray."""
         self._known[pid] = _Launcher(table[pid].start, hands_on=True)
 
     def step(self, now: float) -> None:
-        """All workers are gone that were ended: end who waits for them (now: monotonic seconds)."""
+        """End the launchers, after all their workers were ended and are gone (now: monotonic seconds)."""
         if self._idle_at is None:
             self._idle_at = now
         for pid, launcher in self._known.items():

@@ -1,4 +1,4 @@
-"""What a signal to the supervisor means: the end at once or, in a pod, first a notice."""
+"""Decides what a signal to the supervisor means: the end at once or, in a pod, first a notice."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 #: How long the service has to say whether the run was killed, before the signal counts as a notice.
 ASK_S = 1.0
 ASK_AGAIN_S = 1.0
-#: How long a rank that has not begun waits for the service to know why it ends.
+#: How long a rank that has not begun waits for the service's answer to why it ends, seconds.
 HEARD_S = 5.0
-#: Set aside before the pod's own end: for what is left of the log, and for the last record.
+#: Time kept free before the pod's own end, for the rest of the log and for the last record, seconds.
 RESERVE_S = 5.0
 LAST_WORDS_S = 2.0
 #: The answer of the service for a run that was killed or is over.
@@ -26,18 +26,18 @@ GONE = 410
 
 
 class AtOnce:
-    """The first signal ends the rank: whoever sends it has given the job its time."""
+    """The policy on one machine: the first signal ends the rank, as the sender has given the job its time."""
 
     def __init__(self, bell: Bell, term_wait_s: float) -> None:
         self._bell = bell
         self._term_wait_s = term_wait_s
 
     def take(self, notice: dict[str, Any]) -> dict[str, Any]:
-        """The notice as the job is to see it."""
+        """Return the notice for the job, unchanged."""
         return notice
 
     def notice(self, now: float) -> None:  # noqa: ARG002  the same question in every place
-        """No notice begins here."""
+        """Return None: a signal is never a notice here."""
         return
 
     def must_end(self) -> bool:
@@ -50,11 +50,11 @@ class AtOnce:
 
 
 class Eviction:
-    """In a pod the first signal says that the pod will be ended; by whom, it does not say.
+    """The policy in a pod, where the first signal means that the pod will be ended, without the reason.
 
-    The service knows: it is asked, and a run that it has killed ends at once. Otherwise somebody else ends the
-    pod (a drain, a node that shuts down), and the signal is a notice that lasts until shortly before the kubelet's
-    SIGKILL. A second signal, or one after the deadline of a notice, ends everything.
+    The service is asked, and a run that it has killed ends at once. Otherwise Kubernetes ends the pod (a drain, a node
+    that shuts down), and the signal is a notice that lasts until shortly before the kubelet's SIGKILL. A second
+    signal, or a signal after the deadline of a notice, ends all processes of the rank.
     """
 
     def __init__(self, bell: Bell, api: Api, *, grace_s: float, term_wait_s: float) -> None:
@@ -62,7 +62,7 @@ class Eviction:
         self._api = api
         self._grace_s = grace_s
         self._term_wait_s = term_wait_s
-        #: What the job was told last.
+        #: The last notice that the job got.
         self._known: dict[str, Any] | None = None
         #: When the first signal was seen (monotonic), and until when the job may save then (seconds since the epoch).
         self._since: float | None = None
@@ -72,14 +72,14 @@ class Eviction:
         self._told = False
 
     def take(self, notice: dict[str, Any]) -> dict[str, Any]:
-        """The notice as the job is to see it: no deadline is later than the pod's own."""
+        """Return the notice for the job, with a deadline that is not later than the pod's own."""
         if (seconds_of(notice.get("deadline")) or 0.0) > self._own_deadline:
             notice = {**notice, "deadline": rfc3339(int(self._own_deadline * 1e9))}
         self._known = notice
         return notice
 
     def notice(self, now: float) -> dict[str, Any] | None:
-        """The notice that a signal means, once (now: monotonic seconds)."""
+        """Return the notice that a signal means, once; None otherwise (now: monotonic seconds)."""
         if self._bell.signals == 0:
             return None
         if self._since is None:
@@ -97,7 +97,7 @@ class Eviction:
         return self._bell.signals > 1 or self._killed or time.time() >= self._deadline()
 
     def heard(self, now: float, patience: float = HEARD_S) -> bool:
-        """Whether the service knows of a signal that came before there was a command; waits for it a little."""
+        """Report a signal that came before the command was started, and return whether the service has answered."""
         self.notice(now)
         ends = now + patience
         while not self._answered and time.monotonic() < ends:
@@ -109,7 +109,7 @@ class Eviction:
         return max(0.0, min(self._term_wait_s, self.left_s(now) - LAST_WORDS_S))
 
     def left_s(self, now: float) -> float:
-        """Seconds until the kubelet ends everything, if it was asked to; else all that it would give."""
+        """Return the seconds until the kubelet's SIGKILL; before the first signal, the pod's whole grace period."""
         return self._grace_s if self._since is None else max(0.0, self._since + self._grace_s - now)
 
     def _begin(self) -> None:
@@ -121,12 +121,12 @@ class Eviction:
             threading.Thread(target=self._ask, name="leaving", daemon=True).start()
 
     def _deadline(self) -> float:
-        """Seconds since the epoch: the earlier one of the notice's and the pod's."""
+        """Return the earlier of the notice's and the pod's deadline, seconds since the epoch."""
         told = seconds_of(self._known.get("deadline")) if self._known is not None else None
         return self._own_deadline if told is None else min(told, self._own_deadline)
 
     def _ask(self) -> None:
-        """Tell the service, again and again until it has heard."""
+        """Ask the service why the rank ends, again and again until it has answered."""
         while True:
             left = max(0.0, self._own_deadline - time.time())
             try:

@@ -1,4 +1,4 @@
-"""The lock that says whether a supervisor lives, and the mark that says that a rank has begun."""
+"""The lock that shows whether a supervisor lives, and the mark that shows that a rank has begun."""
 # ruff: noqa: PTH118
 # Importing pathlib costs milliseconds at every start.
 
@@ -10,14 +10,14 @@ import os
 
 from hai_client.rank.safefile import put_aside
 
-#: Its presence alone says that the command of the rank was about to start: it cannot be half there.
+#: An empty file: its presence alone says that the command of the rank was about to start, so it cannot be torn.
 BEGUN = "begun"
 
 
 def take(folder: str) -> int | None:
     """Take the lock of a rank's folder and write this process's pid into it.
 
-    It is held until this process has ended and every child that it has forked without executing a program.
+    The lock is held until this process has ended, and every child that it has forked without executing a program.
 
     Returns:
         A file descriptor to keep, or None if a supervisor lives. Raises OSError.
@@ -34,7 +34,7 @@ def take(folder: str) -> int | None:
 
 
 def open_lock(folder: str) -> int:
-    """The file to lock. A folder in its place, which nobody can have locked, is put aside. Raises OSError."""
+    """Open the file to lock, and return its descriptor. A folder in its place is put aside. Raises OSError."""
     path = os.path.join(folder, "lock")
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
@@ -45,21 +45,21 @@ def open_lock(folder: str) -> int:
 
 
 def has_begun(folder: str) -> bool:
-    """Whether the rank was started, or was recorded as one that never will be: it is not started again."""
+    """Return whether the rank was started, or recorded as one that never starts: it must not be started again."""
     return any(os.path.lexists(os.path.join(folder, name)) for name in ("status.json", BEGUN))
 
 
 def mark_begun(folder: str) -> None:
-    """Leave the mark, once and for good: it outlives a power cut that nothing else in the folder outlives.
+    """Leave the mark, once and for good, and wait until the disk has it, so that it outlives a power cut.
 
     Raises:
-        FileExistsError: It is there already: the command may have been started.
-        OSError: It cannot be left.
+        FileExistsError: The mark is there already: the command may have been started.
+        OSError: The mark cannot be made.
     """
     os.close(os.open(os.path.join(folder, BEGUN), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        # Some file systems cannot do that for folders.
+        # Some file systems cannot fsync folders.
         with contextlib.suppress(OSError):
             os.fsync(fd)
     finally:

@@ -1,8 +1,8 @@
 """The log of a rank: lines with times, in parts that are rotated away.
 
 Parts are `log/<20-digit start offset>.log`. Offsets are bytes since the first line, over all parts, so that they
-stay valid for readers when old parts go. A line that begins with `[hai]` is the platform's; one of the command that
-would look like that gets a backslash.
+stay valid for readers when old parts are removed. A line that begins with `[hai]` is the platform's; a line of the
+command that would look like one gets a backslash.
 """
 # ruff: noqa: PTH104, PTH108, PTH118
 # Importing pathlib costs milliseconds at every start.
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 #: Longer lines are cut into pieces of this size.
 MAX_LINE = 64 * 1024
-#: How lines of the platform begin.
+#: The beginning of the platform's lines.
 MARK = b"[hai]"
-#: What is set aside for the last word on a full disk, bytes.
+#: Space that is kept for the last line on a full disk, bytes.
 SPARE_BYTES = 4096
 
 
 class Splitter:
-    r"""Cuts a stream into lines. A piece that ends in `\r` (a progress bar) is a line as well."""
+    r"""Cuts a stream into lines. A piece that ends in `\r` (a progress bar) is a line too."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._after_return = False
-        #: Whether the lines of the last piece may hold what the platform's begin with.
+        #: Whether the lines of the last piece may contain the platform's mark.
         self.marked = False
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The lines that are complete now, without their ends."""
+        """Return the lines that are complete now, without line ends."""
         if self._after_return and data:
-            # The second half of a line end whose halves came apart.
+            # The `\n` of a `\r\n` that was cut in two.
             data = data[1:] if data.startswith(b"\n") else data
             self._after_return = False
         data = self._rest + data
@@ -68,7 +68,7 @@ class Splitter:
         return [*lines, last]
 
     def finish(self) -> list[bytes]:
-        """The last line if it has no end."""
+        """Return the last line if it has no line end, as a list."""
         rest, self._rest = self._rest, b""
         return [rest] if rest else []
 
@@ -79,7 +79,7 @@ def _cut(line: bytes) -> list[bytes]:
     pieces = []
     while len(line) > MAX_LINE:
         end = MAX_LINE
-        # Not within a character: its continuation bytes are 10xxxxxx.
+        # Do not cut within a UTF-8 character: its continuation bytes are 10xxxxxx.
         while end > MAX_LINE - 4 and line[end] & 0xC0 == 0x80:
             end -= 1
         pieces.append(line[:end])
@@ -88,19 +88,19 @@ def _cut(line: bytes) -> list[bytes]:
 
 
 def _unlike_ours(lines: list[bytes]) -> list[bytes]:
-    # Imported by those few that print such a line.
+    # Imported here, because few commands print such a line.
     from hai_client.rank.marks import unlike_ours
 
     return [unlike_ours(line) for line in lines]
 
 
 class LogWriter:
-    """Writes stamped lines. Never raises and never waits for room: what cannot be written is counted.
+    """Writes lines with times. It never raises and never waits for space: lines that cannot be written are counted.
 
-    What was lost is told by a line as soon as there is room again; on a disk that stays full, by a last line in room
-    that was set aside.
+    As soon as there is space again, a line says how many were lost. On a disk that stays full, the space kept for it
+    holds that line.
 
-    `mode` is that of new parts: who may read them.
+    `mode` is the file mode of new parts.
     """
 
     def __init__(
@@ -123,15 +123,15 @@ class LogWriter:
         #: Logical offset of the end, and size of the current part.
         self._end = 0
         self._size = 0
-        #: Lines lost in all, and those that no line in the log tells of yet.
+        #: Lines lost in all, and lost lines that the log does not mention yet.
         self.lost = 0
         self._untold = 0
-        #: Why lines were lost last.
+        #: The reason of the last loss.
         self.why = ""
         self._spare = os.path.join(folder, ".spare")
 
     def feed(self, data: bytes) -> None:
-        """Take what the command wrote."""
+        """Add output of the command."""
         lines = self._splitter.feed(data)
         if lines:
             self._append(_unlike_ours(lines) if self._splitter.marked else lines)
@@ -141,7 +141,7 @@ class LogWriter:
         self._append([MARK + f" {line}".encode() for line in text.splitlines()])
 
     def close(self) -> None:
-        """Write what is left. Nothing may be fed afterwards."""
+        """Write what is left. `feed` must not be called afterwards."""
         rest = self._splitter.finish()
         self._append(_unlike_ours(rest) if any(MARK in line for line in rest) else rest)
         self._append([])
@@ -174,7 +174,7 @@ class LogWriter:
             self._put(b"".join(entries[start:]), count=True)
 
     def _put(self, block: bytes, *, count: bool) -> bool:
-        """Write whole lines, or those of them for which there is room. The others are lost, counted or not."""
+        """Write whole lines, as many as there is space for; return whether all were written. `count`: count losses."""
         written = 0
         try:
             if self._fd < 0 or (self._size and self._size + len(block) > self._part_bytes):
@@ -193,7 +193,7 @@ class LogWriter:
         return True
 
     def _take_back(self, written: int, kept: int) -> None:
-        """Leave no half line behind a write that failed."""
+        """Remove a half line after a write that failed."""
         if written > kept:
             try:
                 os.ftruncate(self._fd, self._size + kept)
@@ -208,12 +208,12 @@ class LogWriter:
         self._untold += lines
 
     def _loss(self) -> bytes:
-        """The line that says what was lost."""
+        """Return the line that says how many lines were lost, and why."""
         lines = "line was" if self._untold == 1 else "lines were"
         return f"{rfc3339()} {MARK.decode()} {self._untold} {lines} lost: {self.why}\n".encode()
 
     def _set_aside(self) -> None:
-        """Keep room for the last word, where there is some."""
+        """Allocate the space for the last line, if there is space."""
         with contextlib.suppress(OSError):
             fd = os.open(self._spare, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, self._mode)
             try:
@@ -222,7 +222,7 @@ class LogWriter:
                 os.close(fd)
 
     def _use_spare(self) -> None:
-        """Make the room that was set aside the last part of the log: that needs no new block. Raises OSError."""
+        """Make the kept space the last part of the log, which needs no new disk block. Raises OSError."""
         line = self._loss()
         fd = os.open(self._spare, os.O_WRONLY | os.O_CLOEXEC)
         try:

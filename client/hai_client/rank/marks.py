@@ -1,4 +1,4 @@
-"""Lines of a command that would look like the platform's."""
+"""Marks lines of a command that look like the platform's own lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from hai_client.rank.logs import MARK
 
-#: What a terminal obeys instead of showing it, and characters that nobody sees.
+#: Control sequences of terminals, and invisible characters.
 _UNSEEN = re.compile(
     rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
     rb"|[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]"
@@ -16,9 +16,9 @@ _BLANK = re.compile(rb"(?:[ \t]|\xc2\xa0|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe3\x8
 
 
 def unlike_ours(line: bytes) -> bytes:
-    """The line with a backslash before it, if somebody could take it for the platform's; else as it is.
+    """Return the line with a backslash before it if it looks like the platform's on a terminal; else unchanged.
 
-    What a terminal obeys is taken out of such a line: it could put the mark to the beginning, wherever that stands.
+    Control sequences are removed from such a line: they could move the mark to the beginning of the line.
     """
     if MARK not in line:
         return line

@@ -1,4 +1,4 @@
-"""Bringing a notice to where the job can read it."""
+"""Writes a notice into the folder where the job reads it."""
 # ruff: noqa: PTH118, PTH123
 # Importing pathlib costs milliseconds at every start.
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 class Messenger:
-    """Writes what the job, and whoever comes after this process, is to know."""
+    """Writes the notice for the job, and the list of processes for the clean-up after this process."""
 
     def __init__(self, spec: Spec, log: LogWriter, account: Account | None = None) -> None:
         self._log = log
         self._folder = spec.folder
-        #: Whose folder it is that the notice is put into.
+        #: The account that owns the folder of the notice.
         self._account = account
         self._file = SafeFile(os.path.join(spec.runtime, "notice.json"))
         with contextlib.suppress(OSError), acting_as(account):
             self._file.reserve()
 
     def write(self, notice: dict[str, Any]) -> None:
-        """Put the notice where the job looks for it."""
+        """Write the notice into the job's folder."""
         with acting_as(self._account):
             written = self._file.write(json.dumps({"schema": 1, **notice}).encode())
         if not written:
             self._log.say("the notice to leave could not be written: no space left; a signal is sent all the same")
 
     def announce(self, notice: dict[str, Any]) -> None:
-        """Say in the log why the job is told to leave, so that how it ends does not look like a crash."""
+        """Write into the log why the job is told to leave, so that its end does not look like a crash."""
         deadline = seconds_of(notice.get("deadline"))
         by = "" if deadline is None else f" by {time.strftime('%H:%M:%S', time.gmtime(deadline))} UTC"
         why = str(notice.get("message") or notice.get("reason")).rstrip(".")
@@ -52,11 +52,11 @@ class Messenger:
         )
 
     def received(self, notice: dict[str, Any]) -> dict[str, Any]:
-        """The report that it arrived."""
+        """Return the report that the notice has arrived."""
         return {"kind": "received", "at": rfc3339(), "revision": notice["revision"]}
 
     def remember(self, alive: list[Process]) -> None:
-        """Keep a list of the rank's processes, for whoever must clean up after this process."""
+        """Write a list of the rank's processes, for the service, which cleans up if this process is killed."""
         lines = "".join(f"{process.pid} {process.start}\n" for process in alive)
         with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
             SafeFile(os.path.join(self._folder, "processes")).write((boot.read() + lines).encode())

@@ -1,8 +1,8 @@
-"""The moment at which all ranks of a gang send their signals.
+"""Waits for the moment at which all ranks of a gang send their signals.
 
-Ranks learn of a notice some milliseconds apart. Where code meets its peers in the handler of its signal (Lightning
-saves behind a barrier), a peer that is told later may be in the middle of a step that waits for this rank. So the
-service names a moment a little ahead, and every supervisor sends then, by the clock of its node.
+Ranks learn of a notice some milliseconds apart. Some code waits for its peers in a signal handler: Lightning saves
+behind a barrier. A peer that is told later may be in a step that waits for this rank. So the service names a moment a
+little ahead, and every supervisor sends its signals then, by the clock of its node.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Nobody waits longer, whatever the clocks of the nodes say, seconds.
+#: The longest wait, seconds, in case the clocks of the nodes differ.
 LONGEST_S = 0.05
 
 
 class Moment:
-    """When to send the signals of a notice.
+    """The moment to send the signals of a notice.
 
     Args:
-        clock: Seconds since the epoch.
-        steady: Seconds that nobody sets.
+        clock: Returns seconds since the epoch.
+        steady: Returns monotonic seconds.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
@@ -34,17 +35,17 @@ class Moment:
         self._clock = clock
         self._steady = steady
         self._sleep = sleep
-        #: By `steady`; None: nobody has to be waited for.
+        #: The moment by `steady`; None: send at once.
         self._at: float | None = None
 
     def choose(self, at: float | None) -> None:
-        """The service has named a moment, seconds since the epoch; None: it has not, or the notice is not new."""
+        """Set the moment that the service has named, seconds since the epoch; None: no moment, or an old notice."""
         self._at = None
         if at is not None:
             self._at = self._steady() + min(at - self._clock(), LONGEST_S)
 
     def wait(self) -> None:
-        """Wait for it, once. Who comes late does not wait."""
+        """Wait for the moment, once; return at once if it has passed."""
         if self._at is None:
             return
         left = self._at - self._steady()

@@ -1,4 +1,4 @@
-"""Waiting for the word to leave."""
+"""Waits for notices from the service."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 #: Length of one long poll, seconds.
 WAIT_S = 30
 FIRST_PAUSE_S = 0.1
-#: Between attempts to reach a service that is down; and one that refuses.
+#: Longest pause between tries to reach a service that is down, and pause after a refusal, seconds.
 MAX_PAUSE_S = 1.0
 REFUSED_PAUSE_S = 5.0
 
 
 class NoticeWatch:
-    """A thread that long-polls for ever. The service may go and come back at any time."""
+    """A thread that waits for notices by long poll until the process ends; it outlasts restarts of the service."""
 
     def __init__(self, api: Api, deliver: Callable[[dict[str, Any]], None]) -> None:
         self._api = api
@@ -28,7 +28,7 @@ class NoticeWatch:
         self._seen = 0
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         import threading
 
         threading.Thread(target=self._run, name="notices", daemon=True).start()
@@ -43,7 +43,7 @@ class NoticeWatch:
                 pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, pause * 2))
                 continue
             if status == 200:
-                # A service that does not wait must not be asked in a busy loop.
+                # The pause prevents a busy loop if the service answers at once.
                 pause = 0.0 if self._take(body) else FIRST_PAUSE_S
             elif status >= 500:
                 pause = min(MAX_PAUSE_S, max(FIRST_PAUSE_S, pause * 2))

@@ -1,4 +1,4 @@
-"""Files that processes have open for writing, as /proc tells: no look here ever waits for a file system."""
+"""Lists files that processes have open for writing, from /proc only, so that it never waits for a file system."""
 # ruff: noqa: PERF203, PTH123, PTH208
 # Importing pathlib costs milliseconds at every start.
 
@@ -11,18 +11,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: What no checkpoint is written to.
+#: Places that hold no checkpoint.
 _NOT_FILES = ("/dev/", "/proc/", "/sys/")
 _DELETED = " (deleted)"
-#: How many descriptors of one process are looked at.
+#: Most descriptors of one process that are looked at.
 MAX_FDS = 8192
 _WRITING = os.O_WRONLY | os.O_RDWR
 
 
 def files_for_writing(pids: Iterable[int]) -> dict[str, int]:
-    """Paths of the regular files, and where in them the next byte goes, that some of the processes may write to.
+    """Return the regular files that some of the processes have open for writing: path to position of the next byte.
 
-    Devices, pipes, sockets, shared memory and files without a name are left out, and processes that may not be read.
+    Devices, pipes, sockets, shared memory and deleted files are left out, and processes that may not be read.
     """
     found: dict[str, int] = {}
     for pid in pids:
@@ -40,7 +40,7 @@ def files_for_writing(pids: Iterable[int]) -> dict[str, int]:
 
 
 def pipes(pid: int) -> tuple[set[str], set[str]]:
-    """Names of the pipes that a process reads from, and of those that it writes to."""
+    """Return the names of the pipes that a process reads from, and of the pipes that it writes to."""
     ends: tuple[set[str], set[str]] = (set(), set())
     try:
         fds = os.listdir(f"/proc/{pid}/fd")[:MAX_FDS]
@@ -62,7 +62,7 @@ def pipes(pid: int) -> tuple[set[str], set[str]]:
 
 
 def standard_pipes(pid: int) -> tuple[str | None, set[str]]:
-    """The pipe that is a process's standard input, if any, and those that are its standard output and error."""
+    """Return the pipe that is a process's standard input, if any, and the pipes of its standard output and error."""
     names: list[str] = []
     for fd in range(3):
         try:
@@ -86,7 +86,7 @@ def _file(pid: int, fd: str) -> str | None:
 
 
 def _position(pid: int, fd: str) -> int | None:
-    """Where the next byte goes; None for one that is read only."""
+    """Return the position of the next byte; None for a descriptor that is read only."""
     position = None
     try:
         with open(f"/proc/{pid}/fdinfo/{fd}", "rb", buffering=0) as file:

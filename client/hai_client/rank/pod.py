@@ -1,7 +1,7 @@
 """A rank that is a pod: `python3 hai.pyz rank --pod FOLDER`.
 
 The folder is the mounted Secret of the run. The process is the container's first: it ends with the status of the
-command, and what else is to be known of the rank is in the container's termination message.
+command; the container's termination message holds the other facts of the rank.
 """
 # ruff: noqa: PTH100, PTH101, PTH103, PTH118, PTH120, PTH123
 # Importing pathlib costs milliseconds at every start.
@@ -26,9 +26,9 @@ from hai_client.rank.supervisor import Supervisor, make_folders, supervise
 from hai_client.rank.termination import PodStatus
 from hai_client.slurm.starting import starting
 
-#: The exit status for what is not the command's doing.
+#: The exit status for an end that the command has not caused.
 PLATFORM_FAILED = 125
-#: The stand-ins for Slurm's commands, and what they are made of.
+#: The replacements for Slurm's commands, and the helpers that they call.
 SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "squeue", "srun")
 
 
@@ -78,7 +78,7 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
     if addresses is None:
         supervisor.say("the run was ended before it began; the command was not started")
         unknown = bell.signals > 0 and not leaving.heard(time.monotonic())
-        # Of an end that the service knows nothing of, it must not think that it was the command's.
+        # If the service did not order this end, report a start error and not an exit status.
         supervisor.never_start("its pod was ended before the run began" if unknown else None)
     else:
         spec.env = pod.environment(addresses)
@@ -91,14 +91,14 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
 
 
 def _addresses(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> list[str] | None:
-    """Those of all ranks; None if the run is over, or this process was told to leave, before there were all."""
+    """Return the addresses of all ranks; None if the run ends, or this process must leave, before all are up."""
     if len(pod.nodes) == 1:
         return [pod.address] if may_start(api) and not bell.signals else None
     return Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
 
 
 def _prepare(pod: PodSpec, *, shims: bool) -> None:
-    """Make what the command expects to be there. Where that is impossible, the command's own error names it best."""
+    """Make the folders and programs that the command expects; on failure the command's own error is the best one."""
     for name in ("HAI_CHECKPOINT_DIR", "HAI_LOG_DIR"):
         if pod.spec.env.get(name):
             with contextlib.suppress(OSError):
@@ -109,7 +109,7 @@ def _prepare(pod: PodSpec, *, shims: bool) -> None:
 
 
 def _unpack_shims(folder: str) -> None:
-    """Put the stand-ins where they can be executed: within an archive they cannot be."""
+    """Copy the replacements for Slurm's commands to a folder: they cannot be executed within an archive."""
     assert hai_client.__spec__ is not None
     loader = hai_client.__spec__.loader
     source = os.path.join(os.path.dirname(os.path.abspath(str(hai_client.__file__))), "shims")

@@ -1,4 +1,4 @@
-"""What a pod says of the rank in it: its mounted Secret is the run's, its environment the rank's."""
+"""Reads the spec of a rank in a pod: the mounted Secret describes the run, the environment the rank."""
 # ruff: noqa: PTH100, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 RUN_DIR = "/hai/run"
-#: Where neither the container nor the task names a home.
-HOME = "/tmp"  # noqa: S108  a folder that every image has and everybody may write to
+#: The home folder where neither the container nor the task names one.
+HOME = "/tmp"  # noqa: S108  a folder that every image has and every user may write to
 MESSAGE_FILE = "/dev/termination-log"
-#: What Kubernetes gives a pod that says nothing.
+#: The grace period of a pod that sets none (Kubernetes).
 GRACE_S = 30.0
 LOG_RATE = 2 * 1024 * 1024
-#: What the container says of its devices is true, whatever a task sets.
+#: Variables on devices, with their values if unset: the container's values win over the task's.
 DEVICES = {"CUDA_VISIBLE_DEVICES": "", "NVIDIA_VISIBLE_DEVICES": "void"}
 
 
@@ -51,7 +51,7 @@ class PodSpec:
         log_dir = environ.get("HAI_LOG_DIR")
         if log_dir:
             self.spec.log_dir = log_dir
-            # The service reads it there, as another user.
+            # The service reads the log there, as another user.
             self.spec.log_mode = 0o644
         try:
             self.nodes = [str(name) for name in data["nodes"]]
@@ -74,14 +74,14 @@ class PodSpec:
 
     @property
     def shims(self) -> str:
-        """Where the stand-ins for Slurm's commands are put."""
+        """The folder for the replacements for Slurm's commands."""
         return os.path.join(self.spec.folder, "shims")
 
     def environment(self, addresses: Sequence[str]) -> dict[str, str]:
-        """What the command sees: the container's own variables, the run's, the rank's.
+        """Return the command's variables: the container's own, the run's and the rank's.
 
         Args:
-            addresses: Of all ranks, in their order.
+            addresses: Addresses of all ranks, in rank order.
         """
         given = {name: value for name, value in self._environ.items() if not name.startswith("HAI_")}
         given.update(self.spec.env)
@@ -116,7 +116,7 @@ class PodSpec:
 
 
 def archive() -> str:
-    """What makes `hai_client` importable: the zip application that this is, or the folder that it is installed in."""
+    """Return the path that makes `hai_client` importable: this zip application, or the folder of the package."""
     return os.path.dirname(os.path.dirname(os.path.abspath(str(hai_client.__file__))))
 
 

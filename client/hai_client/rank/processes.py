@@ -1,4 +1,4 @@
-"""Processes of this machine, read from /proc, and what the kernel is asked to do with them."""
+"""Reads the processes of this machine from /proc, and sends them signals."""
 # ruff: noqa: PTH119, PTH123, PTH208
 # Importing pathlib costs milliseconds at every start.
 
@@ -26,20 +26,20 @@ class Process:
     __slots__ = ("cpu_ticks", "parent", "pid", "rss_pages", "start", "stopped", "zombie")
 
     def __init__(self, pid: int, stat: bytes) -> None:
-        # The name in parentheses may hold anything, so fields are counted after the last one.
+        # The name in parentheses may hold any character, so fields are counted after the last parenthesis.
         fields = stat[stat.rindex(b")") + 2 :].split()
         self.pid = pid
         self.zombie = fields[0] in (b"Z", b"X")
         self.stopped = fields[0] in (b"T", b"t")
         self.parent = int(fields[1])
-        #: Own time and that of children which it has waited for.
+        #: CPU time of the process and of the children that it has waited for.
         self.cpu_ticks = sum(int(field) for field in fields[11:15])
         self.start = int(fields[19])
         self.rss_pages = int(fields[21])
 
 
 def prctl(option: int, value: int) -> None:
-    """Ask the kernel for something about this process. Raises OSError."""
+    """Set an option of this process with the kernel's call of that name. Raises OSError."""
     if _libc.prctl(option, value, 0, 0, 0) != 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -61,7 +61,7 @@ def open_handle(pid: int) -> int:
 
 
 def read_process(pid: int) -> Process | None:
-    """The process, or None if there is none."""
+    """Return the process with this pid, or None if there is none."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             return Process(pid, file.read())
@@ -70,7 +70,7 @@ def read_process(pid: int) -> Process | None:
 
 
 def read_table() -> dict[int, Process]:
-    """Every process by pid."""
+    """Return every process by pid."""
     table = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -81,7 +81,7 @@ def read_table() -> dict[int, Process]:
 
 
 def children_of(table: Mapping[int, Process]) -> dict[int, list[int]]:
-    """Pids by the pid of their parent."""
+    """Return the pids of children by the pid of their parent."""
     children: dict[int, list[int]] = {}
     for process in table.values():
         children.setdefault(process.parent, []).append(process.pid)
@@ -89,7 +89,7 @@ def children_of(table: Mapping[int, Process]) -> dict[int, list[int]]:
 
 
 def descendants(table: Mapping[int, Process], roots: Iterable[int]) -> list[int]:
-    """Pids below the roots, parents first; the roots themselves are left out."""
+    """Return the pids below the roots, parents first, without the roots."""
     children = children_of(table)
     found: list[int] = []
     level = list(roots)
@@ -100,7 +100,7 @@ def descendants(table: Mapping[int, Process], roots: Iterable[int]) -> list[int]
 
 
 def read_environment(pid: int) -> dict[bytes, bytes]:
-    """The environment that the process was started with; empty if it cannot be read."""
+    """Return the environment that a process was started with; empty if it cannot be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
             data = file.read()
@@ -111,10 +111,10 @@ def read_environment(pid: int) -> dict[bytes, bytes]:
 
 
 def read_arguments(pid: int) -> list[str]:
-    """Its command line; empty if it cannot be read."""
+    """Return the command line of a process; empty if it cannot be read."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
-            # What has written a shorter line over its own has left nothing behind the last word.
+            # A fork server's keeper has a shorter command line, filled up with zero bytes.
             line = file.read().rstrip(b"\0")
     except OSError:
         return []
@@ -122,7 +122,7 @@ def read_arguments(pid: int) -> list[str]:
 
 
 def read_program(pid: int) -> str:
-    """The base name of the program that it executes; empty if it cannot be read."""
+    """Return the base name of the program that a process executes; empty if it cannot be read."""
     try:
         return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
@@ -130,9 +130,9 @@ def read_program(pid: int) -> str:
 
 
 def read_end(pid: int) -> int | None:
-    """How a process ended that its parent has not collected yet, as `os.wait` says it; None if that cannot be known."""
+    """Return the wait status (`os.wait`) of a zombie process; None if it cannot be known."""
     try:
-        # To other users the kernel says 0, whatever it was.
+        # The kernel shows other users 0, whatever the status is.
         if os.stat(f"/proc/{pid}").st_uid != os.geteuid():  # noqa: PTH116
             return None
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
@@ -144,13 +144,13 @@ def read_end(pid: int) -> int | None:
 
 
 def send(pid: int, number: int) -> bool:
-    """Send a signal; whether there was a process to send it to."""
+    """Send a signal; return whether the process exists."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
         return False
     except PermissionError:
-        # It runs as somebody else (set-user-id): it is there, and beyond reach.
+        # The process exists, but runs as another user (set-user-id) and cannot get the signal.
         return True
     return True
 
@@ -162,6 +162,6 @@ def signal_below(root: int, number: int) -> int:
     for pid in alive:
         send(pid, number)
         if number == signal.SIGTERM:
-            # A stopped process would not see it.
+            # A stopped process would not get the signal.
             send(pid, signal.SIGCONT)
     return len(alive)

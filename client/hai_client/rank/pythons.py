@@ -1,6 +1,6 @@
-"""The user's own Python: the folder of a venv or conda environment, which the variable HAI_VENV of his task names.
+"""The user's own Python: the folder of a venv or conda environment, which the task's variable HAI_VENV names.
 
-Only what the task's own command finds depends on it: the supervisor starts no program of the user's by itself.
+Only the task's command finds it, on PATH: the supervisor itself starts no program of the user.
 """
 # ruff: noqa: PTH110, PTH118
 # Importing pathlib costs milliseconds at every start.
@@ -13,23 +13,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: The variable that names the folder, absolute.
+#: The variable with the folder's absolute path.
 VENV = "HAI_VENV"
 
 
 def chosen(env: Mapping[str, str]) -> str | None:
-    """The folder that the variables name; None: there is none, or it is not absolute."""
+    """Return the folder that HAI_VENV names; None if it is unset or not absolute."""
     folder = env.get(VENV, "")
     return folder if folder.startswith("/") else None
 
 
 def programs(folder: str) -> str:
-    """Where the programs of an environment are, its Python among them."""
+    """Return the folder of an environment's programs, its Python among them."""
     return os.path.join(folder, "bin")
 
 
 def activated(env: Mapping[str, str]) -> dict[str, str]:
-    """What `activate` sets beside PATH; conda's scripts in `etc/conda/activate.d` are not run."""
+    """Return the variables that `activate` sets beside PATH; conda's scripts in `etc/conda/activate.d` are not run."""
     folder = chosen(env)
     if folder is None or "CONDA_PREFIX" in env:
         return {}
@@ -37,7 +37,7 @@ def activated(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def doubt(env: Mapping[str, str]) -> str | None:
-    """What to tell the user where this node has no such Python, so that the next one on PATH is found; else None."""
+    """Return a warning for the user if this node does not have that Python; else None."""
     folder = chosen(env)
     if folder is None or os.path.exists(os.path.join(programs(folder), "python")):
         return None

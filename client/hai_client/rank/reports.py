@@ -1,4 +1,4 @@
-"""What the job says: read from its folder, delivered to the service in order."""
+"""Reads the job's reports from its folder, and delivers them to the service in order."""
 # ruff: noqa: PTH108, PTH118, PTH208
 # Importing pathlib costs milliseconds at every start.
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_REPORT_BYTES = 64 * 1024
-#: What the job may say, and the fields that the service knows.
+#: The kinds of reports, and the fields that the service knows.
 KINDS = frozenset({"saving", "saved", "done", "state"})
 FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision", "source")
 MAX_PAUSE_S = 2.0
 
 
 class Inbox:
-    """Reports that the job has left in a folder, each a JSON file that was renamed into place."""
+    """The folder with the job's reports, each a JSON file that was renamed into place."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        #: Names of those that cannot be removed: each is read once.
+        #: Names of reports that cannot be removed: each is read once.
         self._stuck: set[str] = set()
 
     def take(self) -> list[dict[str, Any]]:
-        """New reports in order; their files are removed. Unreadable ones become `{"kind": "bad", "text": why}`."""
+        """Return new reports in order, and remove them. An unreadable one is `{"kind": "bad", "text": why}`."""
         try:
             names = sorted(name for name in os.listdir(self._folder) if name.endswith(".json"))
         except OSError:
@@ -60,14 +60,14 @@ def _read(path: str, name: str) -> dict[str, Any]:
     except (OSError, ValueError) as caught:
         error = caught
     else:
-        # What it says itself is told, never seen.
+        # A report cannot set its own source: only the supervisor may write `seen`.
         return {name: value for name, value in report.items() if name != "source"}
-    # The name may be of bytes that are no text.
+    # The name may hold bytes that are no text.
     return {"kind": "bad", "text": f"report {ascii(name)[1:-1]} was dropped: {ascii(str(error))[1:-1]}"}
 
 
 def _content(path: str) -> bytes:
-    """What is in a file; it is never waited for, whatever the job has put there. Raises OSError, ValueError."""
+    """Return the content of a file, without waiting even if the job made a pipe. Raises OSError, ValueError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         data = os.read(fd, MAX_REPORT_BYTES + 1)
@@ -79,13 +79,13 @@ def _content(path: str) -> bytes:
 
 
 def _is_report(report: Any) -> bool:
-    """Whether what comes after can rely on it: the job may have written anything."""
+    """Return whether a report has the fields and types that later code relies on: the job may write anything."""
     if not isinstance(report, dict) or "at" not in report:
         return False
-    # What is nested may be read here, and be too deep to be written elsewhere.
+    # Nested values may be too deep to be written as JSON again.
     if any(isinstance(report.get(name), (dict, list)) for name in FIELDS) or report.get("kind") not in KINDS:
         return False
-    # Of older clients there may be none of these two.
+    # Older clients send neither of these two.
     return all(type(report.get(name, 0)) is int for name in ("local_rank", "local_size"))
 
 
@@ -111,7 +111,7 @@ class Outbox:
             self._thread.start()
 
     def flush(self, seconds: float) -> bool:
-        """Wait until everything is delivered, at most so long; whether it is."""
+        """Wait until all reports are delivered, at most `seconds`; return whether they are."""
         end = time.monotonic() + seconds
         while self._waiting and time.monotonic() < end:
             time.sleep(0.01)
@@ -131,7 +131,7 @@ class Outbox:
                     pause = min(MAX_PAUSE_S, pause * 2)
 
     def _delivered(self, report: dict[str, Any]) -> bool:
-        """Whether the service has it or will never take it: one it refuses must not block the next."""
+        """Return whether a report is done: delivered, or refused for good, so that it must not block the next."""
         try:
             status = self._api.report(report)
         except Unreachable:

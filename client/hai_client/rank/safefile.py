@@ -1,4 +1,4 @@
-"""Small files that are replaced whole, also when the disk is full."""
+"""Small files that are replaced in one step, even when the disk is full."""
 # ruff: noqa: PTH104, PTH108, PTH118
 # Importing pathlib costs milliseconds at every start.
 
@@ -7,15 +7,15 @@ from __future__ import annotations
 import contextlib
 import os
 
-#: What is set aside for a write on a full disk.
+#: Space that is kept for a write on a full disk, bytes.
 RESERVE_BYTES = 16 * 1024
 
 
 class SafeFile:
-    """A file that readers see whole or not at all.
+    """A file that readers see complete or not at all.
 
-    Usually a write makes a new file and renames it. A spare file of the same size class is allocated beforehand;
-    on a full disk it is written in place and changes names with the old one, which needs no new block.
+    Usually a write makes a new file and renames it. A spare file is allocated beforehand; on a full disk the spare
+    file is written in place and swaps names with the old file, which needs no new disk block.
     """
 
     def __init__(self, path: str) -> None:
@@ -24,7 +24,7 @@ class SafeFile:
         self._next = f"{path}.tmp"
 
     def reserve(self) -> None:
-        """Set the spare aside. Raises OSError if there is no room even now."""
+        """Allocate the spare file. Raises OSError if the disk is full already."""
         fd = os.open(self._spare, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(fd, 0, RESERVE_BYTES)
@@ -80,13 +80,13 @@ class SafeFile:
             os.rename(self._next, self._spare)
 
     def release(self) -> None:
-        """Give the spare back."""
+        """Remove the spare file."""
         with contextlib.suppress(OSError):
             os.unlink(self._spare)
 
 
 def put_aside(path: str) -> None:
-    """Rename what stands where a file of the platform belongs; nothing of it is removed. Raises OSError."""
+    """Rename a folder, or other thing, that is in the place of one of the platform's files. Raises OSError."""
     folder, name = os.path.split(path)
     os.rename(path, os.path.join(folder, f".aside-{name}-{os.urandom(6).hex()}"))
 

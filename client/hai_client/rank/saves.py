@@ -1,4 +1,4 @@
-"""Which files are checkpoints, by their names; and which of them the processes of a rank are writing just now.
+"""Finds files that are checkpoints, by their names, and those that the processes of a rank are writing now.
 
 A file counts as being written if a process of the rank has it open for writing and it moved on within `STALL_S`, and
 
@@ -23,9 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: A file that is open and has not moved on for so long is not a save that is going on, seconds.
+#: An open file without a write for this long is not a save that is going on, seconds.
 STALL_S = 5.0
-#: How many of the files that it wrote a rank remembers.
+#: How many of its own files a rank remembers.
 MAX_OWN = 1000
 #: Ends of names of checkpoints, also with what their writers add until they are complete. Compiled when first used.
 _CHECKPOINT = (
@@ -35,40 +35,40 @@ _CHECKPOINT = (
 _DRAFT = r"([._-]?(tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*|[.-]?\d+|~)$"
 _TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
 _IS_DRAFT = r"^\.?(tmp|temp)[._-]|[._-](tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*$|~$"
-#: What is written all along, and is no checkpoint wherever it lies.
+#: Names of files that are written all the time, and are no checkpoints in any folder.
 _RECORD = (
     r"^events\.out\.tfevents|^\.nfs"
     r"|\.(log|out|err|csv|tsv|jsonl|lock|pid|wandb|prof|nsys-rep|ipynb|html|png|svg|md|py|pyc)$"
 )
-#: Folders that hold nothing else.
+#: Folders that hold only such files.
 RECORD_FOLDERS = frozenset({"wandb", "mlruns", "tensorboard", "__pycache__", ".git", ".ipynb_checkpoints"})
 
 
 def looks_like_checkpoint(name: str) -> bool:
-    """Whether a file of that name is a checkpoint wherever it lies."""
+    """Return whether a file of that name is a checkpoint in any folder."""
     name = name.lower()
     bare = re.sub(_DRAFT, "", name)
     return bool(re.search(_TEMPORARY, name) or re.search(_CHECKPOINT, name) or re.search(_CHECKPOINT, bare))
 
 
 def is_draft(name: str) -> bool:
-    """Whether a file or folder of that name is to be renamed once it is complete."""
+    """Return whether the name is that of a draft, which is renamed when it is complete."""
     name = name.lower()
     return bool(re.search(_TEMPORARY, name) or re.search(_IS_DRAFT, name))
 
 
 def is_record(name: str) -> bool:
-    """Whether a file of that name is a log, or the like, also where checkpoints lie."""
+    """Return whether a file of that name is a log or the like, even in a folder of checkpoints."""
     return bool(re.search(_RECORD, name.lower()))
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether a path is one of the folders (or files), or below one."""
+    """Return whether a path is one of the folders (or files), or below one."""
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 class _Open:
-    """A file that is open for writing: since when, where its next byte goes, when that moved; monotonic seconds."""
+    """An open file: since when, the position of its next byte, and when that last changed; monotonic seconds."""
 
     __slots__ = ("moved", "position", "since")
 
@@ -82,33 +82,33 @@ class Saves:
     """The files that a rank is writing, from one look to the next.
 
     Args:
-        own: The folders of the platform for this rank: what is written there is no checkpoint.
+        own: The platform's own folders for this rank: files in them are no checkpoints.
     """
 
     def __init__(self, own: tuple[str, ...]) -> None:
         self._own = own
-        #: Where checkpoints are expected, as the kernel names these places.
+        #: The places of checkpoints, as real paths, by which the kernel shows open files.
         self.roots: tuple[str, ...] = ()
         self._open: dict[str, _Open] = {}
         self._own_files: OrderedDict[str, None] = OrderedDict()
         self._noticed_at: float | None = None
-        #: Checkpoints that were open and are not any more: to be looked at. Taken by the thread that looks.
+        #: Checkpoints that were closed since the last look; taken by the thread that looks at file systems.
         self.closed: list[str] = []
-        #: What is being written now; replaced, never changed, for the thread that looks.
+        #: Checkpoints being written now; the set is replaced, never changed, so that the other thread can read it.
         self.open: frozenset[str] = frozenset()
-        #: What was open when its writer was ended: torn, as far as anybody knows.
+        #: Files that were open when their writer was ended: they count as torn.
         self.torn: frozenset[str] = frozenset()
 
     def is_own(self, path: str) -> bool:
-        """Whether a process of the rank was seen to write a file."""
+        """Return whether a process of the rank was seen to write this file."""
         return path in self._own_files
 
     def noticed(self, now: float) -> None:
-        """From now on whatever is opened may be a save."""
+        """Note the notice: any file that is opened from now on may be a save."""
         self._noticed_at = now
 
     def look(self, pids: Iterable[int], now: float) -> None:
-        """See what the processes have open (now: monotonic seconds)."""
+        """Note the files that the processes have open (now: monotonic seconds)."""
         found = files_for_writing(pids)
         known, self._open = self._open, {}
         for path, position in found.items():
@@ -128,11 +128,11 @@ class Saves:
         self.open = frozenset(self._open)
 
     def going_on(self, now: float) -> bool:
-        """Whether a checkpoint is being written, as far as the last look saw."""
+        """Return whether a checkpoint was being written at the last look."""
         return any(now - one.moved < STALL_S and self._is_save(path, one) for path, one in self._open.items())
 
     def writing(self, pids: Iterable[int], now: float) -> list[str]:
-        """Checkpoints that some processes have open now; with these stopped the answer lasts."""
+        """Return the checkpoints that some processes have open now; if they are stopped, this cannot change."""
         found = files_for_writing(pids)
         busy = []
         for path, position in found.items():
@@ -144,11 +144,11 @@ class Saves:
         return busy
 
     def tear(self, pids: Iterable[int]) -> None:
-        """The processes are about to be ended: what they have open stays half written."""
+        """Mark the files that these processes have open as torn: the processes are about to be ended."""
         self.torn |= frozenset(path for path in files_for_writing(pids) if self._may_be(path))
 
     def tear_open(self) -> None:
-        """The processes were killed by somebody else: so does what they had open at the last look."""
+        """Mark the files open at the last look as torn: the processes were killed from outside."""
         self.torn |= self.open
 
     def _may_be(self, path: str) -> bool:

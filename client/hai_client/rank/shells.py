@@ -1,12 +1,12 @@
-"""Keeping the shells of a rank from starting their next command once the job was told to leave.
+"""Keeps the shells of a rank from starting their next command after a notice.
 
-A shell above a worker is stopped (SIGSTOP) before the worker is told, so that no moment is left between the worker's
-end and the next command. When all of its children have left, it is ended with them: SIGTERM waits for it when it goes
-on, and comes first. How the children ended is what the shell would have said, and is kept.
+A shell above a worker is stopped (SIGSTOP) before the worker gets its signal, so that the shell cannot start its next
+command when the worker ends. When all of its children have left, the shell is ended: SIGTERM is pending when it is
+continued, and so comes first. The children's wait status is kept, as the shell would have ended with it.
 
-Two kinds of shells are not stopped: one that traps the signal is told as well and left to its trap; and one that
-reads what its children write (`result=$(python train.py)`), because they would wait for it for ever. The latter is
-ended as soon as its children are seen to have left.
+Two kinds of shells are not stopped. A shell that traps the signal gets it too, and is left to its trap. A shell that
+reads the output of its children (`result=$(python train.py)`) goes on, because they could not end while it does not
+read; it is ended as soon as its children have left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class _Shell:
-    """A shell that is to start nothing more: which process it is, and its children then, by pid with start times."""
+    """A shell that must start nothing more: its start time, and the start times of its children by pid."""
 
     __slots__ = ("children", "ended_at", "start")
 
@@ -38,25 +38,26 @@ class _Shell:
 
 
 class Shells:
-    """The shells of a rank that are to start nothing more.
+    """The shells of a rank that must start nothing more.
 
     Args:
-        wait_s: How long a shell has between SIGTERM (it may trap that, or the end of the script) and SIGKILL.
+        account: The Unix account of the task; None: the account of this process.
+        wait_s: Time between SIGTERM, which a shell may trap, and SIGKILL, seconds.
     """
 
     def __init__(self, account: Account | None, wait_s: float) -> None:
         self._account = account
         self._wait_s = wait_s
         self._kept: dict[int, _Shell] = {}
-        #: Those that could not be stopped.
+        #: Shells that must not be stopped, because they read the output of their children.
         self._going_on: set[int] = set()
-        #: How what a shell waited for has ended, by the pid of the shell, as `os.wait` says it.
+        #: By the pid of a shell, the wait status (`os.wait`) of the command that it waited for.
         self._ends: dict[int, int] = {}
-        #: Shells that were ended and do then what their EXIT traps say.
+        #: Shells that were ended and are running their EXIT traps.
         self._cleaning: set[int] = set()
 
     def keep(self, table: Mapping[int, Process], shells: Mapping[int, Iterable[int]]) -> bool:
-        """Let these shells, given with their children, start nothing more; whether any of them is new."""
+        """Let these shells, given with their children, start nothing more; return whether any of them is new."""
         new = False
         for pid, children in shells.items():
             if pid in self._kept or pid not in table:
@@ -71,7 +72,7 @@ class Shells:
 
     def step(self, table: Mapping[int, Process], now: float) -> None:
         """End the shells whose children have left (now: monotonic seconds)."""
-        # Inner ones first: how they ended is how what they ran did.
+        # Inner shells first: an outer shell takes over their status.
         for pid, shell in reversed(list(self._kept.items())):
             process = table.get(pid)
             if process is None or process.start != shell.start or process.zombie:
@@ -83,7 +84,7 @@ class Shells:
                 send(pid, signal.SIGKILL)
 
     def end(self, pid: int, now: float) -> None:
-        """End a shell now, whether it is kept or not; one that does not heed SIGTERM is killed."""
+        """End a shell now, kept or not; with SIGKILL if it ignores SIGTERM."""
         process = read_process(pid)
         if process is None:
             return
@@ -98,28 +99,28 @@ class Shells:
         send(pid, signal.SIGCONT)
 
     def is_kept(self, pid: int) -> bool:
-        """Whether the shell is to start nothing more."""
+        """Return whether this shell must start nothing more."""
         return pid in self._kept
 
     def is_stopped(self, pid: int) -> bool:
-        """Whether the shell was stopped for that, or told to end already."""
+        """Return whether the shell was stopped, or got SIGTERM already."""
         return pid in self._kept and (pid not in self._going_on or self.is_ended(pid))
 
     def stand_for(self, pid: int, end: int) -> None:
-        """A process is ended that was only waiting for others: it counts as ended like these, as `os.wait` says it."""
+        """Set the wait status (`os.wait`) that counts for a process that only waited for others."""
         self._ends[pid] = end
 
     def is_ended(self, pid: int) -> bool:
-        """Whether the shell was told to end already."""
+        """Return whether the shell got SIGTERM already."""
         shell = self._kept.get(pid)
         return shell is not None and shell.ended_at is not None
 
     def is_cleaning_up(self, pid: int) -> bool:
-        """Whether the shell was told to end and may start something for that."""
+        """Return whether the shell got SIGTERM and may run its EXIT trap."""
         return pid in self._cleaning
 
     def end_of_stage(self, pid: int) -> int | None:
-        """How the command ended that a shell was waiting for when it was ended; None if that is not known."""
+        """Return the wait status of the command that a shell was waiting for when it was ended; None: not known."""
         return self._ends.get(pid)
 
     def _note_end(self, pid: int, shell: _Shell) -> None:

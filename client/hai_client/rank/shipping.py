@@ -1,4 +1,4 @@
-"""Sending the log to the service, where no volume is shared with it."""
+"""Sends the log to the service, where rank and service share no volume."""
 # ruff: noqa: PTH118, PTH123, PTH208
 # Importing pathlib costs milliseconds at every start.
 
@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import threading
 
-#: The largest piece; longer than the longest line.
+#: Size of the largest piece, bytes; longer than the longest line.
 PIECE_BYTES = 256 * 1024
 FIRST_PAUSE_S = 0.2
 MAX_PAUSE_S = 5.0
-#: People watch rank 0; the others wait longer the more they are, so that a large gang does not storm the service.
+#: Time between two pieces: users watch rank 0; the other ranks wait longer in a large gang, to spare the service.
 WATCHED_EVERY_S = 1.0
 OTHERS_EVERY_S = 2.0
 RANKS_PER_SECOND = 20
@@ -25,15 +25,15 @@ MAX_EVERY_S = 30.0
 
 
 def every_s(rank: int, ranks: int) -> float:
-    """Seconds between two pieces of a log that grows slowly."""
+    """Return the seconds between two pieces of a log that grows slowly."""
     return WATCHED_EVERY_S if rank == 0 else min(MAX_EVERY_S, OTHERS_EVERY_S + ranks / RANKS_PER_SECOND)
 
 
 class Shipper:
     """A thread that follows the parts of a log and sends them in order, each byte once.
 
-    The service says from where it goes on, so that neither a lost answer nor a restart of the service repeats or
-    loses a line. What was rotated away before it could be sent is lost, and the service is told so.
+    The service answers with the offset that it expects, so that neither a lost answer nor a restart of the service
+    repeats or loses a line. Parts that were rotated away before they could be sent are lost; the service is told so.
     """
 
     def __init__(self, api: Api, folder: str, *, rate: float, every_s: float) -> None:
@@ -55,7 +55,7 @@ class Shipper:
         threading.Thread(target=self._run, args=(self._wake, self._over), name="log", daemon=True).start()
 
     def finish(self, seconds: float) -> bool:
-        """The log is complete: wait until all of it is sent, at most so long; whether it is."""
+        """Wait until the complete log is sent, at most `seconds`; return whether it is."""
         if self._wake is None or self._over is None:
             return False
         self._closed = True
@@ -72,8 +72,8 @@ class Shipper:
                 wake.clear()
 
     def _step(self) -> float | None:
-        """Send the next piece; how long to rest then, seconds. None: there is nothing more to do."""
-        # Asked first: what is written afterwards is found by the next step.
+        """Send the next piece; return how long to rest then, seconds. None: there is nothing more to do."""
+        # Read first: lines written afterwards are found by the next step.
         closed = self._closed
         start, data, more = read_piece(self._folder, self._offset, PIECE_BYTES, closed=closed)
         if not data:
@@ -95,7 +95,7 @@ class Shipper:
             return self._back_off()
         if answer.status >= 500 or answer.status in (408, 429):
             return self._back_off()
-        # The run is over for the service, or it will never take this.
+        # The run is over for the service, or it refuses the piece for good.
         return None
 
     def _back_off(self) -> float:
@@ -104,16 +104,16 @@ class Shipper:
 
 
 def read_piece(folder: str, offset: int, limit: int, *, closed: bool) -> tuple[int, bytes, bool]:
-    """Whole lines of a log in parts, at most `limit` bytes.
+    """Return whole lines of a log, at most `limit` bytes.
 
     Args:
-        folder: Where the parts are.
-        offset: Bytes since the first line.
-        limit: Longer than any line.
-        closed: Whether the log is complete, so that its last line is whole as well.
+        folder: The folder of the log's parts.
+        offset: Where to begin, bytes since the first line.
+        limit: Most bytes; must be longer than any line.
+        closed: Whether the log is complete, so that its last line is too.
 
     Returns:
-        Where the piece begins (later than `offset` where older parts are gone), the piece, and whether more was there.
+        The offset of the piece (later than `offset` where older parts are gone), the piece, and whether more follows.
     """
     try:
         starts = sorted(int(name[:-4]) for name in os.listdir(folder) if name.endswith(".log") and name[:-4].isdigit())
@@ -128,7 +128,7 @@ def read_piece(folder: str, offset: int, limit: int, *, closed: bool) -> tuple[i
             file.seek(start - starts[index])
             data = file.read(limit)
     except OSError:
-        # Rotated away just now: the next look begins behind it.
+        # The part was just rotated away: the next step begins after it.
         return offset, b"", True
     full = len(data) == limit
     if full or not closed:

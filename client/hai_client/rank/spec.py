@@ -1,4 +1,4 @@
-"""What a rank's folder says about it: `spec.json` and `token`."""
+"""Reads a rank's spec from its folder: `spec.json` and `token`."""
 # ruff: noqa: PTH118, PTH123
 # Importing pathlib costs milliseconds at every start.
 
@@ -49,10 +49,10 @@ class Spec:
     )
 
     def __init__(self, folder: str, data: dict[str, Any]) -> None:
-        #: Where this process keeps what it knows.
+        #: The folder for this process's files.
         self.folder = folder
         self.log_dir = os.path.join(folder, "log")
-        #: Who may read parts of the log.
+        #: The file mode of the log's parts.
         self.log_mode = 0o600
         self.token_file = os.path.join(folder, "token")
         if data.get("schema") != SCHEMA:
@@ -64,21 +64,21 @@ class Spec:
             self.cwd = str(data["cwd"])
             self.env = {str(name): str(value) for name, value in data["env"].items()}
             self.profile = str(data["profile"])
-            #: The signal of the notice, without SIG; None: what the profile says.
+            #: The signal of the notice, without SIG; None: that of the profile.
             self.signal = str(data["signal"]) if data.get("signal") else None
-            #: How long before the deadline it is sent; None: with the notice.
+            #: Seconds from this signal to the deadline; None: it is sent with the notice.
             before = data.get("signal_before_s")
             self.signal_before_s = None if before is None else float(before)
-            #: Profile auto: how long a job is left alone that neither catches a signal nor polls.
+            #: Profile auto: how long a job that neither catches a signal nor polls is left alone, seconds.
             self.patience_s = float(data.get("patience_s", 30))
-            #: What counts as a checkpoint beside HAI_CHECKPOINT_DIR; relative to cwd.
+            #: Paths of checkpoints beside HAI_CHECKPOINT_DIR; relative to cwd.
             self.watch = [str(path) for path in data.get("watch") or ()]
             self.api_url = str(data["api_url"])
-            #: Where the service writes its address when it has moved; None where it never does.
+            #: The file in which the service writes its address when it has moved; None: it never moves.
             self.address_file = str(data["address_file"]) if data.get("address_file") else None
-            #: Where the job finds its notices and leaves its reports.
+            #: The folder where the job finds its notices and leaves its reports.
             self.runtime = str(data.get("runtime_dir") or os.path.join(folder, "runtime"))
-            #: The name of the Unix account that the command runs as; None: that of this process.
+            #: The name of the Unix account that the command runs as; None: the account of this process.
             self.account = str(data["account"]) if data.get("account") else None
             self.term_wait_s = float(data.get("term_wait_s", 10))
             self.log_max_bytes = int(data.get("log_max_bytes", 64 * 1024 * 1024))
@@ -100,7 +100,7 @@ class Spec:
         return cls(folder, read_spec(folder))
 
     def token(self) -> str:
-        """What to speak to the service with; empty if there is none that could be sent."""
+        """Return the token for calls to the service; empty if there is none that could be sent."""
         try:
             with open(self.token_file, encoding="ascii") as file:
                 text = file.read().strip()
@@ -110,7 +110,7 @@ class Spec:
 
 
 def read_spec(folder: str) -> dict[str, Any]:
-    """The fields of a folder's `spec.json`. Raises BadSpec, OSError."""
+    """Return the fields of a folder's `spec.json`. Raises BadSpec, OSError."""
     with open(os.path.join(folder, "spec.json"), encoding="utf-8") as file:
         try:
             data = json.load(file)

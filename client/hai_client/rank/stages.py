@@ -1,9 +1,9 @@
-"""The stages of a script that come after the notice: none of them begins.
+"""Prevents the stages of a script that would begin after the notice.
 
-A shell that is not stopped (`hai_client.rank.shells`), because what it runs may come to its end by itself and the
-script with it, is watched (`hai_client.rank.births`). Builtins run. What it starts is held, and ended with the shell as
-soon as nothing works any more that shells had started before: helpers in the background are left their time. A shell
-with a trap, and what a trap or the end of a script starts, are left alone.
+Some shells are not stopped (`hai_client.rank.shells`), because their command, and the script, may come to their own
+end. These shells are watched (`hai_client.rank.births`). Builtins run. A process that a watched shell starts is held.
+It is ended with the shell as soon as no process works any more that shells had started before the notice, so that
+helpers in the background get their time. A shell with a trap is left alone, and so is what a trap starts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Stages:
-    """What watched shells would start.
+    """The watched shells and the processes that they would start.
 
     Args:
-        shells: Those that were stopped, or ended.
-        trapping: Shells that were told to their traps.
-        mark: Called before anything is ended.
+        shells: The shells that were stopped, or ended.
+        trapping: Pids of shells that got a signal that they trap.
+        mark: Called before a process is ended.
     """
 
     def __init__(self, shells: Shells, trapping: Container[int], mark: Callable[[], None]) -> None:
@@ -35,15 +35,15 @@ class Stages:
         self._trapping = trapping
         self._mark = mark
         self._births = Births()
-        #: Stops of watched processes that are yet to be answered, as `os.waitpid` says them.
+        #: Stops of watched processes that are not answered yet: pid and status of `os.waitpid`.
         self._stops: list[tuple[int, int]] = []
 
     def stopped(self, pid: int, status: int) -> None:
-        """A process has stopped for this one, as `os.waitpid` says it."""
+        """Note the stop of a traced process, with the status of `os.waitpid`."""
         self._stops.append((pid, status))
 
     def answer(self) -> bool:
-        """Let go on who has only got a signal; whether, since the last time, a shell has begun to wait."""
+        """Answer the stops; processes that only got a signal go on. Return whether a shell has newly begun to wait."""
         if not self._stops:
             return False
         stops, self._stops = self._stops, []
@@ -52,12 +52,12 @@ class Stages:
         return any(self._births.waiting)
 
     def release(self) -> None:
-        """Everything is being ended: nothing is held any more, and what was held dies. To be called again and again."""
+        """End all held processes and stop watching, as the whole rank is being ended. Call it again and again."""
         self.answer()
         self._births.end_all()
 
     def table(self) -> dict[int, Process]:
-        """Every process by pid, without those that have not begun."""
+        """Return every process by pid, without held ones."""
         table = read_table()
         self._births.forget(table)
         for pid in self._births.held:
@@ -65,20 +65,20 @@ class Stages:
         return table
 
     def is_held(self, process: Process) -> bool:
-        """Whether a process has not begun, though the table has it: its stop is not answered yet."""
+        """Return whether a process of the table is held before it begins: its stop is not answered yet."""
         return process.stopped and (self._births.watches(process.pid) or self._births.watches(process.parent))
 
     def watches(self, pid: int) -> bool:
-        """Whether a shell is watched."""
+        """Return whether a shell is watched."""
         return self._births.watches(pid)
 
     def watch(self, table: Mapping[int, Process], found: Workers, traps: Callable[[int], bool]) -> bool:
-        """Watch the shells that go on; whether one is new, which may have started something just before.
+        """Watch the shells that go on; return whether one is new: it may have started a process just before.
 
         Args:
             table: All processes.
-            found: Who works, and the shells.
-            traps: Whether a shell has a trap for its signal.
+            found: The workers and shells.
+            traps: Returns whether a shell has a trap for its signal.
         """
         idle = [pid for pid in found.top if is_shell(pid)]
         new = False
@@ -88,17 +88,17 @@ class Stages:
         return new
 
     def hold(self, table: Mapping[int, Process], found: Workers, listens: Callable[[int], bool], now: float) -> None:
-        """End what was started, with its shells, unless something works on that was there before.
+        """End held processes with their shells, unless a process from before the notice still works.
 
         Args:
-            table: All processes but those that are held.
-            found: Who works, and the shells.
-            listens: Whether a process only reads what another one writes.
+            table: All processes but the held ones.
+            found: The workers and shells.
+            listens: Returns whether a process only reads the output of another one.
             now: Monotonic seconds.
         """
         for shell in self._births.watched:
             if self._shells.is_ended(shell):
-                # It may do what its EXIT trap says.
+                # The shell may run its EXIT trap.
                 self._births.end(shell)
         for shell, newborn in self._births.waiting:
             above = self._above(table, shell)
@@ -108,7 +108,7 @@ class Stages:
                 self._mark()
                 self._end(shell, newborn, above, now)
             elif shell == newborn and any(one.parent == shell and not one.zombie for one in table.values()):
-                # It has become something else above what it had started, which would be alone without it.
+                # The shell has become another program above processes that it had started: they may need it.
                 self._births.allow(shell)
 
     def _end(self, shell: int, newborn: int, above: list[int], now: float) -> None:
@@ -122,17 +122,17 @@ class Stages:
             self._births.end(one)
 
     def _above(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """The shells above one that have no trap."""
+        """Return the shells above a process that have no trap."""
         return [one for one in _ancestors(table, pid) if self._births.watches(one) or self._shells.is_kept(one)]
 
     def _is_of_a_trap(self, table: Mapping[int, Process], pid: int) -> bool:
-        """Whether a shell may be what a trap has started."""
+        """Return whether a trap may have started this shell."""
         if self._births.watches(pid):
             return False
         return any(one in self._trapping or self._shells.is_cleaning_up(one) for one in _ancestors(table, pid))
 
     def _others_work(self, found: Workers, shell: int, listens: Callable[[int], bool]) -> bool:
-        """Whether something that shells had started before the notice is still there; who only reads does not count."""
+        """Return whether a process that shells started before the notice still works; mere readers do not count."""
         return any(
             found.above[pid] and pid != shell and not self._births.watches(pid) and not listens(pid)
             for pid in found.top

@@ -1,4 +1,4 @@
-"""`status.json`: the truth about a rank, for whoever looks after it."""
+"""`status.json`: the facts of a rank, for the service, which reads the file."""
 # ruff: noqa: PTH118
 # Importing pathlib costs milliseconds at every start.
 
@@ -18,7 +18,7 @@ SCHEMA = 1
 
 
 class Status:
-    """The facts of a rank. Every change is followed by `write`."""
+    """The facts of a rank. Call `write` after every change."""
 
     def __init__(self, folder: str) -> None:
         self._file = SafeFile(os.path.join(folder, "status.json"))
@@ -37,7 +37,7 @@ class Status:
             "notified_at": None,
             # Whether the command had been told to leave by a signal when it ended.
             "signalled": False,
-            # Whether all workers that were told by a signal caught it; None: nobody was.
+            # Whether all workers that got a signal caught it; None: none got one.
             "caught": None,
             "done": False,
             "done_all": False,
@@ -49,18 +49,18 @@ class Status:
         }
 
     def begin(self) -> None:
-        """Write it for the first time: from here on the rank is never started again. Raises OSError."""
+        """Write the file for the first time; from then on the rank is never started again. Raises OSError."""
         self._file.reserve()
         if not self.write():
             raise OSError("status.json cannot be written")
 
     def write(self) -> bool:
-        """Make the facts visible; False if that is impossible now."""
+        """Write the facts to the file; return whether that worked."""
         short = {**self.data, "job_state": None, "checkpoint": None}
         return self._file.write(json.dumps(self.data).encode(), json.dumps(short).encode())
 
     def take(self, report: dict[str, Any]) -> None:
-        """Apply what the job said."""
+        """Apply a report of the job."""
         kind = report["kind"]
         if kind in ("saved", "done") and (kind == "saved" or "step" in report or "path" in report):
             self.data["checkpoint"] = {
@@ -84,10 +84,10 @@ class Status:
             self.data["done"] = True
 
     def end(self, exit_code: int | None, start_error: str | None = None) -> bool:
-        """Write the end; whether it is written."""
+        """Write the end of the rank; return whether that worked."""
         self.data.update(state="exited", ended_at=rfc3339(), exit_code=exit_code, start_error=start_error)
         return self.write()
 
     def release(self) -> None:
-        """Give the room back that was set aside."""
+        """Remove the spare file."""
         self._file.release()

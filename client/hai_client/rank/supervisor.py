@@ -1,4 +1,4 @@
-"""One rank from its start to its end."""
+"""Supervises one rank from its start to its end."""
 # ruff: noqa: PTH103, PTH110, PTH116, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
@@ -38,35 +38,35 @@ if TYPE_CHECKING:
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
-#: Short commands are over before they need a listener.
+#: When to begin to listen for notices, seconds: short commands have ended by then.
 LISTEN_AFTER_S = 0.1
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
-#: How long reports that are under way may hold up the end of this process.
+#: How long the end of this process waits for reports that are not delivered yet, seconds.
 FLUSH_S = 1.0
-#: How long what is left has between SIGTERM and SIGKILL when all have said that they are gone, seconds.
+#: Time between SIGTERM and SIGKILL when all ranks have said that they are done, seconds.
 DONE_WAIT_S = 1.0
-#: Whoever ends the run sooner before its deadline does so because all are gone, or can never be whole again.
+#: An end of the run earlier than this before its deadline means that all ranks are gone, or the gang is broken.
 EARLY_S = 1.0
-#: Exit statuses of commands that somebody killed, or that crashed: SIGKILL, SIGSEGV, SIGABRT, SIGBUS.
+#: Exit statuses of commands that were killed, or crashed: SIGKILL, SIGSEGV, SIGABRT, SIGBUS.
 CRASHED = frozenset({137, 139, 134, 135})
 #: The status of a rank that was ended before its command was started.
 NEVER_STARTED = 128 + signal.SIGTERM
 
 
 class Abandoned(Exception):
-    """Nobody is left who would look after the rank, or read what becomes of it: it must not go on."""
+    """The keeper is dead, or the rank's folder is gone: no process could end the rank, so it must not go on."""
 
 
 def main(folder: str, keeper: int) -> int:
     """Supervise the rank that a folder describes. The folder's lock is held already.
 
     Args:
-        folder: Where the rank lives, from the root.
+        folder: Absolute path of the rank's folder.
         keeper: The pid of the process around this one (`hai_client.rank.keeper`).
 
     Returns:
-        0; 1 when nothing could be recorded.
+        0; 1 if the end of the rank could not be recorded.
     """
     bell = Bell()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
@@ -77,7 +77,7 @@ def main(folder: str, keeper: int) -> int:
         spec = Spec.load(folder)
         token = spec.token()
         if not token:
-            # Deaf and dumb, it would be ended in the middle of its work.
+            # Without the token it would get no notice, and would be ended in the middle of its work.
             raise BadSpec("the file token is missing or says nothing; the task is started again in a new run")
         account = _account_of(spec)
         processes.become_subreaper()
@@ -88,7 +88,7 @@ def main(folder: str, keeper: int) -> int:
     api = Api(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
     supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper, account=account)
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
-        # The whole run was ended. Looked for after the status was written: who ends a run leaves the mark first and
+        # The whole run was ended. Look for the mark after the status was written: the service leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
         supervisor.never_start()
         return 0
@@ -101,19 +101,19 @@ def main(folder: str, keeper: int) -> int:
 
 
 def make_folders(folder: str) -> None:
-    """Where the job finds its notices and leaves its reports. Raises OSError."""
+    """Make the folders where the job finds its notices and leaves its reports. Raises OSError."""
     for part in ("", "runtime", "runtime/reports"):
         os.makedirs(os.path.join(folder, part), mode=0o700, exist_ok=True)
 
 
 def _account_of(spec: Spec) -> Account | None:
-    """The account that the command runs as; its folder is fit for use then. Raises BadSpec, OSError."""
+    """Return the account that the command runs as, with its folder prepared. Raises BadSpec, OSError."""
     if spec.account is None:
         return None
     account = identity.account_named(spec.account)
     if account is None:
         raise BadSpec(f"there is no Unix account {spec.account!r} any more")
-    # Of this process's own groups nothing is needed, and what it does for the job must not be done with their rights.
+    # Drop this process's own groups: its file accesses for the job must not use their rights.
     os.setgroups([])
     with identity.acting_as(account):
         os.makedirs(os.path.join(spec.runtime, "reports"), mode=0o700, exist_ok=True)
@@ -121,17 +121,17 @@ def _account_of(spec: Spec) -> Account | None:
 
 
 def supervise(supervisor: Supervisor) -> None:
-    """Run a rank to its end; whatever goes wrong, nothing of it is left behind."""
+    """Run a rank to its end; after any error all its processes are killed."""
     try:
         supervisor.run()
     except BaseException:
-        # The missing end in the record says the rest.
+        # No end is recorded, so the service counts the rank as lost.
         kill_all()
         raise
 
 
 def _is_removed(folder: str) -> bool:
-    """Whether there is no such folder any more. One that nobody may look at now may be given back later."""
+    """Return whether the folder is gone. A folder that cannot be read now may become readable again."""
     try:
         os.stat(folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -170,7 +170,7 @@ class Supervisor:
         self._evidence = Evidence(spec, account, time.time_ns())
         self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
         self._api = api
-        #: The notice that the job was given last.
+        #: The last notice that the job got.
         self._notice: dict[str, Any] | None = None
         self._yielded = False
         self._usage = Usage()
@@ -184,11 +184,11 @@ class Supervisor:
         self._log.say(text)
 
     def never_start(self, start_error: str | None = None) -> None:
-        """Record that the rank was ended before its command was started: on purpose, or by mistake."""
+        """Record that the rank was ended before its command was started; `start_error` says why if by mistake."""
         self._finish(NEVER_STARTED if start_error is None else None, start_error)
 
     def run(self) -> None:
-        """Everything."""
+        """Start the command, supervise it to its end, and record the end."""
         if os.path.exists(os.path.join(self._spec.folder, "kill")):
             self.never_start()
             return
@@ -198,7 +198,7 @@ class Supervisor:
         except OSError as error:
             self.never_start(f"its start could not be recorded: {error}")
             return
-        # Whoever looks with this process's rights must not tell of what the account may not see.
+        # With an account do not look: this process may see folders that the account may not know of.
         doubt = pythons.doubt(self._spec.env) if self._account is None else None
         if doubt is not None:
             self._log.say(doubt)
@@ -216,8 +216,8 @@ class Supervisor:
         self._finish(self._exit_code)
 
     def _look_up(self) -> None:
-        """See whether there is still somebody above this process. Raises Abandoned."""
-        # The bell rings when the keeper dies: this process asked the kernel for that.
+        """Raise Abandoned if the keeper is dead."""
+        # A signal rings the bell when the keeper dies (PR_SET_PDEATHSIG).
         if self._keeper is not None and os.getppid() != self._keeper:
             raise Abandoned("the process that keeps the supervisor was killed")
 
@@ -235,7 +235,7 @@ class Supervisor:
         self._log.close()
         self._note_lost_lines()
         while not self._status.end(exit_code, start_error) and not _is_removed(self._spec.folder):
-            # Without this record the end would count as a loss.
+            # Try again: without this record the rank would count as lost.
             time.sleep(0.5)
         self._status.release()
         self._outbox.flush(FLUSH_S)
@@ -261,7 +261,7 @@ class Supervisor:
             self._bell.clear()
 
     def _step(self, now: float) -> None:
-        """Whatever is due."""
+        """Do what is due: take reports, notices and evidence, and end the rank if it must end."""
         self._look_up()
         self._take_reports()
         own = self._leaving.notice(now)
@@ -270,7 +270,7 @@ class Supervisor:
         while self._notices:
             self._take_notice(self._notices.popleft())
         if self._ending is None:
-            # Also when the command is gone: a shell may have died while the workers under it still save.
+            # Even when the command is gone: a shell may have died while the workers under it still save.
             self._telling.step(now)
             self._status.data["caught"] = self._telling.caught
         self._take_evidence(now)
@@ -284,11 +284,11 @@ class Supervisor:
             self._ending.step(now)
 
     def _abandoned(self, now: float) -> bool:
-        """Whether the command is gone and what it left behind has no reason to stay."""
+        """Return whether the command has ended and no worker that it left behind is saving."""
         return self._exit_code is not None and not self._telling.somebody_saves(now)
 
     def _wait_s(self, now: float) -> float:
-        """How long what is left has between SIGTERM and SIGKILL."""
+        """Return how long the rest of the rank has between SIGTERM and SIGKILL, seconds."""
         wait = self._leaving.wait_s(now)
         if self._status.data["done"] or self._status.data["done_all"] or self._telling.ray_ended:
             return min(wait, DONE_WAIT_S)
@@ -297,12 +297,12 @@ class Supervisor:
         if self._notice is None:
             self._ask_why()
             return wait
-        # Another rank may have spoken for this one: then the run is ended before its deadline.
+        # Another rank may have reported done for this one: then the run is ended before its deadline.
         left = (seconds_of(self._notice.get("deadline")) or 0.0) - time.time()
         return min(wait, DONE_WAIT_S) if left > EARLY_S and not self._evidence.going_on(now) else wait
 
     def _ask_why(self) -> None:
-        """Find out whether the run has given its nodes back by itself: then nobody is waited for."""
+        """Ask the service whether the run has given its nodes back by itself: then no rank has to be waited for."""
         import threading
 
         def ask() -> None:
@@ -327,7 +327,7 @@ class Supervisor:
         self._write_status()
 
     def _look_for_the_last_time(self) -> None:
-        """Nothing is left of the rank: what it saved last must be known before its end is recorded."""
+        """Find the last checkpoint, after all processes of the rank are gone and before the end is recorded."""
         if self._exit_code == 0 and self._notice is None and self._ending is None:
             return
         if self._exit_code in CRASHED and self._ending is None:
@@ -336,7 +336,7 @@ class Supervisor:
         self._take_evidence(time.monotonic(), at_once=True)
 
     def _reap(self) -> bool:
-        """Collect ended children. Orphans come here too: no child means that no descendant is left."""
+        """Reap ended children; return whether any is left. Orphans become children too: no child, no descendant."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -345,13 +345,13 @@ class Supervisor:
             if pid == 0:
                 return True
             if os.WIFSTOPPED(status):
-                # Held for this process (`hai_client.rank.stages`).
+                # A traced process has stopped (`hai_client.rank.stages`).
                 self._telling.stages.stopped(pid, status)
             elif pid == self._main:
                 self._take_end(status)
 
     def _take_end(self, status: int) -> None:
-        """Note how the command ended, as `os.wait` says it."""
+        """Note the wait status of the command (`os.wait`)."""
         if os.WIFSIGNALED(status):
             stage = self._telling.end_of_stage(self._main)
             status = status if stage is None else stage
@@ -362,7 +362,7 @@ class Supervisor:
         self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
 
     def _read_output(self) -> bool:
-        """Log what the command wrote; whether more can come."""
+        """Log the command's output; return whether more can come."""
         for _ in range(16):
             try:
                 data = os.read(self._output, READ_BYTES)
@@ -374,7 +374,7 @@ class Supervisor:
         return True
 
     def _deliver(self, notice: dict[str, Any]) -> None:
-        """Called in the thread that waits for notices."""
+        """Queue a notice; called in the thread that waits for notices."""
         self._notices.append(notice)
         self._bell.ring()
 
@@ -382,11 +382,11 @@ class Supervisor:
         first = self._notice is None
         notice = self._notice = self._leaving.take(notice)
         if first:
-            # What the command wrote before it was told belongs before this line.
+            # Output that the command wrote before the notice belongs before this line.
             self._read_output()
             self._messenger.announce(notice)
         if self._telling.at_once:
-            # Before the job can read the notice as well: who finds the file first may leave before the signal comes.
+            # Mark it before the job can read the notice: a job that finds the file may leave before the signal comes.
             self._mark_signalled()
         self._messenger.write(notice)
         received = self._messenger.received(notice)
@@ -395,11 +395,11 @@ class Supervisor:
             self._status.data.update(notified_at=received["at"], caught=self._telling.caught)
             self._write_status()
         if notice["revision"] > 0:
-            # One that began here is not the service's.
+            # A notice that began here is not the service's, and is not reported.
             self._outbox.post(received)
 
     def _mark_signalled(self) -> None:
-        """From now on a status of 0 may mean that the command left because it was told to, unless it has ended."""
+        """Record that the command was told to leave, unless it has ended: a status of 0 may mean a suspension then."""
         self._reap()
         if self._exit_code is None:
             self._status.data["signalled"] = True
@@ -430,5 +430,5 @@ class Supervisor:
     def _write_status(self) -> None:
         self._note_lost_lines()
         if not self._status.write() and _is_removed(self._spec.folder):
-            # The service can no longer find this process, and so not end it.
+            # Without the folder the service can neither find nor end this process.
             raise Abandoned(f"{self._spec.folder} was removed")

@@ -1,4 +1,4 @@
-"""Looking for the newest file below some folders, a little at a time: there may be 100,000, on a slow server."""
+"""Looks for the newest file below some folders, a little at a time: there may be 100,000, on a slow server."""
 # ruff: noqa: PTH116, PTH120
 # Importing pathlib costs milliseconds at every start.
 
@@ -14,16 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: How many of the newest files and their folders every look begins with.
+#: How many of the newest files, with their folders, every look begins with.
 HOT = 16
-#: How many entries of such a folder.
+#: Most entries of such a folder that are looked at.
 HOT_ENTRIES = 500
 
 
 class Found:
-    """A file as it was seen last. Times are nanoseconds since the epoch, sizes bytes.
+    """A file as it was last seen. Times are nanoseconds since the epoch, sizes bytes.
 
-    `at` is its own time, but never later than the moment it was seen: clocks of file servers differ.
+    `at` is the file's own time, but never later than the moment it was seen, as clocks of file servers differ.
     """
 
     __slots__ = ("at", "inode", "mtime", "path", "size")
@@ -40,32 +40,32 @@ class Sweep:
     """Passes over folders and files; each look goes on where the one before had to stop.
 
     Args:
-        since: Only files that are newer count, nanoseconds since the epoch.
-        own: Whether a file that grows is known to be written by this rank.
+        since: Only newer files count, nanoseconds since the epoch.
+        own: Returns whether this rank is known to write a file.
     """
 
     def __init__(self, since: int, own: Callable[[str], bool]) -> None:
         self._since = since
         self._own = own
         self._roots: list[str] = []
-        #: Folders of which only what looks like a checkpoint counts, and nothing below them.
+        #: Folders in which only files with the name of a checkpoint count; folders below them are not searched.
         self._learned: OrderedDict[str, None] = OrderedDict()
         self._files: OrderedDict[str, Found] = OrderedDict()
         self._pass: Iterator[None] | None = None
-        #: When another file was last seen to be longer than before (monotonic seconds).
+        #: When a file that this rank does not write was last seen to grow (monotonic seconds).
         self.grown_at = float("-inf")
         #: The time of the file then, nanoseconds since the epoch.
         self.grown_to = 0
-        #: How many passes were completed.
+        #: Number of completed passes.
         self.passes = 0
 
     def add(self, path: str) -> None:
-        """Look below this folder as well, or at this file."""
+        """Add a folder to search, or a file to look at."""
         if path not in self._roots:
             self._roots.append(path)
 
     def learn(self, folder: str) -> None:
-        """A checkpoint was written there, where nobody expected it."""
+        """Add a folder outside the places of checkpoints in which a checkpoint was written."""
         self._learned[folder] = None
         self._learned.move_to_end(folder)
         while len(self._learned) > HOT:
@@ -73,22 +73,24 @@ class Sweep:
 
     @property
     def learned(self) -> bool:
-        """Whether checkpoints are written where nobody expected them."""
+        """Whether checkpoints are written outside the places of checkpoints."""
         return not all(self._is_inside(folder) for folder in self._learned)
 
     @property
     def files(self) -> list[Found]:
-        """The newest files that were seen, the newest one last."""
+        """The newest files that were seen, the newest last."""
         return sorted(self._files.values(), key=lambda file: file.at)
 
     def look(self, entries: int, seconds: float) -> bool:
-        """Look at so many entries, for so long at most; whether this completed a pass over everything.
+        """Look at some entries, the newest files of before first; return whether this completed a pass over all.
 
-        What was newest before is looked at first.
+        Args:
+            entries: Most entries to look at.
+            seconds: Longest time.
         """
         begin = time.monotonic()
         for count, _ in enumerate(self._hot(), 1):
-            # At most half of it, or nothing else would ever be looked at.
+            # At most half of the look, or the pass would make no progress.
             if count >= entries // 2 or time.monotonic() - begin >= seconds / 2:
                 break
         if self._pass is None:
@@ -102,12 +104,12 @@ class Sweep:
         return True
 
     def complete(self, seconds: float) -> bool:
-        """A whole pass from now on, if the time is enough; whether it was."""
+        """Make a whole pass, at most `seconds` long; return whether it was completed."""
         self._pass = None
         return self.look(1 << 60, seconds)
 
     def _hot(self) -> Iterator[None]:
-        """What was newest, with its neighbours, and what was changed of late just below the places to look at."""
+        """Look at the newest files and their folders, and at recently changed folders directly below the roots."""
         newest = self.files[-HOT:]
         for file in newest:
             self._see(file.path)
@@ -124,7 +126,7 @@ class Sweep:
                 yield
 
     def _is_new(self, path: str) -> bool:
-        """Whether something was made in a folder, or removed from it, since the run began."""
+        """Return whether an entry was made in a folder, or removed from it, since the run began."""
         try:
             return os.stat(path).st_mtime_ns > self._since
         except OSError:
@@ -141,7 +143,7 @@ class Sweep:
             yield from self._folder(waiting.pop(), limit=1 << 60, below=waiting)
 
     def _folder(self, path: str, *, limit: int, below: list[str]) -> Iterator[None]:
-        """The entries of a folder, so many at most; folders in it are put into `below`. A root may be a file."""
+        """Look at the entries of a folder, at most `limit`; add its folders to `below`. A root may be a file."""
         only_checkpoints = path in self._learned and not self._is_inside(path)
         try:
             with os.scandir(path) as entries:

@@ -1,18 +1,18 @@
-"""Telling the processes of a job that they must leave: whom, with which signal, and when.
+"""Tells the processes of a job that they must leave: decides which of them get which signal, and when.
 
-With a signal of its own (`--signal`, or a profile that has one) a job's workers get that: at once if they catch it,
-else as soon as they are not in the middle of writing a checkpoint (and, with `--signal`, not at all if the job polls).
-Profile `auto` looks at the job:
+If the task has a signal (`--signal`, or a profile with one), the job's workers get that signal. A worker that catches
+it gets it at once. Another worker gets it as soon as it is not writing a checkpoint; with `--signal`, not at all if the
+job polls. Without a signal, profile `auto` looks at the job:
 
-- Where it polls (`job.should_suspend`), also if it begins to now, the notice in its folder is enough.
-- A worker that catches a signal (`hai_client.rank.catching`) gets that.
-- One that does neither is left alone until a checkpoint has appeared since the notice and is complete, or its patience
-  is over; never in the middle of writing one. Then it gets SIGTERM, and `term_wait_s` later SIGKILL. It waits for
-  workers of the same rank that were told and are saving.
+- If the job polls (`job.should_suspend`), even if it begins to poll now, the notice in its folder is enough.
+- A worker that catches a signal (`hai_client.rank.catching`) gets that signal.
+- Any other worker is left alone until a checkpoint has appeared since the notice and is complete, or the patience is
+  over, and it is not writing one. Then it gets SIGTERM, and `term_wait_s` later SIGKILL. It waits for workers of the
+  same rank that were told and are saving.
 
-Who would die of the signal is stopped for a moment first, so that nobody begins to write between the look and the
-blow. Shells start nothing more after the notice: those above somebody who is told are stopped
-(`hai_client.rank.shells`), what others start is held before it begins (`hai_client.rank.stages`).
+A worker that would die of the signal is stopped for a moment first, so that it cannot begin to write between the look
+and the signal. Shells start nothing more after the notice: shells above a worker that is told are stopped
+(`hai_client.rank.shells`), and processes that other shells start are held before they begin (`hai_client.rank.stages`).
 """
 # ruff: noqa: PTH110, PTH118
 # Importing pathlib costs milliseconds at every start.
@@ -44,31 +44,31 @@ if TYPE_CHECKING:
     from hai_client.rank.spec import Spec
 
 PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
-#: Seconds between two looks at the processes.
+#: Time between two looks at the processes, seconds.
 LOOK_EVERY_S = 0.1
-#: After a look nobody looks for so many times as long as it took.
+#: The pause after a look is at least this many times as long as the look.
 RESTS = 3
-#: How long processes have to stop; one that waits for a disk may take longer, and is busy writing then.
+#: How long processes have to stop, seconds; a process that takes longer waits for a disk, so it is writing.
 STOP_S = 0.1
-#: For how long, and how often, a moment is looked for in which nothing is being written.
+#: How long, and how often, to look for a moment without writes, seconds.
 PAUSE_S = 0.1
 PAUSE_LOOK_S = 0.002
 
 
 class _Worker:
-    """A process that was there at the notice. Times are monotonic seconds."""
+    """A worker that was there at the notice. Times are monotonic seconds."""
 
     __slots__ = ("drives", "ended_at", "leaves", "listens", "pid", "start", "told")
 
     def __init__(self, process: Process, *, listens: bool) -> None:
         self.pid = process.pid
         self.start = process.start
-        #: Whether it only reads what another worker writes: it ends with that one.
+        #: Whether it only reads the output of another worker: it ends with that worker.
         self.listens = listens
         self.told = False
-        #: When it was sent a signal that it does not catch.
+        #: When it got a signal that it does not catch.
         self.ended_at: float | None = None
-        #: Whether it leaves of that by itself all the same: what runs a notebook still writes the outputs.
+        #: Whether it still leaves by itself after that: a notebook's runner writes the outputs first.
         self.leaves = False
         #: Whether it is the driver of a Ray that was ended.
         self.drives = False
@@ -82,7 +82,10 @@ class Telling:
     """Tells a job once that it must leave.
 
     Args:
-        mark: Called before anything is told that the job may leave for.
+        spec: The rank's spec.
+        evidence: The evidence of the rank's checkpoints.
+        mark: Called before the job is told in any way, as it may leave from then on.
+        account: The Unix account of the task; None: the account of this process.
     """
 
     def __init__(self, spec: Spec, evidence: Evidence, mark: Callable[[], None], account: Account | None) -> None:
@@ -90,7 +93,7 @@ class Telling:
         self._evidence = evidence
         self._mark = mark
         self._account = account
-        #: The signal for everybody; None: none, or (auto) one for each.
+        #: The signal for all workers; None: no signal, or (auto) one for each worker.
         self._number: int | None = PROFILE_SIGNALS.get(spec.profile)
         if spec.signal is not None:
             self._number = getattr(signal, f"SIG{spec.signal}")
@@ -98,7 +101,7 @@ class Telling:
         self._shells = Shells(account, spec.term_wait_s)
         self._moment = Moment()
         self._launchers = Launchers(account, self._shells, evidence)
-        #: Whether the driver of a Ray was ended, whose other processes keep nothing.
+        #: Whether the driver of a Ray was ended; Ray's other processes have nothing to save.
         self.ray_ended = False
         self._polling = os.path.join(spec.runtime, "polling")
         self._main = 0
@@ -109,22 +112,22 @@ class Telling:
         self._began: float | None = None
         self._next = 0.0
         self._workers: dict[int, _Worker] = {}
-        #: Start times of those that came later and were ended, by pid, and of shells that were told to their traps.
+        #: Start times by pid: of processes that came later and were ended, and of shells that got a trapped signal.
         self._late: dict[int, int] = {}
         self._trapping: dict[int, int] = {}
         self.stages = Stages(self._shells, self._trapping, mark)
-        #: Processes that do nothing for a moment.
+        #: Processes that are stopped for a moment.
         self._stopped: list[int] = []
-        #: Whether all that were told caught it; None: nobody was told.
+        #: Whether all workers that got a signal caught it; None: none got one.
         self.caught: bool | None = None
 
     @property
     def at_once(self) -> bool:
-        """Whether the notice comes with a signal for certain, and now."""
+        """Whether the notice certainly comes with a signal, sent at once."""
         return self._number is not None and self._spec.signal_before_s is None
 
     def begin(self, main: int, notice: dict[str, Any], now: float) -> None:
-        """There is a notice, or a newer one (now: monotonic seconds)."""
+        """Take a notice, or a newer one, and begin to tell the job (now: monotonic seconds)."""
         self._deadline = seconds_of(notice.get("deadline"))
         self._for_good = notice.get("kind") == "stop"
         if self._main == 0:
@@ -134,7 +137,7 @@ class Telling:
             self.step(now)
 
     def heard_by_file(self) -> bool:
-        """Whether the job reads the notice by itself, and may leave for that."""
+        """Return whether the job reads the notice by itself, and may leave because of it."""
         return self._auto and self._main != 0 and self._polls()
 
     def _polls(self) -> bool:
@@ -142,11 +145,11 @@ class Telling:
             return os.path.exists(self._polling)
 
     def end_of_stage(self, pid: int) -> int | None:
-        """How the command of a shell ended that was ended with it, as `os.wait` says it; None: not known."""
+        """Return the wait status (`os.wait`) of the command of a shell that was ended; None: not known."""
         return self._shells.end_of_stage(pid)
 
     def somebody_saves(self, now: float) -> bool:
-        """Whether a worker is still there that was told to leave, or that is writing a checkpoint."""
+        """Return whether a worker is still there that was told to leave, or that may be writing a checkpoint."""
         busy = self._evidence.going_on(now)
         for worker in self._workers.values():
             if worker.told or (busy and not worker.listens):
@@ -156,9 +159,9 @@ class Telling:
         return False
 
     def step(self, now: float) -> None:
-        """Do what is due."""
+        """Do what is due (now: monotonic seconds)."""
         if self.stages.answer():
-            # Whoever waits may be what holds up the end of the rank.
+            # Look at once: the end of the rank may wait for this shell.
             self._next = now
         if self._main == 0 or now < self._next:
             return
@@ -191,21 +194,21 @@ class Telling:
         self.stages.hold(table, found, self._listens, now)
 
     def _is_due(self) -> bool:
-        """Whether anybody is to be told at all, and already."""
+        """Return whether workers are to be told, and it is time to."""
         if self._number is None and not self._auto:
             return False
         before = self._spec.signal_before_s
         return before is None or self._deadline is None or time.time() >= self._deadline - before
 
     def _look(self, table: dict[int, Process], *, everything: bool) -> tuple[dict[int, Process], Workers]:
-        """The processes, and who works among them; shells above somebody who is to be told are stopped."""
+        """Return the processes, and the workers among them; stop the shells above workers that are to be told."""
         while True:
             found = self._find(table)
             if self._began is None:
                 self._began = time.monotonic()
                 self._note(table, found.top)
             if self._auto:
-                # It may have started what works after the notice, without a shell or an agent.
+                # A worker may be new without a shell or an agent above it: it started after the notice.
                 self._note(table, (p for p in found.top if self._is_ours(p, found)))
             told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
             kept = self._keep_shells(table, found, told)
@@ -215,7 +218,7 @@ class Telling:
             table = self.stages.table()
 
     def _only_hold(self, table: dict[int, Process], now: float) -> None:
-        """Nobody is told yet. Nothing more is started all the same, or it would be told in its middle."""
+        """Hold new processes before the signal is due, so that it does not come in the middle of a new stage."""
         found = self._find(table)
         while self.stages.watch(table, found, self._traps):
             table = self.stages.table()
@@ -227,7 +230,7 @@ class Telling:
         return worker is not None and worker.listens
 
     def _keep_shells(self, table: Mapping[int, Process], found: Workers, workers: Iterable[int]) -> bool:
-        """Let the shells above some workers, but for those with a trap, start nothing more; whether one is new."""
+        """Let the shells above some workers start nothing more, but shells with a trap; return whether one is new."""
         above = {shell for worker in workers for shell in found.above.get(worker, ())}
         return self._shells.keep(table, {pid: found.shells[pid] for pid in above if not self._traps(pid)})
 
@@ -238,7 +241,7 @@ class Telling:
         return workers_of(table, roots)
 
     def _is_ours(self, pid: int, found: Workers) -> bool:
-        """Whether a process that came after the notice is none of those that are ended at once."""
+        """Return whether a process that came after the notice may go on: no agent and no shell has started it."""
         return pid not in found.under_agent and not found.above[pid]
 
     def _note(self, table: Mapping[int, Process], pids: Iterable[int]) -> None:
@@ -258,14 +261,14 @@ class Telling:
         return best_signal(pid)
 
     def _is_to_be_told(self, table: Mapping[int, Process], pid: int) -> bool:
-        """Whether the worker is being told, or was; in the profile auto others go on, and may come to their end."""
+        """Return whether a worker gets a signal now, or got one; with profile auto other workers may go on."""
         worker = self._workers.get(pid)
         if worker is None or worker.listens:
             return False
         return worker.told or not self._auto or any(best_signal(one) is not None for one in self._judged(table, pid))
 
     def _judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """Whose handlers count for a worker: of a notebook those of what runs its cells, of Ray's driver nobody's."""
+        """Return the processes whose handlers count for a worker: a notebook's kernel, none for Ray's driver."""
         if not self._auto:
             return [pid]
         if runs_notebook(pid):
@@ -273,7 +276,7 @@ class Telling:
         return [] if self._is_driver(table, pid) else [pid]
 
     def _is_driver(self, table: Mapping[int, Process], pid: int) -> bool:
-        """Whether a worker is the driver of a Ray, which catches SIGTERM; of one that is left alone for that."""
+        """Return whether profile auto must treat a worker as the driver of a Ray, which catches SIGTERM to end Ray."""
         return self._auto and best_signal(pid) is not None and runs_ray(_children(table, pid))
 
     def _traps(self, shell: int) -> bool:
@@ -284,12 +287,12 @@ class Telling:
         return self._number is not None and read_masks(shell).traps(self._number)
 
     def _tell(self, table: Mapping[int, Process], found: Workers) -> None:
-        """Send their signals to all that do something of their own then: shells with traps, and workers."""
+        """Send signals to all that catch them: shells with traps, and workers."""
         told = [*self._trap_signals(table, found), *self._caught_signals(table)]
         if not told:
             return
         self._mark()
-        # All has been looked at: from here on nothing takes long.
+        # Wait only now: all slow looks are done.
         self._moment.wait()
         for pid, number in told:
             send(pid, number)
@@ -318,7 +321,7 @@ class Telling:
         return [one for one in self._workers.values() if not (one.told or one.listens) and one.is_in(table)]
 
     def _end_others(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
-        """End what does not catch its signal, when that is due."""
+        """End workers that do not catch their signal, when that is due."""
         waiting = self._untold(table)
         if waiting and self._may_end(table, now):
             self._keep_shells(table, found, (worker.pid for worker in waiting))
@@ -326,17 +329,17 @@ class Telling:
         elif (
             self._auto and not self._workers and found.expected and self._is_over(now) and self._main not in self._late
         ):
-            # An agent that still waits for the others of its gang.
+            # The main process is an agent that still waits for the other agents of its gang.
             self._mark()
             self._late[self._main] = table[self._main].start if self._main in table else 0
             send(self._main, signal.SIGTERM)
 
     def _may_end(self, table: Mapping[int, Process], now: float) -> bool:
-        """Whether those that do not catch their signal may be ended by it now."""
+        """Return whether workers that do not catch their signal may be ended by it now."""
         if self._evidence.others_save(now):
             return False
         if not self._auto:
-            # A job that polls does not know of a signal that its owner has chosen.
+            # A job that polls needs no signal: do not end it by the one that its owner has chosen.
             return self._spec.signal is None or not self._polls()
         saving = any(
             worker.told and worker.ended_at is None and worker.is_in(table) for worker in self._workers.values()
@@ -377,9 +380,9 @@ class Telling:
                 send(pid, signal.SIGCONT)
 
     def _await_pause(self, pids: list[int], table: Mapping[int, Process]) -> bool:
-        """Wait a moment for one in which none of the processes writes a checkpoint; whether there was one.
+        """Wait for a moment in which none of the processes writes a checkpoint; return whether there was one.
 
-        Who saves all the time pauses for milliseconds only.
+        A job that saves all the time pauses for milliseconds only.
         """
         group = [*pids, *descendants(table, pids)]
         ends = time.monotonic() + PAUSE_S
@@ -390,7 +393,7 @@ class Telling:
         return True
 
     def _stop(self, pids: list[int]) -> list[int] | None:
-        """Stop processes and all below them; None if one of them does not stop."""
+        """Stop processes and all below them; return them, or None if one of them does not stop."""
         self._stopped = list(pids)
         for pid in pids:
             # Before anything else: the pause that was found may be short.
@@ -410,12 +413,12 @@ class Telling:
             time.sleep(0.001)
 
     def _end_late(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
-        """End what was started after the notice: an agent's new workers, and the next command of a shell."""
+        """End processes that were started after the notice: an agent's new workers, and a shell's next command."""
         for pid in found.top:
             start = table[pid].start
             known = self._workers.get(pid)
             if (known is not None and known.start == start) or self._late.get(pid) == start or is_shell(pid):
-                # A shell without children is about to start something, or to end.
+                # A shell without children is about to start a command, or to end.
                 continue
             if pid not in found.under_agent and self.stages.is_held(table[pid]):
                 continue
@@ -431,20 +434,20 @@ class Telling:
                 send(pid, signal.SIGTERM)
                 for shell in reversed(found.above[pid]):
                     if self._shells.is_ended(shell) and not self.stages.watches(shell):
-                        # It has trapped SIGTERM, and goes on.
+                        # The shell has trapped SIGTERM, and goes on.
                         send(shell, signal.SIGKILL)
                     else:
                         self._shells.end(shell, now)
 
     def _is_next_stage(self, table: Mapping[int, Process], found: Workers, pid: int) -> bool:
-        """Whether a shell that has no trap starts something now that what it was running has left."""
+        """Return whether a process is the next command of a shell without a trap, after its last command has ended."""
         if any(shell in self._trapping or self._shells.is_cleaning_up(shell) for shell in found.above[pid]):
             return False
         before = [self._workers[other] for other in found.top if found.above[other] and other in self._workers]
         return not any(worker.is_in(table) and not worker.listens for worker in before)
 
     def _is_idle(self, table: Mapping[int, Process]) -> bool:
-        """Whether all who worked were ended without catching it, and are gone but for the driver of a Ray."""
+        """Return whether all workers were ended by a signal that they do not catch, and are gone but a Ray's driver."""
         return bool(self._workers) and all(
             worker.listens
             or (worker.ended_at is not None and (worker.drives or not (worker.leaves or worker.is_in(table))))
@@ -452,7 +455,7 @@ class Telling:
         )
 
     def _insist(self, table: Mapping[int, Process], now: float) -> None:
-        """Kill what has not left of a signal that it does not catch."""
+        """Kill workers that are still there after a signal that they do not catch."""
         if not self._auto or self._evidence.going_on(now):
             return
         for worker in self._workers.values():

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: The kubelet keeps 4096 bytes of it.
+#: Size limit of the message, bytes: the kubelet keeps 4096.
 MAX_BYTES = 4000
 MAX_ERROR = 1000
 KEPT = (
@@ -35,9 +35,9 @@ KEPT = (
 
 
 class PodStatus(Status):
-    """The facts of a rank in a pod: in its folder and, as far as they matter afterwards, in the termination message.
+    """The facts of a rank in a pod: in its folder and, shortened, in the container's termination message.
 
-    The message is brought up to date with every fact, so that it says something after a SIGKILL as well.
+    The message is rewritten with every change, so that it is up to date even after a SIGKILL.
     """
 
     def __init__(self, folder: str, message_file: str) -> None:
@@ -46,7 +46,7 @@ class PodStatus(Status):
         self._written = b""
 
     def write(self) -> bool:
-        """Make the facts visible; False if that is impossible now, in either place."""
+        """Write the facts to both places; return whether at least one write worked."""
         told = self._tell()
         return super().write() or told
 
@@ -55,7 +55,7 @@ class PodStatus(Status):
         if data == self._written:
             return True
         try:
-            # It is a mounted file: nothing can be renamed over it.
+            # Write in place: no file can be renamed over a mounted file.
             fd = os.open(self._message_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
             try:
                 write_all(fd, data)
@@ -68,7 +68,7 @@ class PodStatus(Status):
 
 
 def message_of(facts: dict[str, Any]) -> bytes:
-    """The message: JSON. What is too long for it was reported before: the text of the job, the checkpoint's path."""
+    """Return the message as JSON. Long texts were reported before and are left out: the job's text, the path."""
     kept = {name: facts.get(name) for name in KEPT}
     if kept["start_error"]:
         kept["start_error"] = str(kept["start_error"])[:MAX_ERROR]

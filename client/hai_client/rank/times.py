@@ -6,8 +6,8 @@ import time
 
 
 def seconds_of(text: object) -> float | None:
-    """Seconds since the epoch of a time as the service writes it; None if it is none."""
-    # Not imported at every start.
+    """Return the seconds since the epoch of an RFC 3339 time; None if the text is not a time."""
+    # Imported here to keep the start of a rank fast.
     from datetime import datetime, timezone
 
     try:
@@ -18,7 +18,7 @@ def seconds_of(text: object) -> float | None:
 
 
 def rfc3339(at_ns: int | None = None) -> str:
-    """UTC with microseconds, for example `2026-11-21T04:00:00.123456Z`.
+    """Return a time as text in UTC with microseconds, for example `2026-11-21T04:00:00.123456Z`.
 
     Args:
         at_ns: Nanoseconds since the epoch; None is now.

@@ -1,4 +1,4 @@
-"""What the processes of a rank use."""
+"""Measures the CPU time and memory of a rank's processes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Usage:
-    """CPU time (seconds, in all) and resident memory (bytes, now and at its greatest) of all descendants."""
+    """CPU time (total, seconds) and resident memory (now and peak, bytes) of all descendants."""
 
     def __init__(self) -> None:
         self._peak = 0
 
     def sample(self) -> tuple[dict[str, Any], list[Process]]:
-        """Measure; the numbers and the processes that are there."""
+        """Measure the usage; return the numbers and the living processes."""
         table = read_table()
         alive = [table[pid] for pid in descendants(table, (os.getpid(),)) if not table[pid].zombie]
         rss = sum(process.rss_pages for process in alive) * _PAGE
@@ -31,7 +31,7 @@ class Usage:
         return {"cpu_s": round(cpu, 3), "rss_bytes": rss, "rss_peak_bytes": self._peak}, alive
 
     def final(self) -> dict[str, Any]:
-        """The numbers when nothing is left."""
+        """Return the numbers after all processes have ended."""
         largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
         return {"cpu_s": round(_reaped_cpu(), 3), "rss_bytes": 0, "rss_peak_bytes": max(self._peak, largest)}
 

@@ -1,4 +1,4 @@
-"""Which processes of a rank train, as opposed to those that only started them."""
+"""Finds the workers of a rank: the processes that compute, as opposed to shells and launchers."""
 # ruff: noqa: PTH119
 # Importing pathlib costs milliseconds at every start.
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish"})
-#: Programs that only start another one, some of which catch signals to hand them on.
+#: Programs that only start another one; some of them catch signals to pass them on.
 WRAPPERS = frozenset(
     {"accelerate", "catatonit", "conda", "dumb-init", "hatch", "mamba", "micromamba", "nsys", "pdm", "pipenv", "pixi"}
     | {"poetry", "rye", "time", "timeout", "tini", "uv"}
 )
 AGENTS = frozenset({"torchrun"})
 AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
-#: Do nothing of use when their workers are gone: of the rest, nsys writes its report then.
+#: Launchers that do nothing of use when their workers are gone. nsys is not among them: it writes its report then.
 IDLE = AGENTS | {"accelerate"}
 #: Ray's own program on each node.
 RAYLET = "raylet"
-#: Runs a notebook's cells in a process below it.
+#: The module that runs a notebook, with its cells in a process below it.
 NOTEBOOK_MODULE = "hai_client.notebook"
 LOCAL_RANK = b"LOCAL_RANK"
 
 
 class Workers:
-    """Who is to be signalled.
+    """The workers of a rank, with the shells and launchers above them.
 
-    `top` are the topmost processes that are neither a shell nor an elastic agent. `under_agent` are those of them
-    that an agent started. `expected` says that an agent was found which has not started its workers yet. `shells` are
-    the shells above them, each with its children. `above` are the shells above a worker, the innermost last.
-    `launchers` are programs above a worker that are known to do nothing of use when it is gone.
+    `top` are the workers: the topmost processes that are neither a shell nor an elastic agent. `under_agent` are the
+    workers that an agent started. `expected` is True if an agent has not started its workers yet. `shells` are the
+    shells above workers, each with its children. `above` are the shells above each worker, the innermost last.
+    `launchers` are the programs above each worker that do nothing of use when it is gone.
     """
 
     __slots__ = ("above", "expected", "launchers", "shells", "top", "under_agent")
@@ -58,10 +58,10 @@ class Workers:
 def workers_of(table: Mapping[int, Process], roots: list[int]) -> Workers:
     """Find the workers at and below some processes.
 
-    An elastic agent is known by a descendant that has `LOCAL_RANK=0` in its environment while it has none itself;
-    or, before that, by its command line. Where a process without `LOCAL_RANK` has such descendants but none of
-    them is number 0, it is number 0 itself (Lightning's own launcher) and all of them are workers. Helpers that a
-    worker starts (data loaders) are not workers.
+    An elastic agent has no `LOCAL_RANK` in its environment, but a descendant with `LOCAL_RANK=0`; before it has started
+    that, its command line shows it. If a process without `LOCAL_RANK` has descendants with other values only, it is
+    number 0 itself (Lightning's own launcher), and all of them are workers. Helpers that a worker starts (data loaders)
+    are not workers.
     """
     return _Search(table).run(roots)
 
@@ -108,7 +108,7 @@ class _Search:
             self._found.under_agent.add(pid)
 
     def _topmost_ranked(self, pid: int) -> Iterator[int]:
-        """Descendants with LOCAL_RANK whose parents have none."""
+        """Yield the descendants with LOCAL_RANK whose parents have none."""
         for child in self._children.get(pid, ()):
             if self._table[child].zombie:
                 continue
@@ -124,7 +124,7 @@ class _Search:
 
 
 def is_shell(pid: int) -> bool:
-    """Whether the process executes a shell, to interpret a script or a line of it."""
+    """Return whether the process executes a shell."""
     program = read_program(pid)
     if program in SHELLS:
         return True
@@ -132,14 +132,14 @@ def is_shell(pid: int) -> bool:
 
 
 def runs_notebook(pid: int) -> bool:
-    """Whether the process runs a notebook: what it catches says nothing about the cells."""
+    """Return whether the process runs a notebook: the cells run in a kernel below it, which has its own handlers."""
     return NOTEBOOK_MODULE in read_arguments(pid)[:4]
 
 
 def runs_ray(children: Iterable[int]) -> bool:
-    """Whether a process with these children is the driver of a Ray of its own.
+    """Return whether a process with these children is the driver of its own Ray.
 
-    Ray catches SIGTERM there to end itself: that says nothing about the workers, which are elsewhere and hear nothing.
+    The driver catches SIGTERM only to end Ray; the workers are other processes and do not get the signal.
     """
     return any(read_program(child) == RAYLET for child in children)
 

@@ -1,7 +1,7 @@
 """A rehearsal of an interruption on this machine: `hai rehearse -- COMMAND`.
 
-The command runs under the supervisor that runs it on the cluster (`hai_client.rank`), which speaks to a small service
-in this process instead of the platform's. It is told to leave, started again, and watched from outside: which files it
-wrote after the notice, and which of them it read when it was started again. Nothing else is needed: no platform, no
-login, no package besides this one. Linux only, as the supervisor is.
+The command runs under the same supervisor as on the cluster (`hai_client.rank`), which talks to a small service in this
+process instead of the platform's. The command gets a notice and is started again. The rehearsal observes which files it
+writes after the notice, and which of them it reads after the second start. No platform, login or other package is
+needed. It works on Linux only, like the supervisor.
 """

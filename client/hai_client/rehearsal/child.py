@@ -10,7 +10,7 @@ from hai_client.rank.__main__ import start
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 
 if __name__ == "__main__":
-    # On a cluster supervisors outlive the service; of a rehearsal that is killed nothing may be left.
+    # On a cluster a supervisor outlives the service; here it must end when the rehearsal is killed.
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != int(sys.argv[2]):
         sys.exit(1)

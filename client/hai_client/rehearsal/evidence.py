@@ -1,4 +1,4 @@
-"""What the files and the reports of a run say about its checkpoints."""
+"""Finds the checkpoints of a rehearsed run by its files and reports."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Evidence:
-    """What the first run wrote and said.
+    """The files and reports of the first run.
 
-    A file counts as a checkpoint where it lies below the checkpoint folder or what is watched (`--watch`). Elsewhere it
-    counts if the first run wrote it and it is called as checkpoints are. A file of another name counts if the second
-    run reads it and the first one wrote it after the notice, or twice: data that was fetched once is no checkpoint.
+    A file below the checkpoint folder or a watched path (`--watch`) counts as a checkpoint. A file elsewhere counts if
+    the first run wrote it and it has the name of a checkpoint. A file of another name counts if the second run reads it
+    and the first run wrote it after the notice, or twice: data that was downloaded once is no checkpoint.
     """
 
     def __init__(self, plan: Plan, files: Files, reports: list[tuple[float, dict[str, Any]]]) -> None:
@@ -41,18 +41,18 @@ class Evidence:
         return sorted({str(Path(path).parent) for path in self._files.written})
 
     def is_checkpoint(self, path: str) -> bool:
-        """Whether a file counts as a checkpoint, whoever reads it."""
+        """Return whether a file counts as a checkpoint, by its place, or by its name if the run wrote it."""
         if any(path == place or path.startswith(place + os.sep) for place in self._places):
             return True
         return path in self._files.written and bool(CHECKPOINT.search(path))
 
     def may_resume(self, path: str) -> bool:
-        """Whether the second run goes on from a file if it reads it."""
+        """Return whether the second run counts as resumed from a file if it reads the file."""
         times = self._files.written.get(path, [])
         return self.is_checkpoint(path) or len(times) > 1 or any(at >= self._told_at for at in times)
 
     def with_saved(self, first: First, path: str) -> First:
-        """The run with a file as its checkpoint after the notice, or as its last one before."""
+        """Return the run with a file as its checkpoint after the notice, or as its last checkpoint before."""
         at_s = max(self._files.written.get(path, [float("-inf")])) - self._told_at
         found = Checkpoint(at_s, "seen", path)
         if at_s >= 0:
@@ -64,11 +64,11 @@ class Evidence:
     def around(
         self, told_at: float, cut_after: float | None
     ) -> tuple[Checkpoint | None, Checkpoint | None, str | None]:
-        """The newest checkpoint before the notice, the newest one after it, and a file that was cut off.
+        """Return the newest checkpoint before the notice, the newest one after it, and a file that was cut off.
 
         Args:
             told_at: When the notice came, seconds since the epoch.
-            cut_after: What was closed later was not closed by the job, which was killed; None: all was.
+            cut_after: Files closed later were closed by the kill, not by the job; None: the job closed all files.
         """
         self._told_at = told_at
         before: list[Checkpoint] = []
@@ -98,14 +98,14 @@ def _at(report: dict[str, Any], otherwise: float) -> float:
 
 
 def _newest(found: list[Checkpoint]) -> Checkpoint | None:
-    """The newest; what the job has told of beats what was seen, because it knows."""
+    """Return the newest checkpoint; reported ones win over observed files, because the job knows better."""
     told = [checkpoint for checkpoint in found if checkpoint.source == "told"]
     return max(told or found, key=lambda checkpoint: checkpoint.at_s, default=None)
 
 
 @dataclass(frozen=True)
 class Resumed:
-    """What the second run went on from, and how that is known."""
+    """The checkpoint that the second run resumed from, and how that is known."""
 
     how: str
     at: float
@@ -114,7 +114,7 @@ class Resumed:
 
 
 def resumed_from(turn: Turn, files: Files, evidence: Evidence, state: str | None) -> Resumed | None:
-    """What the second run went on from, as far as it said so or was seen; None: that is not known."""
+    """Return what the second run resumed from, by its reports or the files it read; None: not known."""
     said = turn.mark("restored.json")
     if said is not None:
         try:

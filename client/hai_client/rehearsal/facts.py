@@ -1,4 +1,4 @@
-"""What a rehearsal has seen, and what follows from it."""
+"""The facts that a rehearsal has observed, and what follows from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENT = {"sigterm": "TERM", "slurm": "USR1"}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that the job told of (`told`: job.saved), or whose file was seen (`seen`)."""
+    """A checkpoint that the job reported (`told`: job.saved), or whose file was observed (`seen`)."""
 
     #: Seconds after the notice; negative before it.
     at_s: float
@@ -27,9 +27,9 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class First:
-    """The run that is interrupted. Seconds count from the notice where no other moment is named."""
+    """The run that is interrupted. Seconds count from the notice unless stated otherwise."""
 
-    #: Whether it was still there when the notice was due, and so could be told anything.
+    #: Whether the run was still there when the notice was due, so that it got the notice.
     told: bool
     #: Seconds from its start to the notice, or to its end where that came first.
     before_s: float
@@ -42,7 +42,7 @@ class First:
     ended: bool = False
     #: Whether it called `job.should_suspend`.
     polls: bool = False
-    #: Whether the signal that it was sent was caught; None: it was sent none.
+    #: Whether the signal that it got was caught; None: it got no signal.
     caught: bool | None = None
     #: Signals (without SIG) that its workers had handlers for when the notice came.
     handlers: Sequence[str] = ()
@@ -50,7 +50,7 @@ class First:
     said_done: bool = False
     #: The newest checkpoint before the notice.
     last: Checkpoint | None = None
-    #: The newest one after it.
+    #: The newest checkpoint after the notice.
     saved: Checkpoint | None = None
     #: A file that was still being written when the run was ended: it may be torn.
     cut: str | None = None
@@ -77,7 +77,7 @@ class Second:
 
 @dataclass(frozen=True)
 class Facts:
-    """All of a rehearsal."""
+    """All facts of a rehearsal."""
 
     command: Sequence[str]
     profile: str
@@ -89,7 +89,7 @@ class Facts:
 
     @property
     def left(self) -> str | None:
-        """How the first run left, in the scheduler's words: `saved`, `unknown` or `ended`; None: it was not told."""
+        """How the first run left, in the scheduler's words: `saved`, `unknown` or `ended`; None: it got no notice."""
         if not self.first.told:
             return None
         if self.first.ended:
@@ -98,7 +98,7 @@ class Facts:
 
     @property
     def lost_s(self) -> float | None:
-        """Seconds of the first run's work that no checkpoint holds; None where it was not interrupted."""
+        """Seconds of the first run's work that no checkpoint holds; None if it was not interrupted."""
         first = self.first
         if not first.told:
             return None
@@ -110,7 +110,7 @@ class Facts:
 
     @property
     def nothing_lost(self) -> bool:
-        """Whether it saved and left in time, and then went on from what it had saved."""
+        """Whether the first run saved and left in time, and the second run resumed from that checkpoint."""
         second = self.second
         if self.left != "saved" or second is None or second.exit_code not in (None, 0):
             return False

@@ -1,7 +1,7 @@
-"""Which files a run writes and reads below some folders, as the kernel tells (inotify(7)).
+"""Observes the files that a run writes and reads below some folders, with inotify(7).
 
-Asking the kernel beats comparing times: a file system need not keep access times, and a small checkpoint is written and
-closed between two looks. What other machines do to a shared folder is not told.
+Comparing times would not be enough: a file system need not keep access times, and a small checkpoint is written and
+closed between two looks. The kernel does not report what other machines do to a shared folder.
 """
 
 from __future__ import annotations

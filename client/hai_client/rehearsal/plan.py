@@ -29,7 +29,7 @@ class Plan:
     grace_s: float
     #: A text: the first run is told to leave after it has printed a line with that.
     when: str | None = None
-    #: How long the second run may go on; None: until it is known what it has resumed from, but not for ever.
+    #: How long the second run may go on, seconds; None: until it is known where it resumed from, up to a limit.
     then_s: float | None = None
     #: Files and folders, from the root, whose changes count as checkpoints too.
     watch: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Plan:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on now."""
+    """Return a TCP port that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The order of a rehearsal: a run, the notice, its end, and the run that resumes."""
+"""Does a rehearsal: the first run, the notice, the end of the run, and the second run, which resumes."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Rehearsal:
 
     Args:
         plan: What is rehearsed.
-        show: Gets each line that a run prints, with the number of the run.
-        say: Gets each word of the rehearsal about itself.
+        show: Called with the number of a run and each line that it prints.
+        say: Called with each message of the rehearsal itself.
     """
 
     def __init__(self, plan: Plan, show: Callable[[int, str], None], say: Callable[[str], None]) -> None:
@@ -60,7 +60,7 @@ class Rehearsal:
         self._next_look = 0.0
 
     def run(self) -> Facts:
-        """Do it.
+        """Do the rehearsal, and return the facts.
 
         Raises:
             BrokenRehearsal: A run could not be supervised here.

@@ -1,4 +1,4 @@
-"""A rehearsal in plain words."""
+"""Writes the report of a rehearsal in sentences."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What Slurm gives a job, given by HAI: variables, `srun` and its fellows inside a task, steps over the gang.
+"""Slurm's interface inside a task: variables, `srun` and other commands, steps over the gang.
 
-Standard library only, and any Python from 3.8 on: it runs inside tasks, in whatever image. The commands of the user's
-side are in `hai_client.cli.slurm`.
+It needs only the standard library of Python 3.8 or newer, as it runs inside tasks, in any image. The commands of the
+user's side are in `hai_client.cli.slurm`.
 """

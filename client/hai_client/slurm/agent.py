@@ -1,4 +1,4 @@
-"""The hand of a batch job on one node: starts the node's part of every step, and passes on what it prints."""
+"""The agent of a batch job on one node: starts the node's part of every step, and passes on its output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: What a node knows better than the script that starts the tasks: it runs on another one.
+#: Variables whose values on this node win over those of the script, which runs on another node.
 NODES_OWN = frozenset(
     {
         "HAI_NODE_NAME",
@@ -40,12 +40,12 @@ READ_BYTES = 256 * 1024
 
 
 class Agent:
-    """Does on this node what the server of the job says.
+    """Carries out the orders of the job's server on this node.
 
     Args:
-        channel: The connection to it.
-        node: Which rank of the run this is.
-        program: The launcher's words, to which `--part` is added.
+        channel: The connection to the server.
+        node: The number of this rank.
+        program: The command line of the launcher, to which `--part` is added.
     """
 
     def __init__(self, channel: Channel, node: int, program: list[str]) -> None:
@@ -56,7 +56,7 @@ class Agent:
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     def serve(self) -> int | None:
-        """Work until the job is over; its status, None when the server has gone without a word."""
+        """Work until the job is over; return its status, or None if the connection to the server was lost."""
         try:
             self._channel.send({"role": "node", "node": self._node})
             while True:

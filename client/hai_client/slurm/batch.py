@@ -31,10 +31,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: How long another rank than 0 looks for the server before it says so, seconds.
+#: How long a rank other than 0 looks for the server before it prints a line, seconds.
 SAY_AFTER_S = 30.0
-#: How long it looks for a server that has gone without a word, seconds: the platform ends the run before, if rank 0 is
-#: lost.
+#: How long it looks for a server that it has lost, seconds. If rank 0 is lost, the platform ends the run sooner.
 PATIENCE_S = 120.0
 PAUSE_S = 0.2
 #: How long steps that still run when the script ends have until SIGKILL, and the end of all, seconds.
@@ -50,7 +49,7 @@ class BadWords(ValueError):
 
 
 def main(words: list[str]) -> int:
-    """Run the script, or serve the one that runs on rank 0; the status to end with."""
+    """Run the script on rank 0, or the agent on another rank; return the exit status."""
     try:
         options, script = _read(words)
         token, run_id = wire.read_token(os.environ), os.environ["HAI_RUN_ID"]
@@ -85,7 +84,7 @@ def _read(words: list[str]) -> tuple[dict[str, str], list[str]]:
 
 def _serve(master: str, token: bytes, run_id: str, rank: int, program: list[str]) -> int:
     for number in _TOLD:
-        # Rank 0 says when it is over, and tasks are told by themselves.
+        # Ignore signals: rank 0 says when the job is over, and tasks get signals directly.
         signal.signal(number, lambda *_: None)
     begin, said, known = time.monotonic(), False, False
     while True:
@@ -94,7 +93,7 @@ def _serve(master: str, token: bytes, run_id: str, rank: int, program: list[str]
             known = True
             code = Agent(channel, rank, program).serve()
             if code is not None:
-                # What became of the script is rank 0's to say.
+                # Rank 0 reports the status of the script.
                 return 0
             begin = time.monotonic()
         waited = time.monotonic() - begin
@@ -135,7 +134,7 @@ class Batch:
 
     def run(self) -> int:
         """Everything."""
-        # From now on: a signal that comes before the script is there must not end this process.
+        # Set handlers before the start of the script: an early signal must not end this process.
         for number in _TOLD:
             signal.signal(number, self._signalled)
         try:
@@ -184,7 +183,7 @@ class Batch:
         return code if code >= 0 else 128 - code
 
     def _write_script(self) -> str:
-        """Put the script where it can be executed; it is the one that was submitted, whatever has changed since."""
+        """Write the script, as it was submitted, to a file that can be executed; return its path."""
         path = os.path.join(os.environ["HAI_RUNTIME_DIR"], "slurm_script")
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700)
         with os.fdopen(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -192,7 +191,7 @@ class Batch:
         return path
 
     def _environment(self) -> dict[str, str]:
-        """What the script sees: a job in which no step has been started yet, as with Slurm."""
+        """Return the variables of the script: a job in which no step has been started yet, as with Slurm."""
         options, env = self._options, without_step(os.environ)
         per_node = options.get("ntasks-per-node")
         ntasks = options.get("ntasks") or (str(int(per_node) * self._nodes) if per_node else None)
@@ -249,10 +248,10 @@ class Batch:
         return mode.startswith("a") or (not mode and os.environ.get("HAI_RESTARTS", "0") != "0")
 
     def _signalled(self, number: int, _frame: Any) -> None:
-        """The rank's supervisor takes this process for the worker: there is no task of a step, or none shows itself.
+        """Pass the signal of the notice on, once: to the shell, or to the workers below the script.
 
-        Only the signal of the notice is handed on, and once: at the end of all, everybody gets SIGTERM from the
-        supervisor itself.
+        The supervisor sends it here if it sees no task of a step, and takes this process for the worker. Other signals
+        are not passed on: at the end the supervisor itself sends SIGTERM to all processes.
         """
         process = self._process
         if process is None or self._handed_on or number != getattr(signal, f"SIG{self._options.get('notice', 'USR1')}"):
@@ -275,6 +274,6 @@ def _copy(source: int, targets: tuple[int, ...]) -> None:
             if not data:
                 return
             for target in targets:
-                # A full disk takes the copy, not the job.
+                # A full disk stops the copy, but not the job.
                 with contextlib.suppress(OSError):
                     write_all(target, data)

@@ -1,4 +1,4 @@
-"""Which function does what a command of that name is called for. Each program in `shims/` comes here."""
+"""Finds the function for a Slurm command by its name. Each program in `shims/` calls `main`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PRINTERS = ("sacct", "scontrol", "squeue")
 
 
 def inside_task() -> bool:
-    """Whether this is a process of a task."""
+    """Return whether this is a process of a task."""
     return bool(os.environ.get("HAI_RUNTIME_DIR"))
 
 
 def main(name: str, words: list[str]) -> int:
-    """Do what the command of that name does."""
+    """Run the command of that name, and return its exit status."""
     if name in _PRINTERS:
         # `scontrol show hostnames | head -n 1` reads no further.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)

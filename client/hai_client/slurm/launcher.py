@@ -3,10 +3,10 @@
 `hai-launch K -- COMMAND` takes what it has to know from the variables of the rank; `hai-launch --part` reads a part
 of a step (`hai_client.slurm.part`) from its standard input, as JSON.
 
-It lives as long as its tasks. The status is that of the first one that failed, and 0 if none did. A task that fails
-ends the others, by SIGTERM and after a while SIGKILL, unless the rank was told to leave: then each ends as it likes,
-and who still saves is not disturbed. Signals of the rank's supervisor reach the tasks directly; what anybody else sends
-here is handed on to them.
+It lives as long as its tasks. Its status is that of the first task that failed, and 0 if none did. When a task fails,
+the launcher ends the others, by SIGTERM and after a while SIGKILL, unless the rank got a notice: then each task ends by
+itself, so that it can save. The rank's supervisor sends its signals directly to the tasks; signals of other processes
+are passed on to the tasks.
 """
 # ruff: noqa: PTH118
 
@@ -34,7 +34,7 @@ NOT_FOUND = 127
 NOT_EXECUTABLE = 126
 #: How long tasks that are ended have until SIGKILL, seconds.
 END_S = 10.0
-#: Between two rounds of SIGKILL: processes may fork between the look and the blow.
+#: Time between two rounds of SIGKILL, seconds: processes may fork between the look and the signal.
 AGAIN_S = 0.1
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _HEARD = (signal.SIGCHLD, *_PASSED_ON)
@@ -52,7 +52,7 @@ def main(words: list[str]) -> int:
 
 
 def part_of_rank(words: list[str], env: Mapping[str, str]) -> Part:
-    """What `K -- COMMAND` means on this rank of a run. Raises ValueError, KeyError."""
+    """Return the part that `K -- COMMAND` means on this rank of a run. Raises ValueError, KeyError."""
     if len(words) < 3 or words[1] != "--":
         raise ValueError("K, -- and a command are needed")
     nodes, rank, each = int(env["HAI_NODES"]), int(env["HAI_RANK"]), int(words[0])
@@ -70,7 +70,7 @@ def part_of_rank(words: list[str], env: Mapping[str, str]) -> Part:
 
 
 def told_to_leave(env: Mapping[str, str]) -> bool:
-    """Whether the rank has a notice."""
+    """Return whether the rank has a notice."""
     folder = env.get("HAI_RUNTIME_DIR")
     return bool(folder) and os.path.exists(os.path.join(str(folder), "notice.json"))  # noqa: PTH110
 
@@ -80,18 +80,18 @@ class Launcher:
 
     def __init__(self, part: Part) -> None:
         self._part = part
-        #: Tasks that live: their numbers on this node, by pid.
+        #: Numbers of the living tasks on this node, by pid.
         self._alive: dict[int, int] = {}
         self._printing = Printing(part)
         self._first_failure = 0
         self._supervisor = supervisor()
-        #: Whether somebody has sent the tasks a signal: they end as they like then.
+        #: Whether another process has sent the tasks a signal: a failure does not end the others then.
         self._told = False
-        #: Monotonic time of SIGKILL; None: nobody is being ended.
+        #: Monotonic time of SIGKILL; None: no tasks are being ended.
         self._kill_at: float | None = None
 
     def run(self) -> int:
-        """Everything; the status to end with."""
+        """Start the tasks, wait for their end, and return the exit status."""
         early = _pending()
         if early:
             # Told to leave before there was anything: nothing is lost by never starting it.
@@ -109,7 +109,7 @@ class Launcher:
         return self._first_failure
 
     def _start(self, local: int) -> int:
-        """Start a task; 0, or the status that a shell would show for a command that cannot be started."""
+        """Start a task; return 0, or a shell's status for a command that cannot be started."""
         part, parent = self._part, os.getpid()
         program = part.command[0]
         try:
@@ -165,7 +165,7 @@ class Launcher:
                 self._failed(local, code)
 
     def _failed(self, local: int, code: int) -> None:
-        """The first task has failed."""
+        """Handle the failure of the first task that failed."""
         part = self._part
         if not self._alive or not part.end_others or self._told or told_to_leave(part.env):
             return
@@ -179,10 +179,10 @@ class Launcher:
 
 
 def supervisor() -> int:
-    """The pid of what supervises this rank; 0 where that cannot be told.
+    """Return the pid of this rank's supervisor; 0 if it is unknown.
 
-    It starts the rank's command in a session of its own, and reaches every process below that by itself: what it
-    sends must not reach the tasks twice, as many a program takes the second SIGTERM for the order to stop saving.
+    The supervisor starts the rank's command in a session of its own, and signals the processes below it directly. Its
+    signals must not reach the tasks twice, as many programs stop saving after a second SIGTERM.
     """
     leader = read_process(os.getsid(0))
     return leader.parent if leader is not None else 0

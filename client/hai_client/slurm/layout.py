@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class BadLayout(ValueError):
-    """So many tasks do not go on so many nodes; the message says why, and what to change."""
+    """The tasks do not fit on the nodes; the message says why, and what to change."""
 
 
 class Layout:

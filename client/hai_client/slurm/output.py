@@ -1,4 +1,4 @@
-"""What several tasks print, as one stream of whole lines; and the names of files that one is printed to."""
+"""Merges the output of several tasks into one stream of whole lines, and makes the names of output files."""
 # ruff: noqa: PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
@@ -19,7 +19,7 @@ _FIELD = re.compile(r"%(\d*)([%a-zA-Z])")
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write everything. Nobody may read it any more: then it goes nowhere. Raises OSError on a full disk."""
+    """Write all data; it is dropped if the reader has closed the pipe. Raises OSError on a full disk."""
     view = memoryview(data)
     with contextlib.suppress(BrokenPipeError):
         while view:
@@ -32,8 +32,8 @@ class Mixer:
     A carriage return counts as the end of a line: progress bars stay alive, and do not tear another's line apart.
 
     Args:
-        fd: Where it goes.
-        width: How many digits a label has; None: no labels (`srun --label` writes `0: text`).
+        fd: The descriptor to write to.
+        width: Number of digits of a label; None: no labels (`srun --label` writes `0: text`).
     """
 
     def __init__(self, fd: int, width: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""`squeue` and `sacct` inside a task: what the task itself knows. The token of a run may ask for nothing more."""
+"""`squeue` and `sacct` inside a task: they show this task only, as the token of a run allows no more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(name: str, words: list[str]) -> int:
         "NODELIST": env.get("SLURM_JOB_NODELIST", ""),
         "NODELIST(REASON)": env.get("SLURM_JOB_NODELIST", ""),
         "REASON": "None",
-        # How long others leave it the nodes nobody knows; a notice comes before its end.
+        # The end of the turn is unknown; a notice comes before it.
         "TIME_LIMIT": "UNLIMITED",
         "TIME_LEFT": "UNLIMITED",
         "EXITCODE": "0:0",

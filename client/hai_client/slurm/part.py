@@ -1,4 +1,4 @@
-"""The part of a step that is one node's: what is to be started there, and as which tasks."""
+"""One node's part of a step: the command to start there, and the numbers of its tasks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Part:
     Args:
         command: The program and its arguments.
         layout: All tasks of the step.
-        index: Which node of the step this is.
-        addresses: Of all nodes of the job, in rank order.
+        index: The number of this node within the step.
+        addresses: Addresses of all nodes of the job, in rank order.
         step: The number of the step.
         env: The variables that every task gets; what makes it one of several is added.
         cwd: The folder to start in; None: this one.
         slurm: Whether tasks see Slurm's variables.
         local_rank: Whether tasks see LOCAL_RANK, beside RANK, WORLD_SIZE and the like. A task with LOCAL_RANK is a
-            worker for the rank's supervisor: it is the task that is told to leave, not who has started it.
+            worker for the rank's supervisor: the task gets the signal of a notice, not the process that started it.
         label: Whether each line begins with the number of its task.
         gpus_per_task: How many of the node's GPUs each task sees; None: all of them.
         end_others: Whether a task that fails ends the others.
@@ -71,15 +71,15 @@ class Part:
 
     @property
     def tasks(self) -> int:
-        """How many tasks this node has."""
+        """The number of tasks on this node."""
         return self.layout.counts[self.index]
 
     def number(self, local: int) -> int:
-        """The number of a task within the step."""
+        """Return the number of a task within the step."""
         return self.layout.first(self.index) + local
 
     def environment(self, local: int) -> dict[str, str]:
-        """Everything that a task sees."""
+        """Return all variables of a task."""
         env = dict(self.env)
         if self.slurm:
             env.update(step_variables(self.layout, self.addresses, index=self.index, local=local, step=self.step))
@@ -102,7 +102,7 @@ class Part:
         return env
 
     def facts(self, local: int) -> dict[str, str]:
-        """What patterns of files may name."""
+        """Return the values for patterns of file names, by their letters."""
         job = self.env.get("SLURM_JOB_ID") or self.env.get("HAI_TASK_ID", "0")
         return {
             "j": job,
@@ -118,7 +118,7 @@ class Part:
         }
 
     def data(self) -> dict[str, Any]:
-        """The part as JSON has it."""
+        """Return the part as values for JSON."""
         return {
             **{name: value for name, value in self.__dict__.items() if name != "layout"},
             "nodes": list(self.layout.nodes),

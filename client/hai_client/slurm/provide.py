@@ -1,4 +1,4 @@
-"""What some frameworks want to be told in a form of their own, for tasks that ask for it (`hai submit --provide tf`).
+"""Provides settings that some frameworks need in their own form, if the task asks for it (`hai submit --provide tf`).
 
 `tf`: TF_CONFIG, the cluster of TensorFlow's strategies, one worker for each process. `mpi`: a hostfile of MPI (and of
 DeepSpeed), whose path is in HAI_HOSTFILE, OMPI_MCA_orte_default_hostfile and DLTS_HOSTFILE.
@@ -17,13 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: The variable that names what is wanted, with commas.
+#: The variable with the wanted kinds, separated by commas.
 VARIABLE = "HAI_PROVIDE"
 KINDS = ("tf", "mpi")
 
 
 def wanted(env: Mapping[str, str]) -> set[str]:
-    """What the task asks for, of what there is."""
+    """Return the known kinds that the task asks for."""
     return {word.strip().lower() for word in env.get(VARIABLE, "").split(",")} & set(KINDS)
 
 

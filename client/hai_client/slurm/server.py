@@ -1,7 +1,7 @@
-"""What rank 0 of a batch job does for `srun`: hears of steps, has every node start its part, collects what comes back.
+"""The server of a batch job on rank 0, for `srun`: it takes steps, has every node start its part, and collects output.
 
-Three kinds of sides connect, all of this run: a node (`hai_client.slurm.agent`), and `srun` for each step that it
-starts. A step ends when every node of it has ended; the status is that of the first part that failed.
+Two kinds of clients connect, all of this run: the agent of each node (`hai_client.slurm.agent`), and `srun`, once for
+each step. A step ends when every node of it has ended; its status is that of the first part that failed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 #: How long a step waits for nodes that have not come yet, seconds.
 NODES_S = 300.0
-#: So many connections that have not proved yet that they are of this run are taken at once.
+#: Most connections at a time that have not proved yet that they belong to this run.
 MAX_STRANGERS = 32
-#: What shells and Slurm show for what was told to leave: 128 + SIGTERM.
+#: The exit status of a step that was told to leave, as in shells and Slurm: 128 + SIGTERM.
 TOLD = 143
 
 
 class Step:
-    """One `srun`: who asked for it, and which of its nodes still work at it."""
+    """One step: the connection of its `srun`, its parts, and the nodes that still work on it."""
 
     def __init__(self, number: int, asked: Channel, parts: Mapping[int, Part], *, end_others: bool) -> None:
         self.number = number
@@ -68,9 +68,9 @@ class Server:
         threading.Thread(target=self._listen, name="steps", daemon=True).start()
 
     def finish(self, code: int, wait_s: float) -> None:
-        """Say to all nodes that the job is over, after the steps that still run have been ended.
+        """Tell all nodes that the job is over, after the steps that still run have been ended.
 
-        A node that has not come yet is waited for: nobody else would tell it that there is nothing left to do.
+        Nodes that have not connected yet are waited for: only this server can tell them that the job is over.
         """
         with self._changed:
             self._over = True
@@ -123,7 +123,7 @@ class Server:
         except (Closed, OSError):
             pass
         except (WireError, KeyError, TypeError, ValueError) as error:
-            # Scanners of ports get no line each: only who speaks our language does.
+            # No line for port scanners: only for clients that have proved the token.
             if channel is not None:
                 print(f"hai-batch: steps: {error}", file=sys.stderr, flush=True)
         finally:
@@ -206,13 +206,13 @@ class Server:
                 if not isinstance(message, Output) and "signal" in message:
                     self._signal(step, int(message["signal"]))
         finally:
-            # Whoever asked for it is gone: nobody waits for it any more.
+            # The `srun` that asked for the step is gone, or the step is over.
             with self._changed:
                 left = set(step.left) if step.number in self._steps else set()
             self._end(step, left)
 
     def _wait_for(self, layout: Layout) -> set[int]:
-        """Wait until all nodes of a step are there; those that are not."""
+        """Wait until all nodes of a step have connected; return the missing ones."""
         end = time.monotonic() + NODES_S
         with self._changed:
             while True:

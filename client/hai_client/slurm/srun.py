@@ -32,7 +32,7 @@ _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, sign
 
 
 def main(words: list[str]) -> int:
-    """Run a step; the status to end with."""
+    """Run a step, and return the exit status."""
     if words[:1] in (["--version"], ["-V"]):
         print(VERSION)
         return 0
@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
 
 
 def layout_of(found: Words, env: Mapping[str, str]) -> Layout:
-    """Which tasks the step has, and where. Raises BadOption, BadLayout, BadHostlist."""
+    """Return the tasks of the step, by node. Raises BadOption, BadLayout, BadHostlist."""
     addresses = _addresses(env)
     allowed = list(range(len(addresses)))
     if "nodelist" in found.given:
@@ -100,7 +100,7 @@ def _node(name: str, addresses: list[str]) -> int:
 
 
 def request_of(found: Words, layout: Layout, env: Mapping[str, str]) -> dict[str, Any]:
-    """What the server is asked for: the fields of a `Part`. Raises BadOption."""
+    """Return the request to the server: the fields of a `Part`. Raises BadOption."""
     given = found.given
     bad_exit = given.get("kill-on-bad-exit", "1")
     wanted = exported(given.get("export", "ALL"), env)
@@ -127,7 +127,7 @@ def request_of(found: Words, layout: Layout, env: Mapping[str, str]) -> dict[str
 
 
 def exported(text: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The variables that `--export` lets a task see; Slurm's and HAI's are always there. Raises BadOption."""
+    """Return the variables that `--export` selects; Slurm's and HAI's are always included. Raises BadOption."""
     names = [word for word in text.split(",") if word]
     if "ALL" in names or not names:
         wanted = dict(env)
@@ -231,7 +231,7 @@ class _Files:
 
 
 def _follow(channel: Channel, files: _Files) -> int:
-    """Print until the step is over; its status. Raises Closed, WireError, OSError."""
+    """Print output until the step is over, and return its status. Raises Closed, WireError, OSError."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     threading.Thread(target=_pass_signals_on, args=(channel,), daemon=True).start()
     while True:
@@ -248,7 +248,7 @@ def _follow(channel: Channel, files: _Files) -> int:
 
 
 def _pass_signals_on(channel: Channel) -> None:
-    """Whoever sends this process a signal means the tasks, unless it was the rank's supervisor: that reaches them."""
+    """Pass a signal on to the tasks, unless the rank's supervisor sent it, which reaches the tasks by itself."""
     tell_tasks_themselves = (supervisor(), _whole(os.environ.get("HAI_BATCH_PID")))
     while True:
         found = signal.sigwaitinfo(_PASSED_ON)

@@ -1,9 +1,9 @@
 """Messages between the ranks of one run: `srun` starts tasks on all nodes through them.
 
-Who speaks must know the token of the run, which every rank has in a file and nobody else. Neither side sends it: each
-proves that it knows it (HMAC-SHA256 over random numbers of both sides), and every message is signed with a key of that
-connection and its number, so that nobody can add, change or repeat one. Messages are not encrypted, as between
-Slurm's own daemons: whoever can listen to the network between the ranks can read what they print.
+Both sides must know the token of the run, which only its ranks have, in a file. Neither side sends the token: each
+proves that it knows it (HMAC-SHA256 over random numbers of both sides). Every message is signed with a key of that
+connection and its number, so that another process cannot add, change or repeat one. Messages are not encrypted, as
+between Slurm's own daemons: a listener on the network between the ranks can read what the tasks print.
 """
 # ruff: noqa: PTH123
 
@@ -28,7 +28,7 @@ GREETING = b"HAI-STEP-1\n"
 MAX_MESSAGE = 16 * 1024 * 1024
 #: How long either side waits for the other to prove itself, seconds.
 HANDSHAKE_S = 10.0
-#: Where rank 0 listens: one of so many ports, which follow from the run. What else uses one of them is passed over.
+#: Number of ports, computed from the run, at one of which rank 0 listens; ports that other programs use are skipped.
 PORTS = 16
 _FIRST_PORT, _LAST_PORT = 10_000, 29_999
 _NONCE = 32
@@ -58,13 +58,13 @@ class Output:
 
 
 def read_token(env: Any) -> bytes:
-    """The token of the run that these variables belong to. Raises OSError, KeyError."""
+    """Return the token of the run that these variables belong to. Raises OSError, KeyError."""
     with open(env["HAI_TOKEN_FILE"], "rb") as file:
         return file.read().strip()
 
 
 def ports(run_id: str) -> list[int]:
-    """Where the run's server may be, in the order in which it tries them."""
+    """Return the ports that the run's server may use, in the order in which it tries them."""
     seed = hashlib.sha256(f"hai step {run_id}".encode()).digest()
     first = int.from_bytes(seed[:4], "big")
     size = _LAST_PORT - _FIRST_PORT + 1
@@ -122,7 +122,7 @@ class Channel:
         return message
 
     def close(self) -> None:
-        """Let go of the connection; whoever waits for a message gets `Closed`."""
+        """Close the connection; a thread that waits for a message gets `Closed`."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
@@ -147,7 +147,7 @@ def accept(sock: socket.socket, token: bytes, run_id: str) -> Channel:
 
 
 def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
-    """The client's side. Raises Closed, WireError, OSError (nobody listens)."""
+    """Open the client's side of a connection. Raises Closed, WireError, OSError (no process listens)."""
     sock = socket.create_connection((host, port), timeout=HANDSHAKE_S)
     try:
         greeting = _read(sock, len(GREETING) + _NONCE)

@@ -16,15 +16,15 @@ from hai_ffrecord.records import REMEDY, RecordFile
 from hai_ffrecord.spare import Spare
 
 Array = Any
-#: In batches of samples that are smaller on the average neighbours are read together, others are shared among threads.
+#: Average size of samples, bytes: in batches below it neighbours are read together, others are shared among threads.
 LARGE = 32 << 10
-#: So many bytes between two small samples are read rather than skipped: a call costs as much.
+#: Most bytes between two small samples that are read rather than skipped: a further call costs as much.
 BRIDGED = 4 << 10
-#: Below so many bytes in all, threads cost more than they bring.
+#: Least bytes of a batch for threads: below that they cost more than they save.
 WORTH_THREADS = 1 << 20
-#: Large samples are read and checked in blocks of so many bytes.
+#: Size of the blocks in which large samples are read and checked, bytes.
 BLOCK = 1 << 20
-#: What one thread takes at a time has at least so many bytes.
+#: Least bytes that one thread takes at a time.
 PIECE = 1 << 18
 
 

@@ -29,10 +29,10 @@ class Crew:
         self._process = 0
 
     def do(self, work: Iterable[Callable[[], None]]) -> None:
-        """Do all of it, and return or raise when nobody works any more. The first error is raised.
+        """Do all pieces of work; return, or raise the first error, when all threads have stopped.
 
-        Each takes the next piece when it has done one: a thread that gets no processor holds nobody up for longer than
-        one piece.
+        Each thread takes the next piece when it has done one, so that a thread without a processor delays the others
+        by one piece at most.
         """
         left = deque(work)
         helpers = min(self.size, len(left)) - 1
@@ -40,7 +40,7 @@ class Crew:
         try:
             _take_turns(left)
         finally:
-            # Who has not begun by now is not needed. Nobody else may still write into memory that is then given up.
+            # Threads that have not begun are not needed. Wait for the others: they may still write to the memory.
             failed = [error for error in (other.exception() for other in others if not other.cancel()) if error]
         if failed:
             raise failed[0]

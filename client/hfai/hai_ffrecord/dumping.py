@@ -1,4 +1,4 @@
-"""Writing a whole data set, into one file or into a folder of files."""
+"""Writes a whole data set, into one file or into a folder of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hai_ffrecord.layout import SUFFIX
 from hai_ffrecord.paths import Name
 from hai_ffrecord.writer import FileWriter
 
-#: So many files are written at the same time.
+#: Most files that are written at the same time.
 AT_ONCE = 16
 
 
@@ -23,7 +23,7 @@ def dump(dataset: Any, fname: Name, nfiles: int, verbose: bool = False) -> None:
             written by a process of its own, which gets the data set in the way of `multiprocessing`.
         fname: the file (`nfiles` is 1), or the folder for `PART_00000.ffr` and so on, each with ceil(n / nfiles)
             samples, the last one with what is left.
-        nfiles: how many files; fewer are written where there is too little for so many.
+        nfiles: how many files; fewer are written if there are too few samples.
         verbose: print a line for each file.
 
     Raises:
@@ -51,7 +51,7 @@ def dump(dataset: Any, fname: Name, nfiles: int, verbose: bool = False) -> None:
 
 
 def _nothing_else(folder: Path, tasks: list[tuple[Any, ...]]) -> None:
-    """Whoever reads the folder reads all that is in it."""
+    """Raise ValueError if the folder has other parts, because a reader reads all files of a folder."""
     new = {Path(task[3]).name for task in tasks}
     old = sorted(path.name for path in folder.glob("PART_*" + SUFFIX) if path.name not in new)
     if old:

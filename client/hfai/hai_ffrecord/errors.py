@@ -1,4 +1,4 @@
-"""What can be wrong with a file of records."""
+"""The error for files of records."""
 
 from __future__ import annotations
 

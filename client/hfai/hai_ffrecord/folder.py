@@ -23,18 +23,18 @@ Kind = TypeVar("Kind", bound="PackedFolder")
 
 
 class PackedFolder:
-    """The files of a folder that `pack_folder`, or the original's, has packed.
+    """The files of a folder that was packed by `pack_folder` or by the original.
 
-    The names come from the JSON beside the file where there is one of this very file, else from the pickle in it, of
-    which only names and numbers are admitted.
+    The names come from the JSON beside the file if it belongs to this file, else from the pickle in the file, in which
+    only names and numbers are allowed.
 
     Args:
         ffr_file: the file.
-        check_data: hold everything that is read against its checksum.
+        check_data: check all data that is read against its checksum.
 
     Raises:
-        FFRecordError: if it is damaged.
-        ValueError: if it is not a packed folder.
+        FFRecordError: if the file is damaged.
+        ValueError: if the file is not a packed folder.
     """
 
     def __init__(self, ffr_file: Name, check_data: bool = True) -> None:
@@ -60,11 +60,11 @@ class PackedFolder:
             raise NotPacked(f"{file}: {error}") from None
 
     def num_files(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         return self.reader.n - 1
 
     def read_one(self, fname: Name) -> Array:
-        """The bytes of a file (uint8).
+        """Return the bytes of a file (uint8).
 
         Raises:
             FileNotFoundError: if there is no such file.
@@ -73,21 +73,21 @@ class PackedFolder:
         return self.reader.read_one(self._number(fname))
 
     def read(self, fnames: Sequence[Name]) -> Arrays:
-        """The bytes of several files, in this order; raises as `read_one` does."""
+        """Return the bytes of several files, in this order; raises as `read_one` does."""
         if not isinstance(fnames, (list, tuple)):
             raise TypeError(f"fnames must be a list or a tuple of names, not {type(fnames).__name__}: see read_one")
         return self.reader.read([self._number(name) for name in fnames])
 
     def exists(self, path: Name) -> bool:
-        """Whether there is a file or a folder of this name."""
+        """Return whether there is a file or a folder of this name."""
         return self._find(path) is not None
 
     def is_file(self, path: Name) -> bool:
-        """Whether there is a file of this name."""
+        """Return whether there is a file of this name."""
         return isinstance(self._find(path), int)
 
     def is_dir(self, path: Name) -> bool:
-        """Whether there is a folder of this name."""
+        """Return whether there is a folder of this name."""
         return isinstance(self._find(path), OrderedDict)
 
     def list(
@@ -117,7 +117,7 @@ class PackedFolder:
         return names
 
     def walk(self) -> Iterator[tuple[Path, int]]:
-        """All files in their order: path and number."""
+        """Yield path and number of all files, in order."""
         yield from _files(self.structure, Path())
 
     def close(self) -> None:
@@ -148,7 +148,7 @@ class PackedFolder:
 
 
 class NotPacked(FFRecordError, ValueError):
-    """A file has no table of names that could be one. The original raises a ValueError for that."""
+    """A file has no valid table of names. The original raises a ValueError for that."""
 
 
 def pack_folder(folder: Name, out_file: Name, verbose: bool = False) -> None:
@@ -186,7 +186,7 @@ def pack_folder(folder: Name, out_file: Name, verbose: bool = False) -> None:
 
 
 def _number(folder: Path, names: Any, count: int, above: tuple[Path, ...]) -> int:
-    """Give the files of a folder their numbers; how many there are then."""
+    """Give the files of a folder their numbers; return the number of files so far."""
     real = Path(os.path.realpath(folder))
     if real in above:
         raise ValueError(f"{folder} is a link to a folder that it is in: remove it, or pack another folder")

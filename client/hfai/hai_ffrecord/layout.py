@@ -1,4 +1,4 @@
-"""Where what is in a file of records. All numbers are little-endian and nothing is padded.
+"""The layout of a file of records. All numbers are little-endian, without padding.
 
 ====================  ========  =====================================================================
 offset                size      what
@@ -24,10 +24,10 @@ SUFFIX = ".ffr"
 
 
 def offsets_at(n: int) -> int:
-    """Where the offsets of a file of `n` samples begin."""
+    """Return the position of the offsets in a file of `n` samples, bytes."""
     return HEADER.size + 4 * n
 
 
 def data_at(n: int) -> int:
-    """Where the samples of a file of `n` samples begin."""
+    """Return the position of the first sample in a file of `n` samples, bytes."""
     return HEADER.size + PER_SAMPLE * n

@@ -1,4 +1,4 @@
-"""Which files a name means."""
+"""Finds the files that a name, a folder or a list of names means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Name = Union[str, "os.PathLike[str]"]
 
 
 def files_of(fname: Name | Sequence[Name]) -> list[str]:
-    """The files that a reader is to open, in the order of their samples.
+    """Return the files that a reader opens, in the order of their samples.
 
     A folder means its `*.ffr` sorted by name; a list or a tuple means its files as they stand there.
 

@@ -1,4 +1,4 @@
-"""Reading samples, by their numbers, from one or many files."""
+"""Reads samples by their numbers from one or many files."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Kind = TypeVar("Kind", bound="FileReader")
 class FileReader:
     """Reads samples of one file, of a list of files, or of a folder of files.
 
-    Samples are numbered from 0, running on from file to file. A batch is read in the order in which it stands on the
-    disk and given back in the order asked for; neighbours are read at once, and large samples by several threads.
-    A reader can be used after `fork`, and pickled: it is then opened again.
+    Samples are numbered from 0 over all files. A batch is read in the order of the samples on the disk and returned in
+    the order of the numbers; neighbours are read with one call, and large samples by several threads. A reader can be
+    used after `fork`, and can be pickled: the copy opens the files again.
 
     Args:
         fname: a file that ends with `.ffr`, a folder that has such files, or a list or tuple of files.
-        check_data: hold index and samples against their checksums. Without it a sample is still never taken from
-            outside of the samples, but changed bytes are not seen.
-        threads: how many threads read a batch of large samples (by default as many as there are processors, at most
-            4). More of them help where storage is far away.
+        check_data: check index and samples against their checksums. Without it changed bytes are not noticed, but
+            offsets are still checked, so that a sample never contains other bytes of the file.
+        threads: how many threads read a batch of large samples (default: the number of processors, at most 4). More
+            threads help if the storage has a high latency.
 
     Raises:
         FFRecordError: if a file is damaged.
-        FileNotFoundError: if there is none.
+        FileNotFoundError: if a file is missing.
         ValueError: if a name does not end with `.ffr`.
     """
 
@@ -54,19 +54,19 @@ class FileReader:
         except BaseException:
             self.close()
             raise
-        #: Before which sample each file ends.
+        #: For each file, the number of samples up to its end.
         self._stops = np.cumsum([file.n for file in self._files], dtype=np.int64)
         #: How many samples there are.
         self.n = int(self._stops[-1])
 
     def __len__(self) -> int:
-        """How many samples there are."""
+        """Return the number of samples."""
         return self.n
 
     def read(self, indices: Sequence[int]) -> list[Array]:
-        """The samples of these numbers, in this order.
+        """Return the samples of these numbers, in this order.
 
-        The arrays (uint8, writable) of one call lie in one block of memory: copy what you keep for long.
+        The arrays (uint8, writable) of one call share one block of memory: copy a sample that you keep for long.
 
         Args:
             indices: numbers from 0 to `n` - 1, in any order, also repeatedly: a list, a tuple or an array.
@@ -91,11 +91,11 @@ class FileReader:
         return given
 
     def read_one(self, index: int) -> Array:
-        """The sample of this number, as an array (uint8). Raises as `read` does."""
+        """Return the sample of this number, as an array (uint8). Raises as `read` does."""
         return self.read((index,))[0]
 
     def validate(self) -> None:
-        """Hold the index of every file against its checksum; samples are not read.
+        """Check the index of every file against its checksum; samples are not read.
 
         Raises:
             FFRecordError: if an index is damaged.
@@ -104,11 +104,11 @@ class FileReader:
             file.validate()
 
     def get_offsets(self, file_index: int) -> Array:
-        """Where the samples of one file begin, and its size as the last number: int64, one more than it has samples."""
+        """Return the offsets of one file's samples, and its size as the last number: int64, shape (samples + 1,)."""
         return self._files[file_index].offsets()
 
     def get_checksums(self, file_index: int) -> Array:
-        """The CRC32 of each sample of one file: uint32."""
+        """Return the CRC32 of each sample of one file: uint32, shape (samples,)."""
         return self._files[file_index].checksums()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One open file of records: its index, checked, and where its samples are."""
+"""One open file of records: its checked index, and the places of its samples."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.layout import HEADER, data_at, offsets_at
 
 Array = Any
-#: An index up to so many bytes is read into memory; a larger one is mapped, so that only what is used of it is read.
+#: Largest index that is read into memory, bytes; a larger one is mapped, so that only used parts of it are read.
 IN_MEMORY = 4 << 20
-#: So many offsets are checked at a time.
+#: How many offsets are checked at a time.
 CHECKED_AT_ONCE = 1 << 20
-REMEDY = "copy the file anew from where it was made, or write it again"
+REMEDY = "copy the file again from where it was made, or write it again"
 
 
 class RecordFile:
@@ -27,8 +27,8 @@ class RecordFile:
 
     Args:
         path: the file.
-        check: read all of the index and hold it against its checksum. What is used of an index is always checked for
-            sense: offsets in order and within the file.
+        check: read the whole index and check it against its checksum. Used entries are always checked: offsets must be
+            in order and within the file.
 
     Raises:
         FFRecordError: if the file cannot be one, or its index is damaged.
@@ -37,7 +37,7 @@ class RecordFile:
 
     def __init__(self, path: str, check: bool) -> None:
         self.path = path
-        #: Not blocking: whoever names a pipe shall be told so.
+        #: Not blocking, so that a pipe is reported as an error instead of waited for.
         self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             self._open()
@@ -100,7 +100,7 @@ class RecordFile:
         return halves.view("<i8").reshape(-1)
 
     def locate(self, indices: Array) -> tuple[Array, Array, Array]:
-        """Where samples begin in the file, where they end, and their checksums.
+        """Return the begins and ends of samples in the file, and their checksums.
 
         Args:
             indices: numbers of samples in this file, from 0 to `n` - 1, in order.
@@ -117,8 +117,8 @@ class RecordFile:
         else:
             ends = self._joined(self._halves.take(np.minimum(indices + 1, self.n - 1), axis=0))
             ends[indices == self.n - 1] = self.size
-        # One look at all: a number is negative here if and only if something is out of place, also if a difference of
-        # damaged numbers overflows, because then one of them is negative itself.
+        # One check of all: a number is negative here if and only if an offset is wrong. That holds even if a difference
+        # of damaged numbers overflows, because then one of them is negative itself.
         if np.bitwise_or.reduce(starts | ends | (ends - starts) | (starts - self.data_at) | (self.size - ends)) < 0:
             raise self._out_of_place(indices, starts, ends)
         return starts, ends, sums
@@ -154,15 +154,15 @@ class RecordFile:
             raise self._damaged(f"its last sample should begin at byte {before}, and it has {self.size}")
 
     def offsets(self) -> Array:
-        """Where each sample begins, and as the last one the size of the file: `n` + 1 numbers (int64)."""
+        """Return the offset of each sample, and as the last number the size of the file: int64, shape (n + 1,)."""
         return np.append(self._starts(0, self.n), self.size).astype(np.int64, copy=False)
 
     def checksums(self) -> Array:
-        """The CRC32 of each sample (uint32)."""
+        """Return the CRC32 of each sample: uint32, shape (n,)."""
         return self._sums.astype(np.uint32)
 
     def has_checksum(self) -> bool:
-        """Whether the index has a checksum: old writers left it out."""
+        """Return whether the index has a checksum: old writers left it out."""
         return bool(self._sum)
 
     def close(self) -> None:

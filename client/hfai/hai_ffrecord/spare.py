@@ -1,4 +1,4 @@
-"""Memory of batches that nobody has any more, for the next ones: new memory costs as much as reading into it."""
+"""Reuses the memory of batches that are no longer in use: new memory costs as much time as reading into it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Array = Any
 LEAST = 1 << 20
 #: Larger ones give theirs back to the system.
 MOST = 256 << 20
-#: So many blocks are kept, for a caller who still has the batch before while the next one is read.
+#: How many blocks are kept: enough for a caller that still has the last batch while the next one is read.
 KEPT = 2
 
 
 class Spare:
-    """Blocks of memory whose batches have been given up.
+    """Blocks of memory whose batches are no longer in use.
 
-    The kernel clears every page of new memory when it is first written. Where the last batch is dropped before the
-    next one is read, as training does, both have the same memory and that is saved.
+    The kernel clears every page of new memory at its first write. If the last batch is dropped before the next one is
+    read, as in training, both use the same memory, and no page has to be cleared.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Spare:
         self._open = True
 
     def take(self, size: int) -> Array:
-        """Memory of so many bytes, with anything in it; it comes back by itself when its last user drops it."""
+        """Return memory of this many bytes, not cleared; it is reused when the last reference to it is gone."""
         if not LEAST <= size <= MOST:
             return np.empty(size, np.uint8)
         block = self._fitting(size)
@@ -48,18 +48,18 @@ class Spare:
                 return block
 
     def give(self, block: Array) -> None:
-        """Keep a block that nobody has any more."""
+        """Keep a block that is no longer in use."""
         if self._open and len(self._blocks) < KEPT:
             self._blocks.append(block)
 
     def close(self) -> None:
-        """Keep none any more."""
+        """Drop all blocks, and keep none from now on."""
         self._open = False
         self._blocks.clear()
 
 
 class _Lease:
-    """What all arrays of a batch refer to in the end: with the last of them it is gone, and gives its block back."""
+    """The base of all arrays of a batch: when the last of them is gone, the lease gives its block back."""
 
     __slots__ = ("__array_interface__", "_block", "_home")
 

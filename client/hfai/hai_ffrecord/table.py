@@ -1,8 +1,8 @@
 """The table of a packed folder: which name is which sample.
 
 It is the last sample of the file: nine bytes of magic, then a pickle of OrderedDicts in OrderedDicts, from name to
-number. A pickle can do anything to who loads it: this one is loaded by a loader that knows one class, and what comes
-out is held against what a table can be.
+number. A pickle can run any code when it is loaded: this one is loaded by a loader that knows one class only, and the
+result is checked to be a table.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from hai_ffrecord.checksums import crc32
 from hai_ffrecord.errors import FFRecordError
 
-#: What the last sample of a packed folder begins with.
+#: The first bytes of the last sample of a packed folder.
 MAGIC = b"piouhjgbr"
 #: The table as JSON, beside the file: for programs that load no pickle.
 JSON_FORMAT = "hai-ffrecord-folder"
@@ -38,24 +38,24 @@ class _Loader(pickle.Unpickler):
 
 
 def pickled(table: Table) -> bytes:
-    """The last sample of a packed folder, as the original writes it."""
+    """Return the last sample of a packed folder, as the original writes it."""
     return MAGIC + pickle.dumps(table)
 
 
 def is_table(sample: bytes) -> bool:
-    """Whether a sample is the table of a packed folder."""
+    """Return whether a sample is the table of a packed folder."""
     return len(sample) > len(MAGIC) and sample.startswith(MAGIC)
 
 
 def unpickled(sample: bytes, files: int) -> Table:
-    """The table in the last sample of a packed folder.
+    """Return the table in the last sample of a packed folder.
 
     Args:
         sample: the bytes of that sample.
-        files: how many samples stand before it.
+        files: how many samples come before it.
 
     Raises:
-        FFRecordError: if it is anything else than names of `files` samples.
+        FFRecordError: if the table does not name `files` samples.
     """
     if not is_table(sample):
         raise FFRecordError("its last sample is no table of names: it is not a packed folder")
@@ -69,7 +69,7 @@ def unpickled(sample: bytes, files: int) -> Table:
 
 
 def checked(table: Any, files: int) -> Table:
-    """The table, of new OrderedDicts, if it is one.
+    """Return a checked copy of the table, made of new OrderedDicts.
 
     Raises:
         FFRecordError: if names could lead out of a folder, or numbers are not those of the samples, each once.
@@ -92,7 +92,7 @@ class _Walk:
     def folder(self, table: Any, depth: int) -> Table:
         if type(table) is not OrderedDict:
             raise FFRecordError(f"its table has a {type(table).__name__} where a folder should be")
-        # A few bytes of pickle can put one folder into itself, or into so many others that no walk comes to its end.
+        # A few bytes of pickle can put a folder into itself, or into others so often that a walk would never end.
         if id(table) in self._folders:
             raise FFRecordError("its table has one folder in two places")
         if depth > DEPTH:
@@ -113,18 +113,18 @@ class _Walk:
 
 
 def json_beside(file: Path) -> Path:
-    """Where the table of a packed folder stands as JSON, if it does."""
+    """Return the path of the JSON file with the table of a packed folder, which may be missing."""
     return file.with_name(file.name + ".json")
 
 
 def as_json(table: Table, files: int, sample: bytes) -> str:
-    """The table as JSON, with what tells of which file it is."""
+    """Return the table as JSON, with the facts that identify its file."""
     head = {"format": JSON_FORMAT, "version": 1, "files": files, "crc32": crc32(sample)}
     return json.dumps({**head, "tree": table}, indent=None, separators=(",", ":")) + "\n"
 
 
 def from_json(file: Path, files: int, sum_: int) -> Table | None:
-    """The table beside a packed folder; None if there is none, or it is of another file.
+    """Return the table in the JSON file of a packed folder; None if there is none, or it is of another file.
 
     Args:
         file: the packed folder.
@@ -132,7 +132,7 @@ def from_json(file: Path, files: int, sum_: int) -> Table | None:
         sum_: the checksum of its last sample.
 
     Raises:
-        FFRecordError: if it is of this file and damaged.
+        FFRecordError: if the JSON belongs to this file and is damaged.
     """
     try:
         found = json.loads(json_beside(file).read_text("utf-8"), object_pairs_hook=_pairs)

@@ -9,7 +9,7 @@ import numpy as np
 from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.reader import FileReader
 
-#: So many bytes are read at once, and so many samples.
+#: Most bytes, and most samples, that are read at once.
 AT_ONCE = 32 << 20
 MOST = 1 << 14
 

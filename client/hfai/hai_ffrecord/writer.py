@@ -18,9 +18,9 @@ from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.layout import HEADER, SUFFIX, data_at, offsets_at
 from hai_ffrecord.paths import Name
 
-#: So many bytes of small samples are written at once.
+#: How many bytes of small samples are written at once.
 GATHERED = 1 << 20
-#: So many entries of the index are kept in memory.
+#: Most entries of the index that are kept in memory.
 ENTRIES = 1 << 16
 
 Kind = TypeVar("Kind", bound="FileWriter")

@@ -1,4 +1,4 @@
-"""The original's ways of training on many GPUs, over those of PyTorch: `ddp`, `fsdp`, `pipeline`."""
+"""The original's interface for training on many GPUs, over PyTorch's: `ddp`, `fsdp`, `pipeline`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of an optimizer whose parameters are shards: rank 0 saves that of all ranks, each loads its own."""
+"""The state of an optimizer with sharded parameters: rank 0 saves the states of all ranks, each rank loads its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Iterator
 import torch
 import torch.distributed as dist
 
-#: Where a saved optimizer has the states of all ranks.
+#: The key of the states of all ranks in a saved optimizer.
 KEY = "hai_shards"
 
 _listening: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -29,7 +29,7 @@ class OptimizerShards:
                 optimizer.register_load_state_dict_pre_hook(_Chooser(self._group))
 
     def gather(self) -> None:
-        """Bring the states of all ranks to the first one. Every rank must call it."""
+        """Gather the states of all ranks on the first rank. Every rank must call this."""
         first = dist.get_global_rank(self._group, 0)
         for optimizer in self._optimizers:
             found: list[Any] | None = None
@@ -40,7 +40,7 @@ class OptimizerShards:
 
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
-        """Let `optimizer.state_dict()` have the states of all ranks, on the first one."""
+        """Let `optimizer.state_dict()` on the first rank include the states of all ranks, while the block lasts."""
         handles = [
             optimizer.register_state_dict_post_hook(_Shower(found))
             for optimizer, found in zip(self._optimizers, self._gathered)
@@ -79,9 +79,9 @@ class _Chooser:
 
 
 def _optimizers_of(model: Any) -> list[Any]:
-    """The optimizers of a model's parameters, in the order of these, the same on every rank.
+    """Return the optimizers of a model's parameters, in the order of the parameters, the same on every rank.
 
-    A model does not know its optimizers. They are looked for among all objects, which takes a fraction of a second.
+    A model does not know its optimizers: this searches all Python objects, which takes a fraction of a second.
     """
     places = {id(parameter): place for place, parameter in enumerate(model.parameters())}
     found = {}

@@ -1,4 +1,4 @@
-"""The state of a sharded model while its parameters are whole, read and loaded by one rank without the others."""
+"""Reads and loads the whole state of a sharded model on one rank alone, while its parameters are gathered."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Iterator, Mapping
 
 import torch
 
-#: What wrapping a module adds to the names of what is in it.
+#: Prefixes that wrappers of modules add to the names of parameters.
 _WRAPPERS = ("_fsdp_wrapped_module.", "_checkpoint_wrapped_module.")
 _FLAT = "_flat_param"
 
 
 @contextlib.contextmanager
 def whole_state(model: Any) -> Iterator[None]:
-    """Let `state_dict` and `load_state_dict` of a model, and of the module in it, speak of whole parameters."""
+    """Let `state_dict` and `load_state_dict` of a model, and of its module, use whole parameters in the block."""
     modules = [model, model.module]
     for module in modules:
         module.__dict__["state_dict"] = _Reader(module)
@@ -43,7 +43,7 @@ class _Loader:
         self._module = module
 
     def __call__(self, state: Mapping[str, torch.Tensor], strict: bool = True, **_: Any) -> tuple[list[str], list[str]]:
-        """Load; names that were missing, and names that nobody knows. Raises RuntimeError."""
+        """Load the state; return the missing and the unknown names. Raises RuntimeError."""
         own = dict(_tensors(self._module))
         missing, unknown = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
         if strict and (missing or unknown):
@@ -64,7 +64,7 @@ def _copy(name: str, tensor: torch.Tensor, value: torch.Tensor) -> None:
 
 
 def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """Parameters and lasting buffers by the names that they have in the module before it was wrapped."""
+    """Yield parameters and persistent buffers, with their names in the module before it was wrapped."""
     for name, parameter in module.named_parameters(remove_duplicate=False):
         if _FLAT not in name:
             yield _clean(name), parameter

@@ -1,4 +1,4 @@
-"""PyTorch's DistributedDataParallel, with what the original's had besides."""
+"""PyTorch's DistributedDataParallel, with the additions of the original's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torch.nn.parallel import DistributedDataParallel as _TorchDDP
 
 
 class DistributedDataParallel(_TorchDDP):
-    """Data parallel training. `ddp.reducer.stop()` is there: the original's reducer had a thread of its own to end.
+    """Data parallel training. `ddp.reducer.stop()` does nothing; the original's reducer had a thread to stop.
 
-    A model that lies on the CPU is accepted with `device_ids` too, so that a script can be tried without a GPU.
+    A model on the CPU is accepted with `device_ids` too, so that a script can be tried without a GPU.
     """
 
     def __init__(self, module: torch.nn.Module, device_ids: Any = None, output_device: Any = None, **options: Any):
@@ -22,9 +22,9 @@ class DistributedDataParallel(_TorchDDP):
 
 
 def _let_it_be_stopped(reducer: Any) -> None:
-    """Give the class of reducers the method `stop`, which has nothing to do.
+    """Give the class of reducers a method `stop` that does nothing.
 
-    The object itself takes no attributes, and PyTorch hands it to C++, so nothing can stand in for it.
+    The reducer itself takes no attributes, and PyTorch passes it to C++, so it cannot be replaced by another object.
     """
     if not hasattr(reducer, "stop"):
         reducer.stop = lambda _self: None

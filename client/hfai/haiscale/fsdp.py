@@ -1,14 +1,14 @@
 """PyTorch's FullyShardedDataParallel, used as the original's was.
 
-There `with model.summon_full_params():` was a method of the model, inside of which one rank alone could take the whole
-state of the model and of its optimizer, and each rank could load it:
+In the original, `with model.summon_full_params():` is a method of the model. In its block one rank alone can read the
+whole state of the model and of its optimizer, and each rank can load it:
 
     with model.summon_full_params():
         if rank == 0:
             torch.save({"model": model.module.state_dict(), "optimizer": optimizer.state_dict()}, path)
 
-PyTorch's own `state_dict` would wait for the other ranks there, and its optimizer would give the shard of rank 0 alone,
-which every rank would then load as its own without a word.
+PyTorch's own `state_dict` would wait for the other ranks there. Its optimizer would return the shard of rank 0 only,
+which every rank would then load as its own, without an error.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class _Summon:
 
 
 class FullyShardedDataParallel(_TorchFSDP):
-    """Training with parameters, gradients and optimizer state shared out over the ranks. Options are PyTorch's."""
+    """Training with parameters, gradients and optimizer state sharded over the ranks. Options are PyTorch's."""
 
     summon_full_params = _Summon()
 
 
 @contextlib.contextmanager
 def _summon(model: Any, **options: Any) -> Iterator[None]:
-    """Every rank must enter; inside, each may read and load the whole state by itself."""
+    """Give each rank the whole state to read and load while the block lasts. Every rank must enter the block."""
     shards = OptimizerShards(model)
     shards.gather()
     with _TorchFSDP.summon_full_params(model, **options), whole_state(model), shards.shown():

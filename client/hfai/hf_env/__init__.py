@@ -8,9 +8,9 @@ _said = False
 
 
 def set_env(name: str, *_: object, **__: object) -> None:
-    """Say, once, which Python runs this. A task of HAI has its environment from its start: submit with the right one.
+    """Print, once, which Python runs this; nothing is changed. A task of HAI gets its environment when it is submitted.
 
-    The original put the packages of the environment of that name first on the path of the program that ran already.
+    The original put the packages of the named environment first on the import path of the running program.
     """
     global _said
     if not _said:

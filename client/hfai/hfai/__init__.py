@@ -1,7 +1,7 @@
 """The original HAI's Python package, over `hai_client` and PyTorch.
 
 Importing it loads neither torch nor NumPy: `hfai.nn`, `hfai.distributed` and the others are loaded when they are first
-used. What belongs to the in-job functions stands here as well as in `hfai.client`, as it did.
+used. The in-job functions are here as well as in `hfai.client`, as in the original.
 """
 
 from __future__ import annotations

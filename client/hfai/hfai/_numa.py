@@ -1,4 +1,4 @@
-"""Which processors belong to which NUMA node, and taking one node's."""
+"""Reads the processors of each NUMA node, and binds this process to one node's."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ NODES = Path("/sys/devices/system/node")
 
 
 def bind(index: int, trainers: int, nodes: Path = NODES) -> None:
-    """Let this process run on the processors of its NUMA node only: trainers are dealt out evenly, in order.
+    """Let this process run on the processors of its NUMA node only; trainers are spread evenly, in order.
 
-    Nothing happens where there are no two nodes with processors that this process may use.
+    It does nothing with fewer than two nodes that have processors for this process.
     """
     allowed = os.sched_getaffinity(0)
     shares = [share & allowed for share in read(nodes)]
@@ -22,12 +22,12 @@ def bind(index: int, trainers: int, nodes: Path = NODES) -> None:
 
 
 def share_of(index: int, trainers: int, shares: list[set[int]]) -> set[int]:
-    """The processors of a trainer: trainers 0 to 3 of 8 have the first of two nodes, 4 to 7 the second."""
+    """Return the processors of a trainer: trainers 0 to 3 of 8 get the first of two nodes, 4 to 7 the second."""
     return shares[index * len(shares) // max(trainers, index + 1)]
 
 
 def read(nodes: Path = NODES) -> list[set[int]]:
-    """The processors of each node, in the order of nodes; none where it cannot be read."""
+    """Return the processors of each node, in the order of nodes; an empty list if they cannot be read."""
     folders = sorted(nodes.glob("node[0-9]*"), key=lambda folder: int(folder.name[4:]))
     try:
         return [parse((folder / "cpulist").read_text(encoding="ascii")) for folder in folders]

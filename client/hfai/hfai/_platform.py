@@ -23,38 +23,38 @@ _said: set[str] = set()
 
 
 def simulated() -> bool:
-    """Whether this is a rehearsal on one machine, without a platform."""
+    """Return whether this is a rehearsal on one machine, without a platform."""
     return not job.inside and (os.environ.get(SIMULATE) == "1" or bool(os.environ.get("HAI_SIMULATE_SUSPEND")))
 
 
 def speaks() -> bool:
-    """Whether this process is on the node that speaks for the task: that of rank 0, as in the original."""
+    """Return whether this process is on the node that reports for the task: that of rank 0, as in the original."""
     return job.rank == 0
 
 
 def told() -> bool:
-    """Whether the task must save and leave. Every node knows; see `told_master` for the original's rule."""
+    """Return whether the task must save and leave, on every node; `told_master` has the original's rule."""
     if job.inside:
-        # Each process answers for itself: who is to agree is the caller's affair.
+        # Each process answers for itself: the caller agrees with the other ranks if needed.
         return job.should_suspend(agree=_alone)
     return _simulation_is_over() or job.should_suspend(agree=_alone)
 
 
 def told_master() -> bool:
-    """The same, as the original shows it: on the node of rank 0 alone.
+    """Return whether the task must save and leave; always False on other nodes than rank 0's, as in the original.
 
-    Code that was written for it asks on every process and leaves where the answer is yes. If other nodes heard it too,
-    they would leave while rank 0 is still saving.
+    Code for the original asks on every process and leaves where the answer is True. Other nodes would leave while rank
+    0 is still saving.
     """
     note_poll()
     return speaks() and told()
 
 
 def declare_polling() -> None:
-    """Tell the supervisor of another node than rank 0's that no signal is needed: rank 0 will speak for this one.
+    """Tell the supervisor of another node than rank 0's that no signal is needed: rank 0 will report for this node.
 
-    Without it the profile `auto` would end this node's processes while rank 0 still computes and saves with them.
-    On the node of rank 0 the first question does the same.
+    Otherwise profile `auto` would end this node's processes while rank 0 still computes and saves with them. On the
+    node of rank 0 the first call of `told_master` does the same.
     """
     if job.inside and not speaks():
         try:
@@ -72,10 +72,10 @@ def note_poll() -> None:
 
 
 def leave() -> NoReturn:
-    """Say for the whole task that it has saved, and wait until the platform ends this process.
+    """Report for the whole task that it has saved, and wait until the platform ends this process.
 
-    Where every process asks and leaves, the trainer of rank 0 is the one that saves. The others leave the word to it,
-    lest the platform end it in the middle of that; so do all those of other nodes, where nobody was asked.
+    Where every process asks and leaves, the trainer of rank 0 saves. Then only that trainer reports, because another
+    report could end it in the middle of the save. Processes on other nodes than rank 0's never report.
     """
     if speaks() and (trainer_rank() in (None, 0) or not _master_polls().exists()):
         say_done()
@@ -83,12 +83,12 @@ def leave() -> NoReturn:
 
 
 def say_done() -> None:
-    """Say for the whole task that it has saved and may be ended."""
+    """Report for the whole task that it has saved and may be ended."""
     _die_of_sigterm()
     try:
         job.suspended(all_ranks=True)
     except SystemExit:
-        # The original's call does not end the process: what comes after the training must not begin.
+        # The original's call does not end the process; the caller waits, so that code after the training never runs.
         return
 
 
@@ -126,7 +126,7 @@ def outside(name: str) -> None:
 
 
 def state() -> int | None:
-    """The number that the task keeps over its runs; None outside of a task."""
+    """Return the number that the task keeps over its runs; None outside of a task."""
     if simulated():
         return _number(os.environ.get("MARSV2_WHOLE_LIFE_STATE") or os.environ.get("HAI_STATE"))
     return _number(job.state) if job.inside else None
@@ -140,7 +140,7 @@ def _number(text: str | None) -> int:
 
 
 def trainer_rank() -> int | None:
-    """The rank of this process among the trainers; None where torch.distributed is not up (or not even loaded)."""
+    """Return the rank of this process among the trainers; None if torch.distributed is not initialised."""
     dist = sys.modules.get("torch.distributed")
     if dist is None or not dist.is_available() or not dist.is_initialized():
         return None
@@ -167,6 +167,6 @@ def _simulation_is_over() -> bool:
 
 
 def _die_of_sigterm() -> None:
-    """Give SIGTERM, which `job.should_suspend` has taken over, its own meaning back."""
+    """Restore the default action of SIGTERM, for which `job.should_suspend` has installed a handler."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,7 +1,7 @@
-"""The command `hfai`: `hai`, for hands that know the original's.
+"""The command `hfai`: `hai` with the options of the original's command.
 
-`hfai python train.py -- -n 8 -p 30` submits, `hfai python train.py` runs it here. Words of the original that mean the
-same as others of HAI are taken; what has no meaning here is left out with a line.
+`hfai python train.py -- -n 8 -p 30` submits, `hfai python train.py` runs the script here. Options of the original that
+HAI has under another name are translated; options without a meaning here are left out with a message.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def translate(words: list[str]) -> list[str]:
-    """The words for `hai`. Only options after the last `--` of a submission are changed."""
+    """Return the arguments for `hai`. Only options after the last `--` of a submission are changed."""
     if not words or words[0] not in _STARTS or "--" not in words:
         return words
     at = len(words) - 1 - words[::-1].index("--")

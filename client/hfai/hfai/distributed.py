@@ -15,7 +15,7 @@ class HFAI_NCCL_OPT_LEVEL(enum.IntEnum):
 
 
 def set_nccl_opt_level(level: int) -> None:
-    """Nothing: the tuning was of the original's own build of NCCL. Give NCCL's own variables with `-e` instead."""
+    """Do nothing: the level tuned the original's own build of NCCL. Set NCCL's own variables with `-e` instead."""
     HFAI_NCCL_OPT_LEVEL(level)
 
 

@@ -30,12 +30,12 @@ def spawn(
     start_method: str = "spawn",
     bind_numa: bool = False,
 ) -> Any:
-    """`torch.multiprocessing.spawn`: start `fn(i, *args)` in so many processes.
+    """Start `fn(i, *args)` in `nprocs` processes, as `torch.multiprocessing.spawn` does.
 
     Args:
         fn: The trainer; its first argument is its number on this node.
         args: Its further arguments.
-        nprocs: How many, usually `torch.cuda.device_count()`.
+        nprocs: Number of processes, usually `torch.cuda.device_count()`.
         join: Whether to wait for all of them.
         daemon: Whether they end with this process.
         start_method: Only `spawn` where CUDA is used.
@@ -43,7 +43,7 @@ def spawn(
             they run anywhere.
 
     Raises:
-        ValueError: `nprocs` is less than 1. PyTorch would start nothing and end as if all had gone well.
+        ValueError: `nprocs` is less than 1. PyTorch would start no process and return without an error.
     """
     if nprocs < 1:
         raise ValueError(

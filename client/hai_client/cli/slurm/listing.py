@@ -24,7 +24,7 @@ _STATES = {
     "failed": "FAILED",
     "stopped": "CANCELLED",
 }
-#: So many of one's latest tasks `sacct` shows without `-j`.
+#: How many of the user's latest tasks `sacct` shows without `-j`.
 _LATEST = 200
 
 

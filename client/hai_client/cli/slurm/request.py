@@ -46,7 +46,7 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked
 
     Args:
         words: The options, read.
-        name: What it is called where nobody has said.
+        name: The task's name if no option gives one.
         cwd: The folder that it is submitted from.
         env: The variables of the caller.
     """

@@ -1,4 +1,4 @@
-"""Data sets whose items are asked for by lists of numbers, so that a batch is read at once."""
+"""Data sets that are indexed by lists of numbers, so that a batch is read at once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hai_ffrecord.reader import FileReader
 
 
 class ReaderRegistry:
-    """Knows the readers of an object: its attributes, and those of attributes that are such objects themselves."""
+    """Base class that finds the readers of an object: among its attributes, and those of nested registries."""
 
     def ffreaders(self) -> list[FileReader]:
-        """All readers, those of this object first."""
+        """Return all readers, those of this object first."""
         values = list(vars(self).values())
         below = [reader for value in values if isinstance(value, ReaderRegistry) for reader in value.ffreaders()]
         return [value for value in values if isinstance(value, FileReader)] + below
@@ -30,7 +30,7 @@ class Dataset(TorchDataset, ReaderRegistry):
 
     Args:
         fnames: a file, a list of files, or a folder of files.
-        check_data: hold samples against their checksums.
+        check_data: check samples against their checksums.
     """
 
     def __init__(self, fnames: Name | Sequence[Name], check_data: bool = True) -> None:
@@ -42,17 +42,17 @@ class Dataset(TorchDataset, ReaderRegistry):
         return self.reader.n
 
     def __getitem__(self, indices: Sequence[int]) -> Any:
-        """The samples of these numbers, as `process` makes them.
+        """Return the samples of these numbers, as `process` makes them.
 
         Raises:
-            TypeError: if it is asked for anything else than a list or a tuple.
+            TypeError: if `indices` is not a list or a tuple.
         """
         if not isinstance(indices, (list, tuple)):
             raise TypeError(f"indices must be a list of numbers, not {type(indices).__name__}: write dataset[[i]]")
         return self.process(list(indices), self.reader.read(indices))
 
     def __getitems__(self, indices: list[int]) -> Any:
-        """What PyTorch's loader asks for: the samples of a batch."""
+        """Return the samples of a batch, for PyTorch's loader."""
         return self[indices]
 
     def process(self, indices: list[int], data: list[Any]) -> Any:
@@ -88,7 +88,7 @@ class Subset(Dataset):
         return len(self.indices)
 
     def __getitem__(self, indices: Sequence[int]) -> Any:
-        """The samples at these places."""
+        """Return the samples at these places."""
         return self.dataset[[int(self.indices[index]) for index in indices]]
 
 
@@ -110,7 +110,7 @@ class ConcatDataset(Dataset):
         for one in self.datasets:
             if not isinstance(one, Dataset):
                 raise TypeError(f"datasets has a {type(one).__name__}: only hai_ffrecord.torch.Dataset can be joined")
-        #: Before which sample each data set ends.
+        #: For each data set, the number of samples up to its end.
         self.cumulative_sizes: list[int] = np.cumsum([len(one) for one in self.datasets]).tolist()
 
     def __len__(self) -> int:
@@ -118,7 +118,7 @@ class ConcatDataset(Dataset):
         return self.cumulative_sizes[-1]
 
     def __getitem__(self, indices: Sequence[int]) -> list[Any]:
-        """The samples of these numbers; those below 0 count from the end.
+        """Return the samples of these numbers; numbers below 0 count from the end.
 
         Raises:
             IndexError: if there is no such sample.
@@ -135,7 +135,7 @@ class ConcatDataset(Dataset):
         return found
 
     def ffreaders(self) -> list[FileReader]:
-        """The readers of all of them."""
+        """Return the readers of all data sets."""
         return [reader for one in self.datasets for reader in one.ffreaders()]
 
     def _from_start(self, index: int) -> int:

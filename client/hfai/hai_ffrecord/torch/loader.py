@@ -14,19 +14,19 @@ PREFETCHED = 2
 
 
 class SkippableSampler(Sampler):
-    """The batches of another sampler from a step on.
+    """Yields the batches of another sampler from a step on.
 
-    The other one is asked for all of them, so that its random numbers, and with them the batches that are left, are
-    those of an epoch from its beginning.
+    The other sampler still makes all batches of the epoch, so that its random numbers, and so the remaining batches,
+    are the same as without the skip.
 
     Args:
-        sampler: has a length, and gives lists of numbers.
+        sampler: has a length, and yields lists of numbers.
     """
 
     def __init__(self, sampler: Any) -> None:
-        #: Gives all batches.
+        #: The sampler of all batches.
         self.sampler = sampler
-        #: How many are left out.
+        #: The number of batches to skip.
         self.step = 0
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -36,11 +36,11 @@ class SkippableSampler(Sampler):
                 yield batch
 
     def __len__(self) -> int:
-        """How many batches are left."""
+        """Return how many batches are left."""
         return len(self.sampler) - self.step
 
     def set_step(self, step: int) -> None:
-        """Begin with this step, counted from 0, in every epoch until it is set anew."""
+        """Begin every epoch with this step, counted from 0, until another one is set."""
         self.step = step
 
 
@@ -119,7 +119,7 @@ class DataLoader(TorchDataLoader):
             persistent_workers=persistent_workers,
             **more,
         )
-        # PyTorch lets nobody set these on a finished loader, for reasons that do not hold here: nothing has begun.
+        # PyTorch forbids setting these on a finished loader; the reasons do not hold here, as no epoch has begun.
         if self.batch_sampler is not None:
             if skippable:
                 object.__setattr__(self, "batch_sampler", SkippableSampler(self.batch_sampler))
@@ -129,7 +129,7 @@ class DataLoader(TorchDataLoader):
             object.__setattr__(self, "sampler", _Lists(self.sampler))
 
     def set_step(self, step: int) -> None:
-        """Begin at a step of the epoch: in this epoch and all that follow, until it is set anew (0: the beginning).
+        """Begin at a step of the epoch: this epoch and all that follow, until another is set (0: the beginning).
 
         Args:
             step: how many batches are left out, at most all of them.

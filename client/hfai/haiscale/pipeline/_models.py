@@ -1,4 +1,4 @@
-"""Cutting a sequence of layers into stages, and the ranks into pipelines."""
+"""Divides a sequence of layers into stages, and the ranks into pipelines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 
 class SequentialModel(torch.nn.Sequential):
-    """Layers one after the other. What a layer returns as a tuple are the arguments of the next one."""
+    """Layers one after the other. A tuple that a layer returns becomes the arguments of the next layer."""
 
     def forward(self, *inputs: Any) -> Any:
         """Run all layers."""
@@ -26,17 +26,17 @@ def partition(
     balance: Sequence[int] | None = None,
     num_model_chunks: int = 1,
 ) -> SequentialModel | list[SequentialModel]:
-    """The layers of one rank of a pipeline.
+    """Return the layers of one rank of a pipeline.
 
     Args:
         model: All layers, as a `Sequential`.
-        rank: Which rank of the pipeline, from 0.
-        num_stages: How many ranks the pipeline has.
-        balance: How many layers each rank has; without it, as evenly as possible, more of them first.
+        rank: Number of the rank in the pipeline, from 0.
+        num_stages: Number of ranks in the pipeline.
+        balance: Number of layers of each rank (default: as even as possible, with the larger numbers first).
         num_model_chunks: How many pieces each rank has, for `Interleaved1F1B`: rank r of R has the pieces r, r + R, ...
 
     Returns:
-        The layers; a list of so many models for more than one chunk.
+        The layers; for more than one chunk a list of models, one per chunk.
 
     Raises:
         TypeError: The model is no `Sequential`.
@@ -71,19 +71,19 @@ def _even(layers: int, pieces: int) -> list[int]:
 
 
 def make_subgroups(pp_size: int) -> tuple[Any, Any]:
-    """Groups for data and pipeline parallel training together: ranks that follow one another are one pipeline.
+    """Make groups for combined data and pipeline parallel training; consecutive ranks are one pipeline.
 
-    Every rank must call it. With 2 nodes of 8 GPUs and `pp_size=8` each node is a pipeline, and the same stages of
+    Every rank must call this. With 2 nodes of 8 GPUs and `pp_size=8` each node is a pipeline, and the same stages of
     both nodes average their gradients.
 
     Args:
-        pp_size: How many ranks a pipeline has.
+        pp_size: Number of ranks in a pipeline.
 
     Returns:
         This rank's data parallel group, and its pipeline group.
 
     Raises:
-        ValueError: The ranks cannot be divided so.
+        ValueError: `pp_size` does not divide the number of ranks.
     """
     rank, world = dist.get_rank(), dist.get_world_size()
     if pp_size < 1 or world % pp_size:

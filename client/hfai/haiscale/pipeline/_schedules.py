@@ -26,10 +26,10 @@ _Key = Tuple[Any, ...]
 
 
 class _Stage(pipelining.PipelineStage):
-    """PyTorch's stage, whose look at the shapes before the first batch leaves no trace in the training.
+    """PyTorch's stage, with a shape inference that does not affect the training.
 
-    It runs the model on the first chunk. That would draw random numbers, so that a training that is resumed would go
-    on with others than one that is not; and DistributedDataParallel would take it for the batch's own forward pass.
+    The shape inference runs the model on the first chunk. Without this class it would draw random numbers, so that a
+    resumed training would differ; and DistributedDataParallel would take it for the batch's own forward pass.
     """
 
     def _compute_outputs(self, *args: Any, module: torch.nn.Module, **options: Any) -> Any:
@@ -40,10 +40,10 @@ class _Stage(pipelining.PipelineStage):
 
 
 class _Pipeline(torch.nn.Module):
-    """One rank of a pipeline: its part of the model, and how batches go through all of them.
+    """One rank of a pipeline: its part of the model, and the schedule.
 
-    `module` is what it was made with. Every rank calls `forward_backward` and `forward` with the same batch, of which
-    the first rank uses the inputs and the last one the labels.
+    `module` is this rank's part of the model. Every rank calls `forward_backward` and `forward` with the same batch;
+    the first rank uses the inputs, the last rank the labels.
     """
 
     def __init__(self, parts: list[torch.nn.Module], chunks: int, group: Any) -> None:
@@ -69,7 +69,7 @@ class _Pipeline(torch.nn.Module):
     def forward_backward(
         self, *inputs: torch.Tensor, criterion: Callable[..., torch.Tensor], labels: Sequence[torch.Tensor] = ()
     ) -> tuple[torch.Tensor | None, Any]:
-        """Run a batch forward and backward, in so many chunks; gradients are summed over the chunks.
+        """Run a batch forward and backward, in chunks; gradients are summed over the chunks.
 
         Args:
             inputs: Tensors whose first dimension is the batch; it must be a multiple of `chunks`.
@@ -80,7 +80,7 @@ class _Pipeline(torch.nn.Module):
             On the last rank the losses of the chunks, one number each, and the output; None and None on the others.
 
         Raises:
-            ValueError: The batch cannot be divided so.
+            ValueError: The batch cannot be divided into the chunks.
         """
         size = _batch(inputs, labels)
         if size % self._chunks:
@@ -96,7 +96,7 @@ class _Pipeline(torch.nn.Module):
         return (torch.stack([loss.detach() for loss in losses]), output) if last else (None, None)
 
     def forward(self, *inputs: torch.Tensor) -> Any:
-        """Run a batch forward without gradients: the output on the last rank, None on the others."""
+        """Run a batch forward without gradients; return the output on the last rank, None on the others."""
         _batch(inputs, ())
         with torch.no_grad():
             plan = self._plan("forward", inputs, self._forward_schedule)
@@ -126,7 +126,7 @@ class _Pipeline(torch.nn.Module):
         return bool(self._rank == self._ranks - 1)
 
     def _loss(self, output: Any, places: torch.Tensor) -> torch.Tensor:
-        """The criterion on one chunk."""
+        """Return the criterion on one chunk."""
         assert self._criterion is not None
         outputs = output if isinstance(output, tuple) else (output,)
         return self._criterion(*outputs, *(label[places] for label in self._labels))
@@ -136,9 +136,9 @@ class PipeDream(_Pipeline):
     """One chunk forward, one backward (1F1B): the activations of few chunks are kept.
 
     Args:
-        module: This rank's layers, also wrapped by `haiscale.ddp.DistributedDataParallel`.
-        chunks: Into how many pieces a batch is cut, at least as many as there are ranks.
-        process_group: The pipeline's ranks; all ranks by default.
+        module: This rank's layers; may be wrapped by `haiscale.ddp.DistributedDataParallel`.
+        chunks: Number of chunks of a batch, at least the number of ranks.
+        process_group: The pipeline's ranks (default: all ranks).
     """
 
     def __init__(self, module: torch.nn.Module, chunks: int, process_group: Any = None) -> None:
@@ -155,7 +155,7 @@ class GPipe(_Pipeline):
 
     Args:
         module: This rank's layers.
-        chunks: Into how many pieces a batch is cut.
+        chunks: Number of chunks of a batch.
         checkpoint: For which chunks activations are computed again in the backward pass instead of being kept:
             `always`, `except_last` or `never`.
         process_group: The pipeline's ranks; all ranks by default.
@@ -181,7 +181,7 @@ class Interleaved1F1B(_Pipeline):
 
     Args:
         modules: This rank's pieces.
-        chunks: Into how many pieces a batch is cut, a multiple of the number of ranks.
+        chunks: Number of chunks of a batch, a multiple of the number of ranks.
         process_group: The pipeline's ranks; all ranks by default.
     """
 
@@ -205,7 +205,7 @@ def _check_chunks(chunks: int, ranks: int) -> None:
 
 
 def _batch(inputs: Sequence[torch.Tensor], labels: Sequence[torch.Tensor]) -> int:
-    """How many samples there are. Raises ValueError."""
+    """Return the number of samples in a batch. Raises ValueError."""
     if not inputs:
         raise ValueError("inputs: none; give the batch on every rank, the first one uses it")
     sizes = {len(tensor) for tensor in (*inputs, *labels)}

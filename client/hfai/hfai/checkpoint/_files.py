@@ -1,4 +1,4 @@
-"""Files of tensors: written whole or not at all, and read without running anything that is in them."""
+"""Files of tensors: written complete or not at all, and read without running code from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hfai._plain import plain
 
 
 class NotPlain(TypeError):
-    """Something that cannot be read back as plain data."""
+    """A value or a file cannot be read back as plain data."""
 
 
 def write(state: Any, path: Path) -> None:
@@ -49,7 +49,7 @@ def read(path: Path, **options: Any) -> Any:
     """Read a file that `write` or `torch.save` has written.
 
     Raises:
-        NotPlain: There is something in it that is neither a tensor nor plain data.
+        NotPlain: The file holds more than tensors and plain data.
     """
     try:
         return torch.load(path, weights_only=True, **options)
@@ -61,7 +61,7 @@ def read(path: Path, **options: Any) -> Any:
 
 
 def check(what: str, value: Any) -> None:
-    """See at once whether something can be read back later, after an interruption. Raises NotPlain."""
+    """Check now whether a value can be read back after an interruption. Raises NotPlain."""
     memory = io.BytesIO()
     try:
         torch.save(value, memory)
@@ -75,10 +75,10 @@ def check(what: str, value: Any) -> None:
 
 
 def simple(value: Any) -> Any:
-    """The same with Python's numbers in the place of NumPy's, which are not read back."""
+    """Return the value with Python's numbers in place of NumPy's, which cannot be read back."""
     return plain(value, np.generic, lambda number: number.item())
 
 
 def parts(folder: Path) -> list[Path]:
-    """The files of a checkpoint in several, in order."""
+    """Return the files of a checkpoint in several files, in order."""
     return sorted(folder.glob("PART_*.pt"))

@@ -11,7 +11,7 @@ State = Dict[str, torch.Tensor]
 
 
 def of_this_rank() -> State:
-    """The generator of the CPU, and that of the GPU that this process uses."""
+    """Return the states of the CPU's generator and of the generator of this process's GPU."""
     state = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
@@ -19,7 +19,7 @@ def of_this_rank() -> State:
 
 
 def of_all_ranks() -> list[State]:
-    """Those of all ranks, in order. Every rank must call it."""
+    """Return the states of all ranks, in order. Every rank must call this."""
     own = of_this_rank()
     if not (dist.is_available() and dist.is_initialized()):
         return [own]
@@ -29,9 +29,9 @@ def of_all_ranks() -> list[State]:
 
 
 def restore_at_first_step(model: Any, states: list[State] | None) -> None:
-    """Set them when the model is first used for training: what comes before, as making data loaders, draws numbers too.
+    """Restore the states when the model is first used for training: code before it, such as loaders, draws numbers too.
 
-    With another number of ranks than before, each begins anew.
+    If the number of ranks has changed, no state is restored.
     """
     ranks = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
     if states is None or len(states) != ranks:

@@ -20,9 +20,9 @@ OWN = frozenset({"model", "optimizer", "hai_parts", "hai_version"})
 def save(
     fname: str | os.PathLike[str], model: Any, optimizer: Any = None, others: Any = None, group: Any = None
 ) -> None:
-    """Write a checkpoint to a folder: each rank a share of the tensors, all of them at once. Every rank must call it.
+    """Write a checkpoint to a folder, each rank a share of the tensors, in parallel. Every rank must call this.
 
-    The folder is there whole, or as it was before.
+    The folder is replaced completely or not at all.
 
     Args:
         fname: The folder.
@@ -60,7 +60,7 @@ def save(
 
 
 def load(fname: str | os.PathLike[str], nthreads: int = 8, **options: Any) -> dict[str, Any]:
-    """Read what `save` has written, all of it: the states `model` and `optimizer`, and the others by their names.
+    """Read a complete checkpoint of `save`; return a dict of `model`, `optimizer`, and the others by their names.
 
     Args:
         fname: The folder.
@@ -68,8 +68,8 @@ def load(fname: str | os.PathLike[str], nthreads: int = 8, **options: Any) -> di
         options: For `torch.load`, for example `map_location="cpu"`.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: It is not whole, or not of this kind.
+        FileNotFoundError: There is no checkpoint.
+        ValueError: The checkpoint is incomplete, or was not written by this `save`.
     """
     folder = _whole(Path(fname))
     states: list[dict[str, Any]] = [_files.read(path, **options) for path in _files.parts(folder)]
@@ -95,18 +95,18 @@ def _states(things: Any) -> list[Any]:
 
 
 def _share(state: Any, rank: int, ranks: int) -> Any:
-    """The state with every so many-th tensor, counted from the largest, and None in the place of the others."""
+    """Return the state with every n-th tensor, counted from the largest, and None in the place of the others."""
     tensors: list[Any] = []
     _walk(state, tensors.append)
     order = sorted(range(len(tensors)), key=lambda place: (-tensors[place].numel(), place))
     own = {place for turn, place in enumerate(order) if turn % ranks == rank}
     places = iter(range(len(tensors)))
-    # A view would be written with all of what it is a view of.
+    # Clone: a view would be saved with its whole storage.
     return _walk(state, lambda tensor: {"hai_tensor": tensor.detach().clone() if next(places) in own else None})
 
 
 def _join(shares: list[Any]) -> Any:
-    """The state whose tensors are in one share each."""
+    """Return the state whose tensors are spread over the shares."""
     first = shares[0]
     if isinstance(first, dict) and set(first) == {"hai_tensor"}:
         return next(share["hai_tensor"] for share in shares if share["hai_tensor"] is not None)
@@ -128,7 +128,7 @@ def _walk(value: Any, change: Any) -> Any:
 
 
 def _replace(draft: Path, folder: Path) -> None:
-    """Put a folder in the place of another. Between the two renames the old one is beside its place."""
+    """Replace a folder by another, with two renames; in between the old one has the name of `_old`."""
     old = _old(folder)
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -139,7 +139,7 @@ def _replace(draft: Path, folder: Path) -> None:
 
 
 def _whole(folder: Path) -> Path:
-    """The folder, or the one before it, where a kill came between the two renames."""
+    """Return the folder; after a kill between the two renames, the old one."""
     old = _old(folder)
     return old if old.exists() and not folder.exists() else folder
 

@@ -1,4 +1,4 @@
-"""`init` and `model.try_save`: a training that resumes where it was, and saves when it is told to leave."""
+"""`init` and `model.try_save`: a training that resumes from its checkpoint, and saves when it gets a notice."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hai_client import job
 from hfai import _platform
 from hfai.checkpoint import _files, _random
 
-#: How many minutes pass between checkpoints without an interruption; 0: only then.
+#: The variable with the minutes between regular checkpoints; 0: only save at a notice.
 MINUTES = "HFAI_SAVE_MINUTES"
 DEFAULT_MINUTES = 10.0
-#: What a step ends with; the ranks agree on the greatest.
+#: What a rank wants at the end of a step; the ranks agree on the greatest value.
 GO_ON, SAVE, LEAVE = 0, 1, 2
 
 
@@ -31,23 +31,23 @@ def init(
 ) -> tuple[int, int, Any]:
     """Load the last checkpoint, if there is one, and give the model the method `try_save`. Every rank must call it.
 
-    `model.try_save(epoch, step, others=None)` is for the end of a step, on every rank. Where the task is told to leave
-    it saves and does not come back; and every 10 minutes (`HFAI_SAVE_MINUTES`, 0 for never) it only saves. The next run
-    begins with that epoch, that step and those `others` (numbers, texts, lists, dicts, tensors). Random numbers that
-    the training itself draws (dropout, masks) go on where they were; those of data loaders are theirs.
+    Call `model.try_save(epoch, step, others=None)` at the end of a step, on every rank. After a notice it saves and
+    does not return; every 10 minutes (`HFAI_SAVE_MINUTES`, 0 for never) it only saves. The next run begins with that
+    epoch, that step and those `others` (numbers, texts, lists, dicts, tensors). The random number generators of the
+    training itself (dropout, masks) are restored; those of data loaders are not.
 
     Args:
         model: The model, usually in DistributedDataParallel; also haiscale's FullyShardedDataParallel.
         optimizer: Its optimizer.
         scheduler: A learning rate scheduler, or anything with `state_dict` and `load_state_dict`.
         amp_scaler: A gradient scaler, likewise.
-        ckpt_path: The file; `latest.pt` in the task's own folder (HAI_CHECKPOINT_DIR) by default.
+        ckpt_path: The file (default: `latest.pt` in the task's own folder, HAI_CHECKPOINT_DIR).
 
     Returns:
         Epoch, step and others of the checkpoint; 0, 0 and None without one.
 
     Raises:
-        NotPlain: The file, or what the scheduler or scaler would put into it, is not plain data.
+        NotPlain: The file, or the state of the scheduler or scaler, is not plain data.
     """
     trainer = _Trainer(model, optimizer, {"scheduler": scheduler, "amp_scaler": amp_scaler}, ckpt_path)
     trainer.check()
@@ -63,7 +63,7 @@ class _TrySave:
         self._trainer = trainer
 
     def __call__(self, epoch: int, step: int, others: Any = None) -> None:
-        """Save, and leave, if it is time."""
+        """Save, or save and leave, if it is time."""
         self._trainer.end_step(epoch, step, others)
 
     def __deepcopy__(self, _memo: Any) -> _TrySave:
@@ -79,7 +79,7 @@ def _no_try_save() -> None:
 
 
 class _Trainer:
-    """What belongs to one training, and its checkpoint."""
+    """One training, and its checkpoint."""
 
     def __init__(self, model: Any, optimizer: Any, others: dict[str, Any], path: Any) -> None:
         self._model = model
@@ -91,12 +91,12 @@ class _Trainer:
         self._others_are_fine = False
 
     def check(self) -> None:
-        """See now, and not after an interruption, that what will be saved can be loaded."""
+        """Check now, not after an interruption, that the checkpoint can be loaded."""
         for name, thing in self._others.items():
             _files.check(name, _files.simple(thing.state_dict()))
 
     def load(self) -> tuple[int, int, Any]:
-        """Load what there is."""
+        """Load the checkpoint; return epoch, step and others, or 0, 0 and None if there is none."""
         if not self._path.exists():
             return 0, 0, None
         state = _files.read(self._path, map_location="cpu")
@@ -113,10 +113,10 @@ class _Trainer:
         return epoch, step, state["others"]
 
     def end_step(self, epoch: int, step: int, others: Any) -> None:
-        """What `try_save` does."""
+        """Save, or save and leave, if any rank wants to; see `init` for `try_save`."""
         others = _files.simple(others)
         if others is not None and not self._others_are_fine:
-            # At the first step, not when the task must leave; each time would be too slow.
+            # Check once, at the first step: later is too late, and each time would be too slow.
             _files.check("others", others)
             self._others_are_fine = True
         what = _agree(self._wish(), self._model)
@@ -129,7 +129,7 @@ class _Trainer:
     def _wish(self) -> int:
         if _platform.told():
             return LEAVE
-        # One clock decides: that of rank 0.
+        # Only the clock of rank 0 decides.
         late = self._every_s > 0 and time.monotonic() - self._saved_at >= self._every_s
         return SAVE if late and _platform.trainer_rank() in (None, 0) else GO_ON
 
@@ -154,7 +154,7 @@ class _Trainer:
             dist.barrier()
 
     def _whole(self) -> Any:
-        """Where a model is shared out over the ranks: all of it, for as long as that takes."""
+        """Return a context in which a sharded model has its whole parameters; an empty one for other models."""
         summon = getattr(self._model, "summon_full_params", None)
         return _nothing() if summon is None else summon()
 
@@ -171,7 +171,7 @@ def _inner(model: Any) -> Any:
 
 
 def _agree(wish: int, model: Any) -> int:
-    """The greatest wish of all ranks: they leave at the same step."""
+    """Return the greatest wish of all ranks, so that all leave at the same step."""
     if not (dist.is_available() and dist.is_initialized()):
         return wish
     device = torch.device("cpu")
@@ -183,7 +183,7 @@ def _agree(wish: int, model: Any) -> int:
 
 
 def _leave() -> None:
-    """The training is saved, and every rank knows: rank 0 speaks for all, and nobody goes on."""
+    """Leave after a save that every rank knows of: rank 0 reports for all ranks, and no rank goes on."""
     if not job.inside:
         _platform.end_rehearsal()
     if _platform.trainer_rank() in (None, 0):

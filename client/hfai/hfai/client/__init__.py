@@ -1,7 +1,7 @@
-"""What a training says to the platform, and hears from it: the original's `hfai.client`.
+"""The original's `hfai.client`: functions with which a training talks to the platform.
 
-Outside of a task everything is harmless and behaves as the original did without a cluster: questions are answered with
-no, None or -1, orders are refused with False, and `go_suspend` returns.
+Outside of a task every function is harmless and behaves as the original did without a cluster: queries return False,
+None or -1, orders return False, and `go_suspend` returns.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from hai_client import job
 
-#: The process that started the trainers has so long to end by SIGTERM, seconds.
+#: How long the process that started the trainers has to end after SIGTERM, seconds.
 PATIENCE_S = 5.0
 
 
@@ -19,8 +19,8 @@ def bind_hf_except_hook(process_class: Any) -> None:
     """Let an exception in a process of this class end the command of this rank, and so fail the task.
 
     Without it a script that starts `Process` objects and joins them would end with status 0 although a trainer has
-    failed, or wait for ever for trainers that wait for the one that is gone. Outside of a task the exception is
-    raised as ever. The original then tested the node's hardware too; here that is the platform's affair.
+    failed, or hang, because other trainers wait for the failed one. Outside of a task the exception is
+    raised as usual. The original then tested the node's hardware too; here the platform does such tests.
 
     Args:
         process_class: A class with a method `run`, as `torch.multiprocessing.Process`.

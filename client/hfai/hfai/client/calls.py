@@ -1,4 +1,4 @@
-"""The functions of `hfai.client`. Their `timeout` and `raise_exception` are the original's; few have a use for them."""
+"""The functions of `hfai.client`. Their `timeout` and `raise_exception` are the original's; few functions use them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from hai_client import job
 from hfai import _platform
 from hfai.client._words import EXP_PRIORITY, NEAREST
 
-#: What `nb_name` answers outside of a task.
+#: What `nb_name` returns outside of a task.
 NO_CLUSTER = "NO_CLUSTER"
 
 
 def receive_suspend_command(timeout: int = 500, raise_exception: bool = False) -> bool:
-    """Whether the task is to save and leave: True on the node of rank 0 only, as in the original.
+    """Return whether the task must save and leave; True on the node of rank 0 only, as in the original.
 
-    Cheap enough for every step. In a rehearsal (`HFAI_SIMULATE=1 SIMULATE_SUSPEND=30`) it is True after that many
-    seconds.
+    The call is cheap enough for every step. In a rehearsal (`HFAI_SIMULATE=1 SIMULATE_SUSPEND=30`) it returns True
+    after that many seconds.
     """
     return _platform.told_master()
 
 
 def go_suspend(timeout: int = 500, raise_exception: bool = False) -> None:
-    """Say that the task has saved, for all its ranks, and wait until the platform ends it.
+    """Report for all ranks that the task has saved, and wait until the platform ends it.
 
     Outside of a task it returns; in a rehearsal it leaves the process with status 0.
     """
@@ -36,7 +36,7 @@ def go_suspend(timeout: int = 500, raise_exception: bool = False) -> None:
 
 
 def set_whole_life_state(state: int, timeout: int = 500, raise_exception: bool = True) -> bool:
-    """Keep a number over all runs of the task. Whether it was another one than is kept already."""
+    """Keep a number over all runs of the task; return whether it differs from the number kept before."""
     if not job.inside:
         if not _platform.simulated():
             _platform.outside("set_whole_life_state")
@@ -49,14 +49,14 @@ def set_whole_life_state(state: int, timeout: int = 500, raise_exception: bool =
 
 
 def get_whole_life_state() -> int | None:
-    """The number that was kept last, 0 if there is none; None outside of a task."""
+    """Return the number that was kept last, 0 if there is none; None outside of a task."""
     if not job.inside and not _platform.simulated():
         _platform.outside("get_whole_life_state")
     return _platform.state()
 
 
 def set_watchdog_time(seconds: int) -> dict[str, Any] | None:
-    """The original ended a task that printed nothing for so long. HAI has no such rule: this says so, once."""
+    """Print, once, that this has no effect. The original ended a task that printed nothing for that time."""
     if not isinstance(seconds, int) or isinstance(seconds, bool):
         raise TypeError(f"seconds is {seconds!r}; it must be a whole number")
     if not job.inside:
@@ -68,12 +68,12 @@ def set_watchdog_time(seconds: int) -> dict[str, Any] | None:
 
 
 def set_priority(priority: int, timeout: int = 500, raise_exception: bool = False) -> bool:
-    """Change the task's priority with its owner's login (`hai login`). Whether that was possible.
+    """Change the task's priority with its owner's login (`hai login`); return whether that worked.
 
     Args:
         priority: A number of `EXP_PRIORITY`.
         timeout: Unused.
-        raise_exception: Raise what went wrong instead of answering False.
+        raise_exception: Whether to raise the error instead of returning False.
 
     Raises:
         hai_client.errors.HaiError: With `raise_exception`: there is no login here, or the platform refuses.
@@ -87,7 +87,7 @@ def set_priority(priority: int, timeout: int = 500, raise_exception: bool = Fals
             _platform.outside("set_priority")
             return False
         return True
-    # The client is loaded by nobody else here, and needs a login, which most tasks lack.
+    # Imported here: no other function needs the client, and it needs a login, which most tasks lack.
     from hai_client import Client, HaiError
 
     try:
@@ -102,7 +102,7 @@ def set_priority(priority: int, timeout: int = 500, raise_exception: bool = Fals
 
 
 def disable_warn(warn_type: int, timeout: int = 500, raise_exception: bool = False) -> bool:
-    """The original could keep alarms silent. HAI sends none of them: there is nothing to do."""
+    """Do nothing: the original could silence some warnings, which HAI never sends. Return whether this is a task."""
     if int(warn_type) < 0:
         raise ValueError(f"warn_type is {warn_type}; it must be made of the bits of WARN_TYPE")
     if not job.inside and not _platform.simulated():
@@ -112,25 +112,25 @@ def disable_warn(warn_type: int, timeout: int = 500, raise_exception: bool = Fal
 
 
 def nb_name() -> str:
-    """The task's name; NO_CLUSTER outside of a task."""
+    """Return the task's name; NO_CLUSTER outside of a task."""
     return job.name if job.inside else NO_CLUSTER
 
 
 def task_id() -> str | int:
-    """The task's id as a text, as in the original; -1 outside of a task."""
+    """Return the task's id as a text, as in the original; -1 outside of a task."""
     return str(job.task_id) if job.inside else -1
 
 
 def rank() -> int:
-    """Which of the task's nodes this is, from 0."""
+    """Return the number of this node among the task's nodes, from 0."""
     return job.rank
 
 
 def node_name() -> str:
-    """The name of this node; NAN_NODE outside of a task."""
+    """Return the name of this node; NAN_NODE outside of a task."""
     return job.node_list[job.rank] if job.inside else "NAN_NODE"
 
 
 def user_name() -> str:
-    """The task's owner; empty outside of a task."""
+    """Return the task's owner; an empty text outside of a task."""
     return os.environ.get("HAI_USER", "") if job.inside else ""

@@ -1,4 +1,4 @@
-"""From the bytes of a sample to what they say; nothing in them is run."""
+"""Decodes the bytes of a sample without running code from them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NPY, _NPZ, _PICKLE = b"\x93NUMPY", b"PK\x03\x04", b"\x80"
 
 
 def decode(raw: Any) -> Any:
-    """Read a sample by what it begins with.
+    """Decode a sample by its first bytes.
 
-    A JPEG or PNG is a PIL image in RGB; .npy an array; .npz (`numpy.savez`) the tuple of its arrays in their order; a
-    pickle plain data and arrays; JSON (of a list or an object) what it says. Anything else stays bytes.
+    A JPEG or PNG becomes a PIL image in RGB; .npy an array; .npz (`numpy.savez`) the tuple of its arrays in order; a
+    pickle plain data and arrays; JSON (of a list or an object) its value. Any other sample stays bytes.
 
     Raises:
-        pickle.UnpicklingError: A pickle that has more than plain data and arrays.
-        ValueError: It is damaged.
+        pickle.UnpicklingError: A pickle has more than plain data and arrays.
+        ValueError: The sample is damaged.
     """
     data = bytes(raw)
     if data.startswith((_JPEG, _PNG)):

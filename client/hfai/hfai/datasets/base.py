@@ -1,4 +1,4 @@
-"""What all datasets share: where they are, how samples are read, and the register of their names."""
+"""The base of all datasets: their folder, the reading of samples, and the register of names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Class = TypeVar("Class", bound=type)
 
 
 def set_data_dir(path: str | os.PathLike[str]) -> None:
-    """Say where the datasets are, for this process; it wins over the variables."""
+    """Set the folder of all datasets, for this process; it wins over the variables."""
     global _folder
     _folder = Path(path).absolute()
 
 
 def get_data_dir() -> Path:
-    """The folder of all datasets.
+    """Return the folder of all datasets.
 
     Raises:
-        LookupError: Nobody has named one.
+        LookupError: Neither `set_data_dir` nor a variable has set the folder.
     """
     if _folder is not None:
         return _folder
@@ -43,30 +43,30 @@ def get_data_dir() -> Path:
 
 
 class BaseDataset(Dataset):
-    """What datasets are made from: `dataset[[3, 7]]` reads a list of samples at once, `loader` makes a DataLoader."""
+    """Base class of datasets: `dataset[[3, 7]]` reads a list of samples at once, `loader` makes a DataLoader."""
 
     def __init__(self) -> None:
         # A subclass opens its own readers: what the base class would open is not known here.
         return
 
     def loader(self, *args: Any, **options: Any) -> DataLoader:
-        """A DataLoader over it, with `set_step` to resume in the middle of an epoch. Options are PyTorch's."""
+        """Return a DataLoader of this dataset; its `set_step` resumes within an epoch. Options are PyTorch's."""
         return DataLoader(self, *args, **options)
 
 
 def register_dataset(dataset: Class) -> Class:
-    """Make a class known as `hfai.datasets.NAME`. For use as a decorator."""
+    """Register a class as `hfai.datasets.NAME`, and return it. For use as a decorator."""
     _classes[dataset.__name__] = dataset
     return dataset
 
 
 def registered() -> list[str]:
-    """The names of all datasets."""
+    """Return the names of all datasets."""
     return sorted(_classes)
 
 
 def find_dataset(name: str) -> type[BaseDataset]:
-    """The class of a name. Raises AttributeError."""
+    """Return the dataset class of a name. Raises AttributeError."""
     if name not in _classes:
         raise AttributeError(
             f"hfai.datasets has no {name}; it has {', '.join(registered())}. For data of your own, write a class over "
@@ -80,9 +80,9 @@ class FFRecordDataset(BaseDataset):
 
     Args:
         split: For example `train` or `val`.
-        transform: What is done to each sample.
-        check_data: Whether samples are held against their checksums.
-        miniset: Whether to use the small one, below `mini/`.
+        transform: Function that is applied to each sample.
+        check_data: Whether to check samples against their checksums.
+        miniset: Whether to use the small version of the dataset, below `mini/`.
     """
 
     #: Its splits; empty if any name will do.

@@ -1,4 +1,4 @@
-"""The datasets that scripts in public name, and how a sample of each looks."""
+"""The datasets that public scripts use, with the form of their samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ImageNet(FFRecordDataset):
     splits = ("train", "val")
 
     def sample(self, index: int, value: Any) -> Any:
-        """The picture, transformed, and its label."""
+        """Return the image, transformed, and its label."""
         targets = self.meta.get("targets")
         image, label = value if targets is None else (value, targets[index])
         return (image if self.transform is None else self.transform(image)), int(label)
@@ -49,9 +49,9 @@ class CLUEForCLS(FFRecordDataset):
     Args:
         dataset_name: Which of its datasets, for example `iflytek`: the folder `CLUEForCLS/iflytek`.
         split: `train`, `dev` or `test`.
-        transform: What is done to each sample.
-        check_data: Whether samples are held against their checksums.
-        miniset: Whether to use the small one.
+        transform: Function that is applied to each sample.
+        check_data: Whether to check samples against their checksums.
+        miniset: Whether to use the small version of the dataset.
     """
 
     splits = ("train", "dev", "test")

@@ -13,7 +13,7 @@ _MODULES = frozenset({"functional", "parallel"})
 
 
 def to_hfai(model: Model, *_: Any, **__: Any) -> Model:
-    """The model as it is: there are no other operators to put in the place of PyTorch's."""
+    """Return the model unchanged: HAI has no operators to replace PyTorch's."""
     return model
 
 

@@ -8,7 +8,7 @@ import torch.nn.functional as _torch
 
 
 def set_replace_torch(*_: Any, **__: Any) -> None:
-    """Nothing: the original then used its own operators where PyTorch's were called."""
+    """Do nothing. In the original this replaced PyTorch's operators by its own."""
 
 
 def __getattr__(name: str) -> Any:
