@@ -16,10 +16,10 @@ from hai_client.wire.schema import Holder, Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """One change that would let a waiting task start, as the scheduler itself plans it."""
+    """One change that would let a waiting task start, found by the scheduler's own plan."""
 
-    #: What is changed: its priority, how many nodes or GPUs of each node it takes, or the limit of a row of quota. One
-    #: of PRIORITY, NODES, GPUS, LIMIT.
+    #: What is changed: the task's priority, its number of nodes or of GPUs per node, or the limit of a row of quota.
+    #: One of PRIORITY, NODES, GPUS, LIMIT.
     kind: str
     sentence: str
     #: The level to ask for; with LIMIT, the level of the row.
@@ -29,11 +29,11 @@ class WhatIf:
     #: The limit that the row of `subject` would need.
     limit: int | None = None
     subject: str | None = None
-    #: Whether it would start at once; else nodes would be freed for it, and it would start then.
+    #: Whether the task would start at once; else it would start when nodes have been freed for it.
     starts_now: bool
-    #: By when at the latest the nodes would be free, if that can be said.
+    #: The latest time at which the nodes would be free; None: not known.
     starts_by: datetime | None = None
-    #: Who would be told to leave for it; names of other users' tasks are left out.
+    #: The tasks that would be told to leave for it; names of other users' tasks are left out.
     suspends: tuple[Holder, ...]
 
 
@@ -44,23 +44,23 @@ class Explanation:
     task_id: int
     state: str
     sentence: str
-    #: Kind, data, position, earliest start and holders.
+    #: Kind, data, position, earliest start and holders; None for a task that does not wait.
     verdict: Verdict | None = None
-    #: How many waiting tasks of its group go before it; None for one that does not wait, or is held.
+    #: How many waiting tasks of its group go before it; None for a task that does not wait, or is held.
     ahead: int | None = None
-    #: What would let it start.
+    #: Changes that would let the task start.
     what_if: tuple[WhatIf, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A line of the decision log: a change of what a task waits for, a start, a notice, an end, a change by hand."""
+    """A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user."""
 
     seq: int
     at: datetime
     #: `task.verdict`, `task.state`, `run.notice`, `task.priority`, `task.held`, `task.order`, `task.alarm`.
     kind: str
-    #: Who decided: `scheduler`, or a user.
+    #: Who has decided: `scheduler`, or the name of a user.
     actor: str
     sentence: str
     data: dict[str, Any]
@@ -75,7 +75,7 @@ class DecisionPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastCost:
-    """A task that would be told to leave, and what that would cost it."""
+    """A task that would be told to leave, and the work that this would cost it."""
 
     task_id: int
     #: Empty for other users' tasks.
@@ -84,21 +84,21 @@ class ForecastCost:
     priority: str
     nodes: int
     gpus: int | None = None
-    #: When it would be told.
+    #: When the task would be told to leave.
     at: datetime
-    #: Node seconds since its latest checkpoint: lost unless it saves when it is told.
+    #: Node-seconds since its latest checkpoint: lost unless the task saves when it is told.
     unsaved_s: float
-    #: Node seconds that a suspension and the resume after it have cost it before.
+    #: Node-seconds that a suspension and the start after it cost the task, by its earlier ones.
     switch_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastAssumption:
-    """Something that the forecast takes for granted."""
+    """An assumption of the forecast."""
 
     name: str
     sentence: str
-    #: Of how many tasks, by what it is known from.
+    #: Number of tasks that it concerns, by the source of what is known about them.
     tasks: dict[str, int]
 
 
@@ -106,29 +106,29 @@ class ForecastAssumption:
 class Forecast:
     """When a task would start under stated assumptions."""
 
-    #: None for a task that is only thought of.
+    #: The id of the task; None for a task that is not submitted.
     task_id: int | None = None
-    #: beyond_computed: the time for one forecast was over first. never: nothing foreseen would let it start. One of
-    #: now, later, beyond_horizon, beyond_computed, never, running.
+    #: beyond_computed: the time for one forecast was over first. never: nothing that is foreseen would let it start.
+    #: One of now, later, beyond_horizon, beyond_computed, never, running.
     outcome: str
     sentence: str
     #: When the forecast was made.
     at: datetime
     starts_at: datetime | None = None
-    #: The same from then on, in seconds.
+    #: Seconds from `at` to `starts_at`.
     starts_in_s: float | None = None
-    #: The nodes that it would get, in rank order.
+    #: The nodes that the task would get, in rank order.
     nodes: tuple[str, ...]
-    #: Indices of the GPUs that it would get on each of them; empty is whole nodes.
+    #: Indices of the GPUs that it would get on each of these nodes; empty: whole nodes.
     gpus: tuple[tuple[int, ...], ...]
     suspends: tuple[ForecastCost, ...]
-    #: All that the others would lose, in node seconds.
+    #: What the suspended tasks would lose together, in node-seconds.
     cost_s: float
-    #: Why it waits now, with its place in the queue.
+    #: Why the task waits now, with its place in the queue.
     verdict: Verdict | None = None
     assumptions: tuple[ForecastAssumption, ...]
     horizon_s: float
-    #: Up to when the planner was run.
+    #: Up to which time the forecast was computed.
     computed_until: datetime
-    #: How many plans were made.
+    #: Number of plans that were made.
     plans: int

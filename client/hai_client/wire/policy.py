@@ -15,47 +15,47 @@ from hai_client.backports import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyValue:
-    """A number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers."""
+    """A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers."""
 
     value: Any
     #: A length of time in seconds; None for other kinds of numbers.
     length_s: float | None = None
     #: One of default, configuration, admin.
     source: str
-    #: For which node group it was written; None: for all of them.
+    #: The node group for which it was set; None: all groups.
     group: str | None = None
-    #: The admin who has set it, and when.
+    #: The admin who has set it, and the time; None: no admin has set it.
     by: str | None = None
     at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyNumber:
-    """One of the numbers that the rules leave to an admin."""
+    """A number of a rule of scheduling that admins may change."""
 
     name: str
     #: One of duration, float, int, weights.
     kind: str
-    #: The rules that it belongs to (docs/scheduling.md).
+    #: The ids of the rules that use it (docs/scheduling.md).
     rule: str
-    #: One sentence on what it does.
+    #: What the number does, in one sentence.
     help: str
-    #: What it is when nobody writes it.
+    #: Its value when neither the configuration nor an admin sets it.
     default: Any
-    #: In force in node groups that have no number of their own.
+    #: The value in force in node groups that have no value of their own.
     common: PolicyValue
-    #: In force in each node group.
+    #: The value in force in each node group.
     groups: dict[str, PolicyValue]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The numbers that the scheduler decides with."""
+    """The policy numbers that the scheduler uses."""
 
     numbers: tuple[PolicyNumber, ...]
     #: Names of the node groups.
     groups: tuple[str, ...]
-    #: Why what admins have set is not used, if it is not.
+    #: Why the values that admins have set are not used; None: they are used.
     trouble: str | None = None
-    #: What looks like a slip of the pen.
+    #: Warnings on values that are probably mistakes.
     warnings: tuple[str, ...]

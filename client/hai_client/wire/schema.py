@@ -1,4 +1,4 @@
-"""What the service sends and takes, as frozen dataclasses.
+"""Bodies that the service sends and accepts, as frozen dataclasses.
 
 Written by `make reference` from the models of the service: change those, not this. Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
@@ -25,39 +25,39 @@ class TaskRequest:
     #: The folder to start in, absolute.
     cwd: str
     nodes: int = 1
-    #: GPUs on each of its nodes, which it then shares with other such tasks; None: whole nodes.
+    #: GPUs on each of its nodes, which the task then shares with other such tasks; None: whole nodes.
     gpus: int | None = None
     #: A level, or AUTO: the highest one that still has quota.
     priority: str = "NORMAL"
     #: The node group.
     group: str = "training"
-    #: Variables; names that the platform sets are refused.
+    #: Environment variables; names that the platform sets are refused.
     env: dict[str, str] = field(default_factory=dict)
-    #: How it is told to leave; `auto` finds out by itself.
+    #: How the job is told to leave; with `auto` the platform finds out.
     profile: str = "auto"
-    #: The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; None: the profile's.
+    #: The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; None: the profile's.
     signal: str | None = None
-    #: Seconds between the notice and the end; None: the group's default.
+    #: Seconds between the notice and its deadline; None: the group's default.
     grace_s: float | None = None
-    #: Seconds of running after which it is ended; None: no limit.
+    #: Seconds of running after which the task is ended; None: no limit.
     time_limit_s: float | None = None
-    #: Absolute; None: a folder that the platform makes.
+    #: Absolute path; None: a folder that the platform creates.
     checkpoint_dir: str | None = None
-    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints.
+    #: Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints.
     watch: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    #: Do not start it until it is resumed.
+    #: Whether to hold the task: it does not start until it is resumed.
     hold: bool = False
-    #: How often it is started again when its command fails.
+    #: How often the task is started again when its command fails.
     retries: int = 0
-    #: Seconds before the first retry; twice as long before each further one, a day at most.
+    #: Seconds before the first retry; doubled before each further retry, up to a day.
     retry_backoff_s: float = 0.0
-    #: Exit statuses that are worth a retry; empty: any failure.
+    #: Exit statuses after which a retry is made; empty: any failure.
     retry_exit_codes: tuple[int, ...] = ()
-    #: Name of the environment that it runs in (GET /environments); None: one's default, else the platform's own.
+    #: Name of the environment to run in (GET /environments); None: the user's default, else the platform's own.
     environment: str | None = None
-    #: How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs; None:
-    #: once, and RANK counts nodes.
+    #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; None: once,
+    #: and RANK counts nodes.
     ranks_per_node: int | str | None = None
 
 
@@ -70,7 +70,7 @@ class Holder:
     user: str
     priority: str
     nodes: int
-    #: On each of the nodes; None: whole nodes.
+    #: GPUs on each of the nodes; None: whole nodes.
     gpus: int | None = None
 
 
@@ -80,11 +80,11 @@ class Verdict:
 
     kind: str
     sentence: str
-    #: Place among the waiting tasks of its group, from 1; None for a held one.
+    #: Place among the waiting tasks of its group, from 1; None for a held task.
     position: int | None = None
-    #: When it can start at the earliest, if that can be said.
+    #: The earliest time at which the task can start; None: not known.
     earliest_start: datetime | None = None
-    #: What the kind needs said: needs, free, limit, used, subject, until, deadline, ...
+    #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
     data: dict[str, Any]
     holders: tuple[Holder, ...] = ()
 
@@ -98,34 +98,34 @@ class TaskSummary:
     user: str
     state: str
     held: bool
-    #: What was asked for.
+    #: The priority that was asked for.
     priority: str
-    #: What it counts as now: of the run, or of the verdict for AUTO.
+    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
     effective_priority: str | None = None
     group: str
-    #: How many nodes it takes.
+    #: Number of nodes of the task.
     nodes: int
-    #: GPUs on each of them; None: whole nodes.
+    #: GPUs on each of its nodes; None: whole nodes.
     gpus: int | None = None
-    #: Where it runs now, in rank order.
+    #: The nodes on which it runs now, in rank order.
     node_names: tuple[str, ...]
     submitted_at: datetime
     #: When its latest run was up.
     running_since: datetime | None = None
     ended_at: datetime | None = None
-    #: Running time so far over all runs.
+    #: Running time of all runs so far, in seconds.
     served_s: float
     run_count: int
     suspensions: int
-    #: Interruptions in a row of which nothing shows that the task has saved (P8).
+    #: Number of consecutive interruptions without evidence of a checkpoint (P8).
     unsaved: int = 0
     checkpoint: Checkpoint | None = None
-    #: Why it ended, or why its last run did; a word of `Reason`.
+    #: Why the task, or its last run, ended; a value of `Reason`.
     reason: str | None = None
-    #: One sentence on what it does now or why it ended.
+    #: What the task does now or why it ended, in one sentence.
     message: str
     verdict: Verdict | None = None
-    #: Deadline of the notice that is out, if any.
+    #: Deadline of the current notice; None: there is none.
     deadline: datetime | None = None
     tags: tuple[str, ...] = ()
 
@@ -140,26 +140,26 @@ class Task(TaskSummary):
     profile: str
     signal: str | None = None
     watch: tuple[str, ...] = ()
-    #: What its owner should know and can do, as sentences.
+    #: Advice for the owner, as sentences.
     hint: str | None = None
     grace_s: float
     time_limit_s: float | None = None
     checkpoint_dir: str
     job_state: str | None = None
-    #: How often it may be started again when its command fails, and has been.
+    #: How often the task may be started again when its command fails, and how often it was.
     retries: int = 0
     retries_used: int = 0
     retry_backoff_s: float = 0.0
     retry_exit_codes: tuple[int, ...] = ()
-    #: While it waits for a retry: it is not started before.
+    #: While the task waits for a retry: the earliest time of that start.
     retry_at: datetime | None = None
-    #: Name of the environment that it runs in; None: the platform's own.
+    #: Name of the environment that the task runs in; None: the platform's own.
     environment: str | None = None
     #: How often the command runs on each node; None: once, without a launcher.
     ranks_per_node: int | str | None = None
-    #: In the answer to a submission: what will probably not go as its user thinks.
+    #: In the answer to a submission: warnings on what will probably not work as the user expects.
     warnings: tuple[str, ...] = ()
-    #: Why its latest run that is over has failed; None: it has not.
+    #: How the latest ended run has failed; None: it has not failed.
     failure: Failure | None = None
     runs: tuple[Run, ...]
 
@@ -174,29 +174,29 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What is known of a saved state."""
+    """What is known of a checkpoint."""
 
     at: datetime
     step: int | None = None
     path: str | None = None
-    #: told: the job said so. seen: its files have changed.
+    #: told: the job reported it. seen: its files have changed.
     source: str = "told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """The word to every rank that it must leave."""
+    """A notice: tells every rank of a run that it must leave."""
 
     #: `suspend` or `stop`.
     kind: str
     reason: str
-    #: A sentence.
+    #: Why the run must leave, in one sentence.
     message: str
     beneficiary: int | None = None
     at: datetime
     deadline: datetime
     revision: int
-    #: When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; None: at once.
+    #: When every rank's supervisor sends the signals of the notice, at most 50 ms ahead; None: at once.
     signal_at: datetime | None = None
 
 
@@ -206,15 +206,15 @@ class Rank:
 
     rank: int
     node: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
+    #: Indices of the GPUs that the rank holds there; empty: the whole node.
     gpus: tuple[int, ...] = ()
     #: One of pending, running, exited, lost.
     state: str
     exit_code: int | None = None
-    #: The signal that its command died of.
+    #: The signal that ended the rank's command.
     signal: int | None = None
     notified_at: datetime | None = None
-    #: Whether all that was sent a signal caught that; None: nothing was sent one, or it is not known.
+    #: Whether all processes that were sent a signal caught it; None: none was sent one, or it is not known.
     caught: bool | None = None
     done: bool
     message: str | None = None
@@ -236,33 +236,33 @@ class Run:
     ended_at: datetime | None = None
     notice: Notice | None = None
     checkpoint: Checkpoint | None = None
-    #: Why it ended; a word of `Reason`.
+    #: Why the run ended; a value of `Reason`.
     reason: str | None = None
-    #: How a run that was told to leave did. saved: it said so, or a checkpoint of the time since is there. unknown: it
-    #: left by itself, and nothing shows that it had saved. ended: it was ended before.
+    #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown:
+    #: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: str | None = None
-    #: Node seconds of work lost with it.
+    #: Node-seconds of work that were lost at its end.
     lost_s: float | None = None
-    #: Ranks whose own failure ended it; those that were ended because of it are not among them.
+    #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """The rank of a run that failed first, and what it said last."""
+    """The rank of a run that failed first, and the last lines of its log."""
 
     #: Number of the run.
     run: int
     rank: int
     node: str
     exit_code: int | None = None
-    #: The signal that its command died of.
+    #: The signal that ended the rank's command.
     signal: int | None = None
-    #: When it had ended, by the clock of its node.
+    #: When the rank ended, by the clock of its node.
     at: datetime | None = None
-    #: Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`.
+    #: The worker that torchrun names as the first that failed: `rank 1 (local_rank: 1), exitcode 1`.
     worker: str | None = None
-    #: The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log.
+    #: The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log.
     lines: tuple[str, ...]
 
 
@@ -286,18 +286,18 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPage:
-    """Lines of one rank over the runs of a task, in order, as one story."""
+    """Lines of one rank over all runs of a task, in order."""
 
     lines: tuple[LogLine, ...]
-    #: Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
+    #: Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
     next_cursor: str
-    #: Nothing will ever be added.
+    #: True: no line will be added any more.
     final: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogHits:
-    """How often a text occurs, by run and rank, and the first lines that hold it."""
+    """How often a text occurs, by run and rank, and the first lines that contain it."""
 
     counts: tuple[LogCount, ...]
     lines: tuple[LogLine, ...]
@@ -307,7 +307,7 @@ class LogHits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCount:
-    """Hits in one rank of one run."""
+    """Number of hits in one rank of one run."""
 
     run: int
     rank: int
@@ -316,7 +316,7 @@ class LogCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of history."""
+    """One event of the history."""
 
     seq: int
     at: datetime
@@ -346,14 +346,14 @@ class Node:
     ready: bool
     #: One of none, cordoned, draining, quarantined.
     mark: str
-    #: The task that holds it, if one does and no other, and whose it is.
+    #: The only task that holds the node, and its user; None if no task or several tasks hold it.
     task_id: int | None = None
     user: str | None = None
-    #: GPUs that no task holds.
+    #: Number of GPUs that no task holds.
     gpus_free: int = 0
-    #: Every task that holds it, or GPUs of it.
+    #: Every task that holds the node, or GPUs of it.
     tasks: tuple[NodeTask, ...] = ()
-    #: The orphaned run that holds it, which belongs to no task of the database; None: none does.
+    #: The orphaned run that holds the node, which belongs to no task of the database; None: none does.
     orphan: str | None = None
 
 
@@ -363,7 +363,7 @@ class NodeTask:
 
     task_id: int
     user: str
-    #: Indices of the GPUs that it holds there; empty: the whole node.
+    #: Indices of the GPUs that the task holds there; empty: the whole node.
     gpus: tuple[int, ...]
 
 
@@ -393,12 +393,12 @@ class GroupOverview:
     nodes: int
     held: int
     free: int
-    #: Cordoned, quarantined, draining or not ready, and not held.
+    #: Nodes that are cordoned, quarantined, draining or not ready, and not held.
     unavailable: int
-    #: Of those held: nodes that have GPUs left for tasks that share nodes.
+    #: Held nodes that have GPUs left for tasks that share nodes.
     shared: int = 0
     gpus: int = 0
-    #: On nodes that take new runs.
+    #: Free GPUs on nodes that take new runs.
     gpus_free: int = 0
     levels: tuple[LevelCount, ...]
 
@@ -418,57 +418,57 @@ class Health:
     #: One of ok, degraded.
     status: str
     version: str
-    #: Seconds since the last tick that went through.
+    #: Seconds since the last tick that succeeded.
     last_tick_s: float | None = None
     detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A row of quota. limit None is no limit."""
+    """A row of quota. `limit` None is no limit."""
 
     subject: str
     group: str
     priority: str
     limit: int | None
-    #: Up to what users for whom the row counts may raise their own row themselves; None: not at all.
+    #: The highest limit to which users for whom the row counts may raise their own row; None: they may not.
     ceiling: int | None = None
-    #: From then on the row is as if it were not there.
+    #: From this time on the row does not count; None: it does not expire.
     expires_at: datetime | None = None
-    #: That time has come. Admins see such rows for 30 days.
+    #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaList:
-    """All rows."""
+    """Rows of quota."""
 
     items: tuple[Quota, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnQuota:
-    """What a user may hold at a level, and holds."""
+    """How much a user may hold at a level, and how much the user holds."""
 
     group: str
     priority: str
-    #: None is no limit.
+    #: The limit in nodes; None: no limit.
     limit: int | None
-    #: Nodes; k GPUs of a node count as k / GPUs-of-the-node.
+    #: Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node.
     used: float
-    #: The row that decides: `user:NAME`, `group:NAME`, `public` or `none`.
+    #: The row that gives the limit: `user:NAME`, `group:NAME`, `public` or `none`.
     source: str
-    #: Up to what he may raise the limit himself (PUT /me/quota); None: not at all.
+    #: The highest limit to which users may raise it themselves (PUT /me/quota); None: they may not.
     ceiling: int | None = None
-    #: When that row runs out; None: never.
+    #: When that row expires; None: never.
     expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """Who asks."""
+    """The user or service that asks."""
 
     name: str
     #: One of user, service.

@@ -26,7 +26,7 @@ class MountRule:
     priority: int
     node_group: str | None = None
     description: str
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: tuple[str, ...] = ()
 
 
@@ -44,14 +44,14 @@ class Environment:
     name: str
     image: str | None = None
     python: str | None = None
-    #: As they are written, with `{user}` and `{task}`.
+    #: Variables as they were written, with `{user}` and `{task}`.
     variables: dict[str, str]
     subjects: tuple[str, ...]
     description: str
     default: bool
-    #: It is what the caller gets when he chooses none.
+    #: Whether the caller gets it when the caller chooses none.
     chosen: bool
-    #: In the answer to a change: what looks like a slip of the pen.
+    #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: tuple[str, ...] = ()
 
 
@@ -64,9 +64,9 @@ class EnvironmentList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """One folder that a container sees; nothing is left to fill in."""
+    """One folder that a container sees; all placeholders are filled in."""
 
-    #: Name of the rule that it comes from.
+    #: Name of the mount rule that it comes from.
     rule: str
     #: One of host_path, pvc.
     kind: str
@@ -80,11 +80,11 @@ class Mounted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overruled:
-    """What a rule says of a mount path and a stronger one overrules."""
+    """A mount path of a rule that a stronger rule overrules."""
 
     rule: str
     mount_path: str
-    #: Half a sentence.
+    #: The reason, as a part of a sentence.
     why: str
 
 
@@ -96,9 +96,9 @@ class Offered:
     description: str
     image: str | None = None
     python: str | None = None
-    #: Filled in; those that need a task are left out.
+    #: Variables with all placeholders filled in; those that need a task are left out.
     variables: dict[str, str]
-    #: It is taken when the user chooses none.
+    #: Whether the user gets it when the user chooses none.
     default: bool
 
 
@@ -109,7 +109,7 @@ class Places:
     user: str
     groups: tuple[str, ...]
     node_group: str
-    #: By mount path, a folder before those below it.
+    #: Folders by mount path, each before the folders below it.
     mounts: tuple[Mounted, ...]
     left_out: tuple[Overruled, ...]
     environments: tuple[Offered, ...]

@@ -1,4 +1,4 @@
-/** What the service sends and takes. Written by `make reference` from the models of the service: change those, not this. Times are RFC 3339, `_s` fields are seconds. */
+/** Bodies that the service sends and accepts. Written by `make reference` from the models of the service: change those, not this. Times are RFC 3339, `_s` fields are seconds. */
 
 import type { AUTO, PRIORITIES, PROFILES, TASK_STATES, VERDICT_KINDS } from './constants';
 
@@ -23,12 +23,12 @@ export interface IGroupOverview {
   nodes: number;
   held: number;
   free: number;
-  /** Cordoned, quarantined, draining or not ready, and not held. */
+  /** Nodes that are cordoned, quarantined, draining or not ready, and not held. */
   unavailable: number;
-  /** Of those held: nodes that have GPUs left for tasks that share nodes. */
+  /** Held nodes that have GPUs left for tasks that share nodes. */
   shared: number;
   gpus: number;
-  /** On nodes that take new runs. */
+  /** Free GPUs on nodes that take new runs. */
   gpus_free: number;
   levels: ILevelCount[];
 }
@@ -39,7 +39,7 @@ export interface ICluster {
   groups: IGroupOverview[];
 }
 
-/** One line of history. */
+/** One event of the history. */
 export interface IEvent {
   seq: number;
   at: string;
@@ -50,9 +50,9 @@ export interface IEvent {
   data: Record<string, unknown>;
 }
 
-/** One change that would let a waiting task start, as the scheduler itself plans it. */
+/** One change that would let a waiting task start, found by the scheduler's own plan. */
 export interface IWhatIf {
-  /** What is changed: its priority, how many nodes or GPUs of each node it takes, or the limit of a row of quota. */
+  /** What is changed: the task's priority, its number of nodes or of GPUs per node, or the limit of a row of quota. */
   kind: 'PRIORITY' | 'NODES' | 'GPUS' | 'LIMIT';
   sentence: string;
   /** The level to ask for; with LIMIT, the level of the row. */
@@ -62,11 +62,11 @@ export interface IWhatIf {
   /** The limit that the row of `subject` would need. */
   limit: number | null;
   subject: string | null;
-  /** Whether it would start at once; else nodes would be freed for it, and it would start then. */
+  /** Whether the task would start at once; else it would start when nodes have been freed for it. */
   starts_now: boolean;
-  /** By when at the latest the nodes would be free, if that can be said. */
+  /** The latest time at which the nodes would be free; null: not known. */
   starts_by: string | null;
-  /** Who would be told to leave for it; names of other users' tasks are left out. */
+  /** The tasks that would be told to leave for it; names of other users' tasks are left out. */
   suspends: IHolder[];
 }
 
@@ -75,21 +75,21 @@ export interface IExplanation {
   task_id: number;
   state: TaskState;
   sentence: string;
-  /** Kind, data, position, earliest start and holders. */
+  /** Kind, data, position, earliest start and holders; null for a task that does not wait. */
   verdict: IVerdict | null;
-  /** How many waiting tasks of its group go before it; null for one that does not wait, or is held. */
+  /** How many waiting tasks of its group go before it; null for a task that does not wait, or is held. */
   ahead: number | null;
-  /** What would let it start. */
+  /** Changes that would let the task start. */
   what_if: IWhatIf[];
 }
 
-/** A line of the decision log: a change of what a task waits for, a start, a notice, an end, a change by hand. */
+/** A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user. */
 export interface IDecision {
   seq: number;
   at: string;
   /** `task.verdict`, `task.state`, `run.notice`, `task.priority`, `task.held`, `task.order`, `task.alarm`. */
   kind: string;
-  /** Who decided: `scheduler`, or a user. */
+  /** Who has decided: `scheduler`, or the name of a user. */
   actor: string;
   sentence: string;
   data: Record<string, unknown>;
@@ -109,16 +109,16 @@ export interface ILogLine {
   text: string;
 }
 
-/** Lines of one rank over the runs of a task, in order, as one story. */
+/** Lines of one rank over all runs of a task, in order. */
 export interface ILogPage {
   lines: ILogLine[];
-  /** Hand it on, unchanged, to read further: `<run>:<offset>`, or `<run>:start` before a run's first line. */
+  /** Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line. */
   next_cursor: string;
-  /** Nothing will ever be added. */
+  /** True: no line will be added any more. */
   final: boolean;
 }
 
-/** How often a text occurs, by run and rank, and the first lines that hold it. */
+/** How often a text occurs, by run and rank, and the first lines that contain it. */
 export interface ILogHits {
   counts: ILogCount[];
   lines: ILogLine[];
@@ -126,50 +126,50 @@ export interface ILogHits {
   complete: boolean;
 }
 
-/** Hits in one rank of one run. */
+/** Number of hits in one rank of one run. */
 export interface ILogCount {
   run: number;
   rank: number;
   hits: number;
 }
 
-/** A number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
+/** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
 export interface IPolicyValue {
   value: unknown;
   /** A length of time in seconds; null for other kinds of numbers. */
   length_s: number | null;
   source: 'default' | 'configuration' | 'admin';
-  /** For which node group it was written; null: for all of them. */
+  /** The node group for which it was set; null: all groups. */
   group: string | null;
-  /** The admin who has set it, and when. */
+  /** The admin who has set it, and the time; null: no admin has set it. */
   by: string | null;
   at: string | null;
 }
 
-/** One of the numbers that the rules leave to an admin. */
+/** A number of a rule of scheduling that admins may change. */
 export interface IPolicyNumber {
   name: string;
   kind: 'duration' | 'float' | 'int' | 'weights';
-  /** The rules that it belongs to (docs/scheduling.md). */
+  /** The ids of the rules that use it (docs/scheduling.md). */
   rule: string;
-  /** One sentence on what it does. */
+  /** What the number does, in one sentence. */
   help: string;
-  /** What it is when nobody writes it. */
+  /** Its value when neither the configuration nor an admin sets it. */
   default: unknown;
-  /** In force in node groups that have no number of their own. */
+  /** The value in force in node groups that have no value of their own. */
   common: IPolicyValue;
-  /** In force in each node group. */
+  /** The value in force in each node group. */
   groups: Record<string, IPolicyValue>;
 }
 
-/** The numbers that the scheduler decides with. */
+/** The policy numbers that the scheduler uses. */
 export interface IPolicy {
   numbers: IPolicyNumber[];
   /** Names of the node groups. */
   groups: string[];
-  /** Why what admins have set is not used, if it is not. */
+  /** Why the values that admins have set are not used; null: they are used. */
   trouble: string | null;
-  /** What looks like a slip of the pen. */
+  /** Warnings on values that are probably mistakes. */
   warnings: string[];
 }
 
@@ -178,37 +178,37 @@ export interface IProblem {
   type: string;
   title: string;
   status: number;
-  /** One sentence: what is wrong and what to do. */
+  /** What is wrong and what to do, in one sentence. */
   detail: string;
-  /** Machine-readable word: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
+  /** Machine-readable code: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
   code: string;
   errors: IFieldError[];
 }
 
-/** What is wrong with one field. */
+/** An error in one field. */
 export interface IFieldError {
   field: string;
   value: unknown;
   message: string;
 }
 
-/** What a user may hold at a level, and holds. */
+/** How much a user may hold at a level, and how much the user holds. */
 export interface IOwnQuota {
   group: string;
   priority: PriorityName;
-  /** null is no limit. */
+  /** The limit in nodes; null: no limit. */
   limit: number | null;
-  /** Nodes; k GPUs of a node count as k / GPUs-of-the-node. */
+  /** Nodes that the user holds; k GPUs of a node count as k / GPUs-of-the-node. */
   used: number;
-  /** The row that decides: `user:NAME`, `group:NAME`, `public` or `none`. */
+  /** The row that gives the limit: `user:NAME`, `group:NAME`, `public` or `none`. */
   source: string;
-  /** Up to what he may raise the limit himself (PUT /me/quota); null: not at all. */
+  /** The highest limit to which users may raise it themselves (PUT /me/quota); null: they may not. */
   ceiling: number | null;
-  /** When that row runs out; null: never. */
+  /** When that row expires; null: never. */
   expires_at: string | null;
 }
 
-/** Who asks. */
+/** The user or service that asks. */
 export interface IMe {
   name: string;
   kind: 'user' | 'service';
@@ -218,27 +218,27 @@ export interface IMe {
   quota: IOwnQuota[];
 }
 
-/** What is known of a saved state. */
+/** What is known of a checkpoint. */
 export interface ICheckpoint {
   at: string;
   step: number | null;
   path: string | null;
-  /** told: the job said so. seen: its files have changed. */
+  /** told: the job reported it. seen: its files have changed. */
   source: 'told' | 'seen';
 }
 
-/** The word to every rank that it must leave. */
+/** A notice: tells every rank of a run that it must leave. */
 export interface INotice {
   /** `suspend` or `stop`. */
   kind: 'suspend' | 'stop';
   reason: string;
-  /** A sentence. */
+  /** Why the run must leave, in one sentence. */
   message: string;
   beneficiary: number | null;
   at: string;
   deadline: string;
   revision: number;
-  /** When every rank's supervisor sends the signals that come with it, at most 50 ms ahead; null: at once. */
+  /** When every rank's supervisor sends the signals of the notice, at most 50 ms ahead; null: at once. */
   signal_at: string | null;
 }
 
@@ -246,14 +246,14 @@ export interface INotice {
 export interface IRank {
   rank: number;
   node: string;
-  /** Indices of the GPUs that it holds there; empty: the whole node. */
+  /** Indices of the GPUs that the rank holds there; empty: the whole node. */
   gpus: number[];
   state: 'pending' | 'running' | 'exited' | 'lost';
   exit_code: number | null;
-  /** The signal that its command died of. */
+  /** The signal that ended the rank's command. */
   signal: number | null;
   notified_at: string | null;
-  /** Whether all that was sent a signal caught that; null: nothing was sent one, or it is not known. */
+  /** Whether all processes that were sent a signal caught it; null: none was sent one, or it is not known. */
   caught: boolean | null;
   done: boolean;
   message: string | null;
@@ -272,30 +272,30 @@ export interface IRun {
   ended_at: string | null;
   notice: INotice | null;
   checkpoint: ICheckpoint | null;
-  /** Why it ended; a word of `Reason`. */
+  /** Why the run ended; a value of `Reason`. */
   reason: string | null;
-  /** How a run that was told to leave did. saved: it said so, or a checkpoint of the time since is there. unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before. */
+  /** How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left. */
   left: 'saved' | 'unknown' | 'ended' | null;
-  /** Node seconds of work lost with it. */
+  /** Node-seconds of work that were lost at its end. */
   lost_s: number | null;
-  /** Ranks whose own failure ended it; those that were ended because of it are not among them. */
+  /** Ranks whose own failure ended the run; ranks that were ended because of that are not listed. */
   failed_ranks: number[];
 }
 
-/** The rank of a run that failed first, and what it said last. */
+/** The rank of a run that failed first, and the last lines of its log. */
 export interface IFailure {
   /** Number of the run. */
   run: number;
   rank: number;
   node: string;
   exit_code: number | null;
-  /** The signal that its command died of. */
+  /** The signal that ended the rank's command. */
   signal: number | null;
-  /** When it had ended, by the clock of its node. */
+  /** When the rank ended, by the clock of its node. */
   at: string | null;
-  /** Whom torchrun names as the first of its workers that failed: `rank 1 (local_rank: 1), exitcode 1`. */
+  /** The worker that torchrun names as the first that failed: `rank 1 (local_rank: 1), exitcode 1`. */
   worker: string | null;
-  /** The last lines that say why, 20 at most, without those of torchrun itself; none where there is no log. */
+  /** The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log. */
   lines: string[];
 }
 
@@ -308,38 +308,38 @@ export interface ITaskSubmit {
   /** The folder to start in, absolute. */
   cwd: string;
   nodes?: number;
-  /** GPUs on each of its nodes, which it then shares with other such tasks; null: whole nodes. */
+  /** GPUs on each of its nodes, which the task then shares with other such tasks; null: whole nodes. */
   gpus?: number | null;
   /** A level, or AUTO: the highest one that still has quota. */
   priority?: PriorityChoice;
   /** The node group. */
   group?: string;
-  /** Variables; names that the platform sets are refused. */
+  /** Environment variables; names that the platform sets are refused. */
   env?: Record<string, string>;
-  /** How it is told to leave; `auto` finds out by itself. */
+  /** How the job is told to leave; with `auto` the platform finds out. */
   profile?: ProfileName;
-  /** The signal to tell it with, and at will how many seconds before its deadline: `USR1@60`; null: the profile's. */
+  /** The signal to send and, optionally, how many seconds before the deadline: `USR1@60`; null: the profile's. */
   signal?: string | null;
-  /** Seconds between the notice and the end; null: the group's default. */
+  /** Seconds between the notice and its deadline; null: the group's default. */
   grace_s?: number | null;
-  /** Seconds of running after which it is ended; null: no limit. */
+  /** Seconds of running after which the task is ended; null: no limit. */
   time_limit_s?: number | null;
-  /** Absolute; null: a folder that the platform makes. */
+  /** Absolute path; null: a folder that the platform creates. */
   checkpoint_dir?: string | null;
-  /** Paths, absolute or below cwd, whose changes count as checkpoints, beside those of the folder for checkpoints. */
+  /** Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints. */
   watch?: string[];
   tags?: string[];
-  /** Do not start it until it is resumed. */
+  /** Whether to hold the task: it does not start until it is resumed. */
   hold?: boolean;
-  /** How often it is started again when its command fails. */
+  /** How often the task is started again when its command fails. */
   retries?: number;
-  /** Seconds before the first retry; twice as long before each further one, a day at most. */
+  /** Seconds before the first retry; doubled before each further retry, up to a day. */
   retry_backoff_s?: number;
-  /** Exit statuses that are worth a retry; empty: any failure. */
+  /** Exit statuses after which a retry is made; empty: any failure. */
   retry_exit_codes?: number[];
-  /** Name of the environment that it runs in (GET /environments); null: one's default, else the platform's own. */
+  /** Name of the environment to run in (GET /environments); null: the user's default, else the platform's own. */
   environment?: string | null;
-  /** How often the command runs on each node, with LOCAL_RANK and the like; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
+  /** How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
   ranks_per_node?: number | 'gpu' | null;
 }
 
@@ -350,7 +350,7 @@ export interface IHolder {
   user: string;
   priority: PriorityName;
   nodes: number;
-  /** On each of the nodes; null: whole nodes. */
+  /** GPUs on each of the nodes; null: whole nodes. */
   gpus: number | null;
 }
 
@@ -358,11 +358,11 @@ export interface IHolder {
 export interface IVerdict {
   kind: VerdictKind;
   sentence: string;
-  /** Place among the waiting tasks of its group, from 1; null for a held one. */
+  /** Place among the waiting tasks of its group, from 1; null for a held task. */
   position: number | null;
-  /** When it can start at the earliest, if that can be said. */
+  /** The earliest time at which the task can start; null: not known. */
   earliest_start: string | null;
-  /** What the kind needs said: needs, free, limit, used, subject, until, deadline, ... */
+  /** Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ... */
   data: Record<string, unknown>;
   holders: IHolder[];
 }
@@ -374,34 +374,34 @@ export interface ITaskSummary {
   user: string;
   state: TaskState;
   held: boolean;
-  /** What was asked for. */
+  /** The priority that was asked for. */
   priority: PriorityChoice;
-  /** What it counts as now: of the run, or of the verdict for AUTO. */
+  /** The priority that counts now: that of the run, or, for AUTO, that of the verdict. */
   effective_priority: PriorityName | null;
   group: string;
-  /** How many nodes it takes. */
+  /** Number of nodes of the task. */
   nodes: number;
-  /** GPUs on each of them; null: whole nodes. */
+  /** GPUs on each of its nodes; null: whole nodes. */
   gpus: number | null;
-  /** Where it runs now, in rank order. */
+  /** The nodes on which it runs now, in rank order. */
   node_names: string[];
   submitted_at: string;
   /** When its latest run was up. */
   running_since: string | null;
   ended_at: string | null;
-  /** Running time so far over all runs. */
+  /** Running time of all runs so far, in seconds. */
   served_s: number;
   run_count: number;
   suspensions: number;
-  /** Interruptions in a row of which nothing shows that the task has saved (P8). */
+  /** Number of consecutive interruptions without evidence of a checkpoint (P8). */
   unsaved: number;
   checkpoint: ICheckpoint | null;
-  /** Why it ended, or why its last run did; a word of `Reason`. */
+  /** Why the task, or its last run, ended; a value of `Reason`. */
   reason: string | null;
-  /** One sentence on what it does now or why it ended. */
+  /** What the task does now or why it ended, in one sentence. */
   message: string;
   verdict: IVerdict | null;
-  /** Deadline of the notice that is out, if any. */
+  /** Deadline of the current notice; null: there is none. */
   deadline: string | null;
   tags: string[];
 }
@@ -414,26 +414,26 @@ export interface ITaskDetail extends ITaskSummary {
   profile: ProfileName;
   signal: string | null;
   watch: string[];
-  /** What its owner should know and can do, as sentences. */
+  /** Advice for the owner, as sentences. */
   hint: string | null;
   grace_s: number;
   time_limit_s: number | null;
   checkpoint_dir: string;
   job_state: string | null;
-  /** How often it may be started again when its command fails, and has been. */
+  /** How often the task may be started again when its command fails, and how often it was. */
   retries: number;
   retries_used: number;
   retry_backoff_s: number;
   retry_exit_codes: number[];
-  /** While it waits for a retry: it is not started before. */
+  /** While the task waits for a retry: the earliest time of that start. */
   retry_at: string | null;
-  /** Name of the environment that it runs in; null: the platform's own. */
+  /** Name of the environment that the task runs in; null: the platform's own. */
   environment: string | null;
   /** How often the command runs on each node; null: once, without a launcher. */
   ranks_per_node: number | 'gpu' | null;
-  /** In the answer to a submission: what will probably not go as its user thinks. */
+  /** In the answer to a submission: warnings on what will probably not work as the user expects. */
   warnings: string[];
-  /** Why its latest run that is over has failed; null: it has not. */
+  /** How the latest ended run has failed; null: it has not failed. */
   failure: IFailure | null;
   runs: IRun[];
 }
