@@ -266,8 +266,8 @@ async def test_small_tables_are_read_as_they_are(opener: Opener, seed: int) -> N
     for _ in range(40):
         await walk.step()
         other.forget()
-        async with walk.choose.choice(walk.stores).read() as tx, other.read() as anew:
-            assert await facts(tx) == await facts(anew)
+        async with walk.choose.choice(walk.stores).read() as tx, other.read() as fresh:
+            assert await facts(tx) == await facts(fresh)
 
 
 @on_disk

@@ -174,14 +174,14 @@ def test_passwords_count_and_a_new_one_is_taken_over_at_the_next_start(
         connect("hai", "hai", PASSWORDS["password"])
 
     write_rules(server, rules)
-    (files / "passwords" / "hub-password").write_text("of-the-hub-anew")
+    (files / "passwords" / "hub-password").write_text("of-the-hub-again")
     assert make_roles().returncode == 0
     network_as_socket(server, rules)
-    connect("hub", "jupyterhub", "of-the-hub-anew").close()
+    connect("hub", "jupyterhub", "of-the-hub-again").close()
     with pytest.raises(psycopg.OperationalError, match="password"):
         connect("hub", "jupyterhub", PASSWORDS["hub-password"])
     shown = (files / "log").read_text() + (server.folder / "log").read_text()
-    assert not [password for password in (*PASSWORDS.values(), "of-the-hub-anew") if password in shown]
+    assert not [password for password in (*PASSWORDS.values(), "of-the-hub-again") if password in shown]
 
 
 def network_as_socket(server: PostgresServer, rules: str) -> None:
