@@ -13,15 +13,15 @@ from typing import Any
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, Strike
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 
 #: A Monday morning; every default time is this one.
 T0 = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -125,9 +125,9 @@ def a_quota(subject: str = "user:alice", **fields: Any) -> Quota:
     return Quota(subject=subject, **{"group": "training", "priority": Priority.NORMAL, "limit": 4, **fields})
 
 
-def a_use(user: str = "alice", **fields: Any) -> Use:
+def a_use(user: str = "alice", **fields: Any) -> Usage:
     """An hour on one node of `training`, as of `T0`."""
-    return Use(user=user, **{"group": "training", "node_seconds": 3600.0, "at": T0, **fields})
+    return Usage(user=user, **{"group": "training", "node_seconds": 3600.0, "at": T0, **fields})
 
 
 def a_strike(node: str = "node-1", **fields: Any) -> Strike:
@@ -147,12 +147,12 @@ def an_environment(name: str = "torch", **fields: Any) -> Environment:
     return Environment(**{"name": name, "image": "quay.io/ml/torch:2", "subjects": frozenset({"public"}), **fields})
 
 
-def an_event(kind: str = "task.submitted", **fields: Any) -> Event:
+def an_event(kind: str = "task.submitted", **fields: Any) -> HistoryEvent:
     """An event at `T0`, caused by and about alice."""
-    return Event(kind=kind, **{"at": T0, "actor": "alice", "user": "alice", **fields})
+    return HistoryEvent(kind=kind, **{"at": T0, "actor": "alice", "user": "alice", **fields})
 
 
-def a_launch(task_id: int = 1, number: int = 1, *, nodes: Sequence[str] = ("node-1",), **fields: Any) -> Launch:
+def a_launch(task_id: int = 1, number: int = 1, *, nodes: Sequence[str] = ("node-1",), **fields: Any) -> LaunchOrder:
     """The order to start a run of alice's on those nodes."""
     defaults: dict[str, Any] = {
         "run_id": RunId(f"{task_id}.{number}"),
@@ -165,4 +165,4 @@ def a_launch(task_id: int = 1, number: int = 1, *, nodes: Sequence[str] = ("node
         "profile": "sigterm",
         "token": Secret("a-run-token"),
     }
-    return Launch(**{**defaults, **fields})
+    return LaunchOrder(**{**defaults, **fields})

@@ -21,7 +21,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark, Strike
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
@@ -67,7 +67,7 @@ def random_snapshot(seed: int, nodes: Collection[int], tasks: Collection[int]) -
         ),
         groups_of={"ann": frozenset({"lab"}), "bob": frozenset({"lab"})},
         uses=tuple(
-            Use(user=user, group="training", node_seconds=whole.choice([0.0, 10.0, 9000.0]), at=NOW) for user in USERS
+            Usage(user=user, group="training", node_seconds=whole.choice([0.0, 10.0, 9000.0]), at=NOW) for user in USERS
         ),
         strikes=tuple(
             Strike(

@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from hai_client.job import Job, Notice
-from hai_client.spot_door import Answer, Door, Refused, Unreachable
+from hai_client.spot_door import Door, DoorAnswer, DoorRefused, HubUnreachable
 
 #: Time between two looks at the notice, the server and the Hub, seconds.
 TICK_S = 0.2
@@ -60,13 +60,13 @@ def leave_at(notice: Notice) -> float:
     return min(latest, at + STOP_S) if notice.kind == "stop" else latest
 
 
-class Server:
+class LabServer:
     """The user's server, as a child of this process."""
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
 
-    def start(self, answer: Answer, environ: Mapping[str, str]) -> None:
+    def start(self, answer: DoorAnswer, environ: Mapping[str, str]) -> None:
         """Start the server that the Hub asks for; an earlier one is ended first.
 
         Raises:
@@ -96,7 +96,7 @@ class Server:
             self._child.wait()
 
 
-class Launcher:
+class SpotLauncher:
     """One run of a spot container.
 
     Args:
@@ -116,7 +116,7 @@ class Launcher:
         *,
         port: int,
         environ: Mapping[str, str],
-        server: Server,
+        server: LabServer,
         wall: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -141,7 +141,7 @@ class Launcher:
                 return self._ended(code)
             try:
                 self._knock_if_due()
-            except (Refused, OSError) as error:
+            except (DoorRefused, OSError) as error:
                 _say(f"this container ends: {error}")
                 self._server.end()
                 return FAILED
@@ -154,9 +154,9 @@ class Launcher:
             return
         try:
             answer = self._door.knock(self._port, self._generation)
-        except Unreachable as error:
+        except HubUnreachable as error:
             if self._generation is None and now - self._began > GIVE_UP_S:
-                raise Refused(f"the Hub could not be reached for {GIVE_UP_S / 60:.0f} minutes ({error})") from None
+                raise DoorRefused(f"the Hub could not be reached for {GIVE_UP_S / 60:.0f} minutes ({error})") from None
             self._next_knock = now + UNREACHABLE_S
             return
         if answer.generation is None:
@@ -182,7 +182,7 @@ class Launcher:
         told = self._job.notice() is not None
         try:
             self._door.leave()
-        except (Unreachable, Refused) as error:
+        except (HubUnreachable, DoorRefused) as error:
             _say(f"the Hub was not told that this container leaves ({error}); it will notice")
         self._server.end()
         if told:
@@ -222,7 +222,7 @@ def main(environ: Mapping[str, str] = os.environ) -> int:
     except (OSError, ValueError) as error:
         _say(f"cannot start: {error}")
         return FAILED
-    return Launcher(Job(environ), door, port=port, environ=environ, server=Server()).run()
+    return SpotLauncher(Job(environ), door, port=port, environ=environ, server=LabServer()).run()
 
 
 def _say(text: str) -> None:

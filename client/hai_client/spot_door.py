@@ -18,16 +18,16 @@ TIMEOUT_S = 10.0
 _MAX_ANSWER = 1 << 20
 
 
-class Unreachable(Exception):
+class HubUnreachable(Exception):
     """The Hub does not answer now, or the answer is not the Hub's. A later try may help."""
 
 
-class Refused(Exception):
+class DoorRefused(Exception):
     """The Hub refuses this container. Another try is of no use."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class DoorAnswer:
     """The Hub's answer to a knock."""
 
     #: Id of the start of the server that the Hub expects; None: none yet, knock again.
@@ -59,7 +59,7 @@ class Door:
         self._token = token
         self._server = server
 
-    def knock(self, port: int, generation: str | None) -> Answer:
+    def knock(self, port: int, generation: str | None) -> DoorAnswer:
         """Register the server's port with the Hub, and return what the Hub wants to run there.
 
         Args:
@@ -94,7 +94,7 @@ class Door:
             response = connection.getresponse()
             status, data = response.status, response.read(_MAX_ANSWER)
         except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(type(error).__name__) from None
+            raise HubUnreachable(type(error).__name__) from None
         finally:
             connection.close()
         found = _object(data)
@@ -102,19 +102,19 @@ class Door:
             return found
         said = str(found.get("message") or f"status {status}")
         if status in (401, 403, 404, 409, 410):
-            raise Refused(said)
-        raise Unreachable(said)
+            raise DoorRefused(said)
+        raise HubUnreachable(said)
 
 
-def _read(found: Mapping[str, Any]) -> Answer:
+def _read(found: Mapping[str, Any]) -> DoorAnswer:
     generation, command, env = found.get("generation"), found.get("command") or [], found.get("env") or {}
     known = generation is None or isinstance(generation, str)
     words = isinstance(command, list) and all(isinstance(word, str) for word in command)
     variables = isinstance(env, dict) and all(isinstance(value, str) for value in env.values())
     if not (known and words and variables):
-        raise Unreachable("an answer that makes no sense")
+        raise HubUnreachable("an answer that makes no sense")
     retry = found.get("retry_s")
-    return Answer(
+    return DoorAnswer(
         generation=generation,
         command=tuple(command),
         env=env,

@@ -20,7 +20,7 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -110,10 +110,10 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     cluster = MemoryCluster(clock, [Node(name=f"node-{n}", gpus=2) for n in (1, 2)], notices=notices_of(store))
     tokens = RunTokens(Secret("run secret"))
     parts = assemble(
-        World(store=store, cluster=cluster, bus=bus, clock=clock),
+        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
         ServiceSettings(),
         tokens=tokens,
-        places=PLACES,
+        locations=PLACES,
         holder="test",
     )
     async with store.write() as tx:

@@ -17,7 +17,7 @@ from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
-from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -28,7 +28,7 @@ from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
@@ -89,17 +89,17 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     machines: Any = Machines(tmp_path / "logs")
     tokens = RunTokens(Secret("run secret"))
     parts = assemble(
-        World(store=store, cluster=machines, bus=MemoryBus(clock), clock=clock, workers=workers),
+        Adapters(store=store, cluster=machines, bus=MemoryBus(clock), clock=clock, workers=workers),
         ServiceSettings(),
         tokens=tokens,
-        places=Places(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints"),
+        locations=RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints"),
         holder="test",
     )
     async with store.read() as tx:
         tasks = await tx.unfinished_tasks()
-    watch = parts.services.queries.watch
+    latest_plan = parts.services.queries.latest_plan
     nodes = some_nodes(4)
-    watch.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), watch.policies, {}, seconds=0.1)
+    latest_plan.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), latest_plan.policies, {}, seconds=0.1)
     # This tests the queue of the workers, not the limits before it (test_fairness.py).
     ample = replace(DEFAULTS[Kind.EXPENSIVE], at_once=64, total=64)
     limits = LimitSettings(budgets={**DEFAULTS, Kind.EXPENSIVE: ample})

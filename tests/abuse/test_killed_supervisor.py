@@ -24,7 +24,7 @@ from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -37,7 +37,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 #: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
@@ -67,10 +67,10 @@ class Platform:
         )
         self.clusters.append(LocalCluster(settings))
         self.parts = assemble(
-            World(store=self.store, cluster=self.clusters[-1], bus=MemoryBus(self.clock), clock=self.clock),
+            Adapters(store=self.store, cluster=self.clusters[-1], bus=MemoryBus(self.clock), clock=self.clock),
             ServiceSettings(policy=self.policies),
             tokens=RunTokens(Secret("a secret of the service")),
-            places=Places(api_url="http://127.0.0.1:9/api", checkpoint_root=str(self.folder / "checkpoints")),
+            locations=RankLocations(api_url="http://127.0.0.1:9/api", checkpoint_root=str(self.folder / "checkpoints")),
             holder=f"holder-{len(self.clusters)}",
             predecessor=f"holder-{len(self.clusters) - 1}",
         )

@@ -35,7 +35,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
@@ -97,9 +97,9 @@ class World:
         )
         self.cluster = LocalCluster(self.settings)
 
-    def launch(self, number: int, user: str, *command: str, **changes: Any) -> Launch:
+    def launch(self, number: int, user: str, *command: str, **changes: Any) -> LaunchOrder:
         env = {"HAI_CHECKPOINT_DIR": str(self.users / "checkpoints" / user / str(number)), "PYTHONPATH": CLIENT}
-        base = Launch(
+        base = LaunchOrder(
             run_id=RunId(f"{number}.1"),
             task_id=TaskId(number),
             user=user,

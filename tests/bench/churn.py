@@ -23,7 +23,7 @@ from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -34,7 +34,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 TOPIC = "trivial tasks through the scheduler alone"
 NODES, TASKS, QUEUED = 5, 2_000, 10_000
@@ -70,12 +70,12 @@ async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
             before = _cpu()
             loop = asyncio.create_task(service.parts.cycle.run())
             try:
-                ticks, began = service.parts.cycle.watch.ticks, time.monotonic()
+                ticks, began = service.parts.cycle.latest_plan.ticks, time.monotonic()
                 await service.submit(tasks)
                 submitted = time.monotonic() - began
                 await service.until_ended(tasks)
                 lasted = time.monotonic() - began
-                ticks = service.parts.cycle.watch.ticks - ticks
+                ticks = service.parts.cycle.latest_plan.ticks - ticks
                 own = _cpu()[0] - before[0]
             finally:
                 await service.parts.cycle.stop()
@@ -163,10 +163,10 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
             for priority in Priority:
                 await tx.put_quota(Quota(subject="public", group=group, priority=priority, limit=None))
     parts = assemble(
-        World(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock),
+        Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock),
         ServiceSettings(tasks_per_user=1_000_000),
         tokens=RunTokens(Secret("bench")),
-        places=Places(api_url=api, checkpoint_root=str(folder / "checkpoints")),
+        locations=RankLocations(api_url=api, checkpoint_root=str(folder / "checkpoints")),
         holder="bench",
     )
     try:

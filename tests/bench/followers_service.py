@@ -14,14 +14,14 @@ from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import World, assemble
+from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 from integration.api.conftest import _user, served
 
 #: Users who follow the same task, which all of them may read: streams are limited for each user.
@@ -52,10 +52,10 @@ async def main(folder: Path) -> None:
     cluster: Any = OneLog(folder / "log")
     tokens = RunTokens(Secret("run secret"))
     parts = assemble(
-        World(store=store, cluster=cluster, bus=bus, clock=clock),
+        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
         ServiceSettings(),
         tokens=tokens,
-        places=Places(api_url="http://127.0.0.1/", checkpoint_root="/c"),
+        locations=RankLocations(api_url="http://127.0.0.1/", checkpoint_root="/c"),
         holder="bench",
     )
     async with served(parts.services, tokens) as (root, hub, _):

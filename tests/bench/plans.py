@@ -28,9 +28,9 @@ from bench.snapshots import Maker, Shape
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
-from hai_scheduler.service.shared.undisturbed import undisturbed
+from hai_scheduler.core.planning.plan_cache import PlanCache
+from hai_scheduler.service.shared.gc_paused import gc_paused
 from hai_scheduler.sim.formats.trace import Trace, jobs_of
 from hai_scheduler.sim.generate import Mix, generate
 from hai_scheduler.sim.scenario import Setting, cluster_of
@@ -119,13 +119,13 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
     policy, found = Policy(), Measured()
     world = World(shape, policy=policy)
 
-    memory = Memory()  # as in the service
+    cache = PlanCache()  # as in the service
 
     def planner(snapshot: Snapshot) -> Plan:
-        return plan(snapshot, policy, memory=memory)
+        return plan(snapshot, policy, cache=cache)
 
     snapshot = world.snapshot()
-    with undisturbed():
+    with gc_paused():
         began = time.process_time()
         made = planner(snapshot)
         found.from_empty = time.process_time() - began
@@ -153,7 +153,7 @@ def steady(shape: Shape, plans: int, warm_up: int, keep: bool = False) -> Measur
 
 
 def _seconds(planner: Planner, snapshot: Snapshot) -> float:
-    with undisturbed():
+    with gc_paused():
         began = time.process_time()
         planner(snapshot)
         return time.process_time() - began
@@ -163,7 +163,7 @@ def _plan_once(world: World, planner: Planner, found: Measured) -> Snapshot:
     """Plan the next snapshot, and carry the plan out; returns the snapshot."""
     world.step()
     snapshot = world.snapshot()
-    with undisturbed():
+    with gc_paused():
         wall, cpu = time.perf_counter(), time.process_time()
         made = planner(snapshot)
         found.cpu.append(time.process_time() - cpu)
@@ -178,7 +178,7 @@ def _plan_once(world: World, planner: Planner, found: Measured) -> Snapshot:
 def first(snapshot: Snapshot) -> float:
     """Seconds of the first plan of this process."""
     began = time.process_time()
-    with undisturbed():
+    with gc_paused():
         plan(snapshot, Policy())
     return time.process_time() - began
 
@@ -203,7 +203,7 @@ def original(shape: Shape, snapshot: Snapshot, times: int, quota: bool, tight: b
     on_it: list[float] = []
     own: list[float] = []
     for number in range(times * 2):
-        with undisturbed():
+        with gc_paused():
             began = time.process_time()
             made = schedule(given, rng, quota=quota, tight=tight)
             (on_it if number < times else own).append(time.process_time() - began)

@@ -13,11 +13,11 @@ from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, St
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policy
-from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.run import Checkpoint, RankState
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.core.ordering.use import with_run
+from hai_scheduler.core.ordering.usage import with_run
 
 Planner = Callable[[Snapshot], Plan]
 
@@ -160,7 +160,7 @@ class World:
         else:
             self.tasks[task.id] = task
 
-    def _used(self, task: Task) -> Use:
+    def _used(self, task: Task) -> Usage:
         assert task.run is not None
         use = self._uses.get(task.user)
         return with_run(use, task, task.run, gpus_per_node=GPUS, half_life=self.policy.half_life)

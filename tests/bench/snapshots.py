@@ -15,7 +15,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import Node, NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -145,11 +145,11 @@ class Maker:
         teams = [self._caps[key] for team in self.groups_of[user] if (key := (f"group:{team}", priority)) in self._caps]
         return max(teams) if teams else self._caps.get(("public", priority), 0)
 
-    def _uses(self) -> Iterator[Use]:
+    def _uses(self) -> Iterator[Usage]:
         for rank, user in enumerate(self.users):
             if self.rng.random() < 0.8:
                 held = self.rng.expovariate(1) * self.shape.nodes * 360 / (rank + 1)
-                yield Use(
+                yield Usage(
                     user=user, group=GROUP, node_seconds=held, at=NOW - timedelta(minutes=self.rng.uniform(0, 90))
                 )
 

@@ -32,7 +32,7 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
@@ -45,7 +45,7 @@ from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10
@@ -78,10 +78,10 @@ class Bench:
         self.store = store
         self.cluster = MemoryCluster(self.clock, some_nodes(NODES), notices=notices_of(store))
         self.parts: Parts = assemble(
-            World(store=store, cluster=self.cluster, bus=MemoryBus(self.clock), clock=self.clock),
+            Adapters(store=store, cluster=self.cluster, bus=MemoryBus(self.clock), clock=self.clock),
             ServiceSettings(tasks_per_user=100_000),
             tokens=RunTokens(Secret("a secret of the benchmark")),
-            places=Places(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
             holder="bench",
         )
         #: CPU seconds of a trivial task.

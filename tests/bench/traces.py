@@ -21,8 +21,8 @@ from bench.figures import Report, say
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.formats import FORMATS
-from hai_scheduler.sim.formats.trace import Reading, jobs_of
-from hai_scheduler.sim.scenario import Job, Setting, cluster_of
+from hai_scheduler.sim.formats.trace import TraceReading, jobs_of
+from hai_scheduler.sim.scenario import Setting, SimulatedJob, cluster_of
 from hai_scheduler.sim.simulate import Progress, simulate
 from hai_scheduler.sim.summary import summarize
 
@@ -146,10 +146,10 @@ def run(case: Case, traces: Path) -> Summary:
     return {**summary, "cpu_s": round(time.process_time() - began, 1)}
 
 
-def jobs_for(study: Study, traces: Path) -> list[Job]:
+def jobs_for(study: Study, traces: Path) -> list[SimulatedJob]:
     """The jobs of a study."""
     only = frozenset(_virtual_clusters(traces)) if study.file == PHILLY else frozenset()
-    reading = Reading(begin=study.begin, end=study.end, only=only)
+    reading = TraceReading(begin=study.begin, end=study.end, only=only)
     trace = FORMATS[study.format](str(traces / study.file), reading)
     jobs, _ = jobs_of(trace, cluster_of(study.nodes))
     return [job for job in jobs if not study.whole or job.task.gpus is None]

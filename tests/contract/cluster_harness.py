@@ -16,7 +16,7 @@ from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
-from hai_scheduler.ports.cluster import Cluster, Launch
+from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 from hai_scheduler.ports.secret import Secret
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ class ClusterHarness(ABC):
         """Let the next launch break off after `after` ranks; returns False where that cannot be done."""
         return False
 
-    def held(self, launch: Launch) -> Launch | None:
+    def held(self, launch: LaunchOrder) -> LaunchOrder | None:
         """The launch, changed so that none of its ranks starts; None where that cannot be done."""
         return None
 
@@ -108,9 +108,9 @@ class ClusterHarness(ABC):
         *nodes: str,
         user: str = "alice",
         gpus: tuple[tuple[int, ...], ...] = (),
-    ) -> Launch:
+    ) -> LaunchOrder:
         """Run `<number>.1` of the command on some nodes, or on those GPUs of them."""
-        return Launch(
+        return LaunchOrder(
             run_id=RunId(f"{number}.1"),
             task_id=TaskId(number),
             user=user,

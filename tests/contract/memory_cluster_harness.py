@@ -13,7 +13,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.cluster import Cluster, Launch
+from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 
 T = TypeVar("T")
 #: How long commands that wait run in virtual time: nothing releases them earlier.
@@ -58,7 +58,7 @@ class MemoryHarness(ClusterHarness):
         self._cluster.break_launch(after)
         return True
 
-    def held(self, launch: Launch) -> Launch:
+    def held(self, launch: LaunchOrder) -> LaunchOrder:
         return replace(launch, image=SLOW)
 
     async def release(self) -> None:
@@ -81,7 +81,7 @@ class MemoryHarness(ClusterHarness):
         raise AssertionError("it did not settle within 60 s")
 
 
-def behave(launch: Launch) -> Behaviour:
+def behave(launch: LaunchOrder) -> Behaviour:
     """The behaviour of a command of the suite."""
     name = launch.command[0]
     if name == "prints":

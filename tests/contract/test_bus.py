@@ -18,7 +18,7 @@ from hai_scheduler.adapters.system.redis_bus import MOST_UNSENT, PATIENCE, SILEN
 from hai_scheduler.adapters.system.socket_bus import MOST_UNSENT as MOST_UNSENT_DATAGRAMS
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
-from hai_scheduler.ports.bus import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Subscription
 from redis_server import RedisServer
 
 #: Seconds; longer than any ring takes on the slowest machine.
@@ -321,7 +321,7 @@ class TestAnUnreliableRedis:
         finally:
             server.remove()
 
-    async def heard(self, ears: Ears) -> None:
+    async def heard(self, ears: Subscription) -> None:
         """Take all rings that have arrived by now."""
         while await ears.wait(0.05):
             pass

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.worker.__main__ import read_place
 
 ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}
@@ -280,7 +280,7 @@ async def test_a_run_that_was_killed_before_its_launch_is_never_started(harness,
     assert seen is not None
     assert not [rank for rank in seen.ranks if rank.state is RankState.RUNNING or rank.start_error]
     for rank in (0, 1):
-        with contextlib.suppress(NotFound):
+        with contextlib.suppress(Absent):
             assert await harness.starts(RunId("1.1"), rank) == 0
     assert seen.ranks == () or all(rank.exit_code == 143 for rank in seen.ranks)
 
@@ -296,9 +296,9 @@ async def test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be
     seen = await observed(cluster, "1.1")
     assert seen is not None
     assert (seen.ranks, seen.unsettled) == ((), False)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.addresses(RunId("1.1"))
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
     await cluster.launch(replace(harness.launch(1, harness.waits()), run_id=RunId("1.2")))
     await ranks_when(harness, cluster, "1.2", RankState.RUNNING)
@@ -390,7 +390,7 @@ async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cl
     assert read_place(place, 0, 0, 1000).data == whole.data
     assert whole.data.count(b"\n") == 2
     nowhere = cluster.log_place(RunId("7.1"))
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         read_place(nowhere, 0, 0, 1000)
 
 
@@ -405,7 +405,7 @@ async def test_the_log_of_a_live_rank_is_not_final(harness, cluster) -> None:
 async def test_logs_of_unknown_runs_and_ranks_are_not_found(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.prints("x")))
     for run_id, rank in (("1.1", 1), ("1.2", 0), ("2.1", 0), ("../1", 0)):
-        with pytest.raises(NotFound):
+        with pytest.raises(Absent):
             await cluster.read_log(RunId(run_id), rank, offset=0, limit=100)
 
 
@@ -417,7 +417,7 @@ async def test_a_forgotten_run_is_gone_with_its_log(harness, cluster) -> None:
     await cluster.forget(RunId("1.1"))
     await cluster.forget(RunId("1.1"))
     assert [run.run_id for run in await cluster.observe()] == ["2.1"]
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
     again = await harness.open()
     assert [run.run_id for run in await again.observe()] == ["2.1"]
@@ -487,7 +487,7 @@ async def test_a_run_has_addresses_when_all_of_it_is_up(harness, cluster) -> Non
 
 
 async def test_an_unknown_run_has_no_addresses(cluster) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.addresses(RunId("9.1"))
 
 

@@ -17,7 +17,7 @@ from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.lineage import Superseded
 
 MARK = Mark(database="a1b2", epoch=2, steps=10, task=7, number=3)
@@ -89,7 +89,7 @@ class TestPuttingAside:
         assert await cluster.put_aside(RunId("1.1")) is None
         for which in (cluster, await harness.open()):
             assert await which.observe() == []
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await which.read_log(RunId("1.1"), 0, offset=0, limit=100)
         await cluster.launch(replace(harness.launch(1, harness.prints("ours")), origin=OURS))
         await ranks_when(harness, cluster, "1.1", RankState.EXITED)

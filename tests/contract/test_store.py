@@ -25,7 +25,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank
 from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
-from hai_scheduler.ports.errors import Conflict, NotFound
+from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 
@@ -153,16 +153,16 @@ class TestTasks:
     async def test_what_is_not_there_is_not_found(self, store: Store) -> None:
         nowhere = TaskId(12345)
         async with store.write() as tx:
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await tx.get_task(nowhere)
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await tx.get_spec(nowhere)
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await tx.delete_task(nowhere)
             assert await tx.runs(nowhere) == []
             assert await tx.tasks_with_specs([nowhere]) == {}
             assert await tx.find_task("alice", "nothing") is None
-        with pytest.raises(NotFound):
+        with pytest.raises(Absent):
             async with store.write() as tx:
                 await tx.save_task(a_task(nowhere))
 
@@ -283,9 +283,9 @@ class TestTasks:
             await tx.add_event(an_event(task_id=gone.id))
             await tx.delete_task(gone.id)
         async with store.read() as tx:
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await tx.get_task(gone.id)
-            with pytest.raises(NotFound):
+            with pytest.raises(Absent):
                 await tx.get_spec(gone.id)
             assert await tx.runs(gone.id) == []
             assert len(await tx.events(after=0, limit=10, task_id=gone.id)) == 1
@@ -294,7 +294,7 @@ class TestTasks:
 
     async def test_a_task_that_has_not_ended_is_not_forgotten(self, store: Store) -> None:
         (task,) = await add(store, a_task())
-        with pytest.raises(Conflict):
+        with pytest.raises(WriteConflict):
             async with store.write() as tx:
                 await tx.delete_task(task.id)
         assert await get(store, task.id) == task
@@ -320,7 +320,7 @@ class TestVersions:
     async def test_a_save_with_an_older_version_is_a_conflict_and_changes_nothing(self, store: Store) -> None:
         (task,) = await add(store, a_task())
         newer = await save(store, replace(task, held=True))
-        with pytest.raises(Conflict):
+        with pytest.raises(WriteConflict):
             await save(store, replace(task, run=a_run(task.id), job_state="lost"))
         async with store.read() as tx:
             assert await tx.get_task(task.id) == newer
@@ -329,7 +329,7 @@ class TestVersions:
     async def test_a_conflict_takes_everything_else_in_the_transaction_back(self, store: Store) -> None:
         one, two = await add(store, a_task(), a_task())
         await save(store, replace(two, held=True))
-        with pytest.raises(Conflict):  # noqa: PT012 - a whole transaction
+        with pytest.raises(WriteConflict):  # noqa: PT012 - a whole transaction
             async with store.write() as tx:
                 await tx.save_task(replace(one, held=True))
                 await tx.save_task(two)

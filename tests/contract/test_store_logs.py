@@ -8,7 +8,7 @@ import pytest
 
 from contract.store_kit import Opener, on_disk
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import Misplaced, NotFound
+from hai_scheduler.ports.errors import Absent, OffsetMismatch
 from hai_scheduler.ports.logs import KeptLogs
 from hai_scheduler.ports.store import Store
 
@@ -73,10 +73,10 @@ async def test_a_chunk_ends_with_a_line_and_says_whether_more_can_come(logs: Kep
 async def test_a_piece_that_does_not_follow_is_refused_with_the_place_where_it_should(logs: KeptLogs) -> None:
     await write(logs, line(1))
     for offset, skip in ((0, False), (0, True), (99, True), (101, False), (10**15, False)):
-        with pytest.raises(Misplaced) as refused:
+        with pytest.raises(OffsetMismatch) as refused:
             await logs.append(RUN, 0, offset=offset, data=line(2), keep=MUCH, skip=skip)
         assert refused.value.expected == 100
-    with pytest.raises(Misplaced) as refused:
+    with pytest.raises(OffsetMismatch) as refused:
         await logs.append(RUN, 1, offset=5, data=line(2), keep=MUCH)
     assert refused.value.expected == 0
     assert await read_all(logs, limit=1000) == line(1)
@@ -116,7 +116,7 @@ async def test_ranks_and_runs_have_logs_of_their_own(logs: KeptLogs) -> None:
     await logs.forget(RUN)
     await logs.forget(RUN)
     for rank in (0, 1):
-        with pytest.raises(NotFound):
+        with pytest.raises(Absent):
             await logs.read(RUN, rank, offset=0, limit=1000, ended=True)
     assert (await logs.read(RunId("7.10"), 0, offset=0, limit=1000, ended=True)).data == line(3)
     assert await write(logs, line(4)) == 100

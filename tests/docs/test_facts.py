@@ -91,7 +91,7 @@ def test_the_marks_of_nodes_are_the_verbs_of_operations() -> None:
 def variables() -> list[str]:
     """The names of all variables that these modules give to a rank."""
     found: set[str] = set()
-    service = f"{SERVICE}/service/workspace/environment.py", f"{SERVICE}/adapters/local/environment.py"
+    service = f"{SERVICE}/service/workspace/rank_env.py", f"{SERVICE}/adapters/local/environment.py"
     for name in (*service, "client/hai_client/rank/environment.py"):
         for node in ast.walk(ast.parse(text_of(name))):
             keys: list[ast.expr | None] = []

@@ -18,7 +18,7 @@ HOMES = {
     "nodes/placement": "U1 F1 F2 F4",
     "capacity/ledger": "U2 B4",
     "capacity/free_pools": "U2",
-    "capacity/spots": "F3",
+    "capacity/node_states": "F3",
     "planning/promises": "B3",
     "planning/queue_walk": "O1 Q4",
     "planning/queue_head": "B1 B2",
@@ -29,9 +29,9 @@ HOMES = {
     "capacity/preemption": "P1 P3 P4 P5",
     "capacity/reservation": "B1 B2",
     "ordering/rules": "P1 P2",
-    "lifecycle/endings": "H1 H2 H4",
+    "lifecycle/run_outcome": "H1 H2 H4",
     "lifecycle/transitions": "B4 H1 H2 H4",
-    "lifecycle/starts": "H4",
+    "lifecycle/start_backoff": "H4",
     "nodes/quarantine": "H3",
 }
 

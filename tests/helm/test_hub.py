@@ -17,8 +17,8 @@ from jupyterhub.services import service as hub_service
 from traitlets.config import Config
 
 from hai_client.errors import Invalid
+from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.cluster.install import configure
-from hai_hub.cluster.surroundings import Surroundings
 from helm_kit.pods import ELSEWHERE, environment, secrets_of
 from helm_kit.rendering import Render
 
@@ -32,23 +32,23 @@ def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def surroundings(render: Render, tmp_path: Path) -> Callable[..., Surroundings]:
-    def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> Surroundings:
+def chart_env(render: Render, tmp_path: Path) -> Callable[..., ChartEnv]:
+    def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> ChartEnv:
         made = render(values)
         pod = dict(made.pods())["hub"]
         secrets = secrets_of(made)
         secrets["hub"]["spawner-token"] = f"{TOKEN}\n"
         environ = environment(pod, secrets, tmp_path) | (more or {})
-        return Surroundings.of(environ, json.loads(secrets["hub-config"]["values.json"]))
+        return ChartEnv.of(environ, json.loads(secrets["hub-config"]["values.json"]))
 
     return make
 
 
 @pytest.fixture
-def hub(surroundings: Callable[..., Surroundings]) -> Make:
+def hub(chart_env: Callable[..., ChartEnv]) -> Make:
     def make(values: dict[str, Any] | None = None) -> JupyterHub:
         c = Config()
-        configure(c, surroundings(values))
+        configure(c, chart_env(values))
         return JupyterHub(config=c)
 
     return make
@@ -99,7 +99,7 @@ def test_the_hub_starts_the_scheduler_with_what_it_needs(hub: Make) -> None:
 
 
 def test_what_jupyterhub_would_look_for_in_its_environment_comes_from_files(
-    hub: Make, render: Render, surroundings: Callable[..., Surroundings]
+    hub: Make, render: Render, chart_env: Callable[..., ChartEnv]
 ) -> None:
     made, secrets = hub(), render(None).one("Secret", "hub")["data"]
 
@@ -111,10 +111,10 @@ def test_what_jupyterhub_would_look_for_in_its_environment_comes_from_files(
     assert CryptKeeper(config=made.config).keys == [bytes.fromhex(kept("crypt-key"))]
 
 
-def test_a_secret_that_does_not_exist_is_named(surroundings: Callable[..., Surroundings], tmp_path: Path) -> None:
+def test_a_secret_that_does_not_exist_is_named(chart_env: Callable[..., ChartEnv], tmp_path: Path) -> None:
     environ = {"JPY_COOKIE_SECRET_FILE": str(tmp_path / "absent")}
     with pytest.raises(Invalid, match=r"JPY_COOKIE_SECRET_FILE: .*absent cannot be read"):
-        surroundings(more=environ)
+        chart_env(more=environ)
 
 
 def test_the_database_of_another_secret_is_read_from_its_file(hub: Make) -> None:
@@ -245,13 +245,13 @@ def test_unused_servers_end_unless_that_is_off(hub: Make) -> None:
     assert "hai-culler" not in [entry["name"] for entry in hub({"cull": {"enabled": False}}).services]
 
 
-def test_secrets_are_not_shown_by_what_is_printed(surroundings: Callable[..., Surroundings]) -> None:
-    around = surroundings()
+def test_secrets_are_not_shown_by_what_is_printed(chart_env: Callable[..., ChartEnv]) -> None:
+    around = chart_env()
     shown = repr(around)
     for secret in (around.db_url, around.service_token, around.metrics_token):
         assert secret not in shown
 
 
-def test_a_missing_variable_is_named(surroundings: Callable[..., Surroundings]) -> None:
+def test_a_missing_variable_is_named(chart_env: Callable[..., ChartEnv]) -> None:
     with pytest.raises(ValueError, match="HAI_RELEASE is not set"):
-        Surroundings.of({}, surroundings().values)
+        ChartEnv.of({}, chart_env().values)

@@ -15,7 +15,7 @@ from urllib.parse import urlparse
 import pytest
 import yaml
 
-from hai_scheduler.adapters.kubernetes.launching import Launcher
+from hai_scheduler.adapters.kubernetes.launching import PodLauncher
 from hai_scheduler.adapters.kubernetes.names import SELECTOR
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
@@ -111,16 +111,16 @@ async def test_a_launch_that_was_killed_on_its_way_is_completed_by_the_next_serv
     harness, cluster, monkeypatch
 ) -> None:
     launch = harness.launch(1, harness.waits(), "node-1", "node-2")
-    create, made = Launcher._create, []
+    create, made = PodLauncher._create, []
 
-    async def dies(self: Launcher, kind: str, *args: Any) -> None:
+    async def dies(self: PodLauncher, kind: str, *args: Any) -> None:
         if made:
             raise asyncio.CancelledError
         made.append(kind)
         await create(self, kind, *args)
 
     with monkeypatch.context() as patch, suppress(asyncio.CancelledError):
-        patch.setattr(Launcher, "_create", dies)
+        patch.setattr(PodLauncher, "_create", dies)
         await cluster.launch(launch)
     await cluster.close()
     second = await harness.open()

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from hai_scheduler.adapters.kubernetes.client import Api, Unusable
-from hai_scheduler.adapters.kubernetes.startup import NEEDS, NEEDS_OF_A_READER, Need
+from hai_scheduler.adapters.kubernetes.client import ClusterUnusable, KubernetesApi
+from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from kubernetes_kit.place import Place, admin
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -60,7 +60,7 @@ def binding(kind: str, name: str, account: Account, place: Place) -> dict[str, A
     }
 
 
-async def token_of(api: Api, account: Account, place: Place) -> str:
+async def token_of(api: KubernetesApi, account: Account, place: Place) -> str:
     made = await api.request("POST", f"{place.path}/serviceaccounts", body={"metadata": {"name": account.name}})
     name = made["metadata"]["name"]
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
@@ -111,7 +111,7 @@ async def kubeconfig(place: Place, account: Account, tmp_path: Path) -> AsyncIte
 
 async def opened(place: Place, harness: Any, account: Account, kubeconfig: str) -> Any:
     """A cluster of that account: it says which rights are missing, and is content when it has them."""
-    with pytest.raises(Unusable, match="get nodes; list nodes; watch nodes"):
+    with pytest.raises(ClusterUnusable, match="get nodes; list nodes; watch nodes"):
         await harness.open_with(kubeconfig=kubeconfig, acts=account.acts)
     async with admin() as api:
         name = of_the_cluster(account, place)
@@ -123,7 +123,7 @@ async def opened(place: Place, harness: Any, account: Account, kubeconfig: str) 
     async def opens() -> Any:
         try:
             return await harness.open_with(kubeconfig=kubeconfig, acts=account.acts)
-        except Unusable:
+        except ClusterUnusable:
             return None
 
     return await harness.settle(opens)
@@ -161,15 +161,15 @@ async def test_missing_rights_of_the_api_are_named_and_the_named_ones_are_enough
     await cluster.launch(harness.launch(1, harness.waits()))
 
     async def sees() -> Any:
-        with suppress(NotFound, Temporary):
+        with suppress(Absent, Temporary):
             return await looks.addresses(RUN)
 
     assert await harness.settle(sees)
     await cluster.kill(RUN)
-    with pytest.raises(Unusable, match="create pods"):
+    with pytest.raises(ClusterUnusable, match="create pods"):
         await harness.open_with(kubeconfig=kubeconfig)
 
 
 async def test_a_namespace_that_is_missing_is_named(harness) -> None:
-    with pytest.raises(Unusable, match="kubectl create namespace hai-is-not-there"):
+    with pytest.raises(ClusterUnusable, match="kubectl create namespace hai-is-not-there"):
         await harness.open_with(namespace="hai-is-not-there")

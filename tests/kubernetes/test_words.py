@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes.client import Api
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
@@ -21,13 +21,13 @@ RUN = RunId("1.1")
 
 
 @pytest.fixture
-async def api() -> AsyncIterator[Api]:
+async def api() -> AsyncIterator[KubernetesApi]:
     async with admin() as made:
         yield made
 
 
 @pytest.fixture
-async def quota(api: Api, harness: KubernetesHarness) -> AsyncIterator[None]:
+async def quota(api: KubernetesApi, harness: KubernetesHarness) -> AsyncIterator[None]:
     """A ResourceQuota with which no pod can be created in the namespace."""
     path = f"{harness.place.path}/resourcequotas"
     await api.request("POST", path, body={"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})

@@ -12,7 +12,7 @@ import subprocess
 from typing import Any
 
 from e2e.conftest import wait_for
-from hai_scheduler.adapters.kubernetes.client import Missing, Refused
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, Missing
 from hai_scheduler.adapters.kubernetes.nodes import readiness
 from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.place import SOON, Place, admin
@@ -104,7 +104,7 @@ def evict(place: Place, pod: str) -> None:
         try:
             ask("POST", f"{place.path}/pods/{pod}/eviction", body=body)
             return
-        except (Missing, Refused):
+        except (Missing, ApiRefused):
             if version == "policy/v1beta1":
                 raise
 

@@ -10,13 +10,13 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from contract.cluster_harness import ClusterHarness
-from hai_scheduler.adapters.kubernetes.client import Api, connect
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
 from hai_scheduler.adapters.kubernetes.names import SELECTOR, run_selector
-from hai_scheduler.adapters.kubernetes.startup import check
+from hai_scheduler.adapters.kubernetes.preflight import check
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.cluster import Cluster, Launch
+from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.kubelets_since_127 import SLOW_IMAGE
 from kubernetes_kit.place import SOON, Place, admin
@@ -33,7 +33,7 @@ ask("/started/%s-%s" % (os.environ["HAI_RUN_ID"], os.environ["HAI_RANK"]))
 WAIT = 'print("up")\nwhile ask("/go") != 200: time.sleep(0.1)\n'
 
 
-class BreakingApi(Api):
+class BreakingApi(KubernetesApi):
     """The API server; on demand, one request to create a pod fails after `pods_left` such requests have succeeded."""
 
     #: How many such requests are still answered; None: all.
@@ -96,7 +96,7 @@ class KubernetesHarness(ClusterHarness):
         number = int(name.removeprefix("node-")) - 1
         return self.place.nodes[number % len(self.place.nodes)] if number < 3 else name
 
-    def launch(self, number: int, command: tuple[str, ...], *nodes: str, **fields: Any) -> Launch:
+    def launch(self, number: int, command: tuple[str, ...], *nodes: str, **fields: Any) -> LaunchOrder:
         launch = super().launch(number, command, *nodes, **fields)
         return replace(launch, nodes=tuple(self.node(name) for name in launch.nodes))
 
@@ -105,7 +105,7 @@ class KubernetesHarness(ClusterHarness):
             api.pods_left = after
         return True
 
-    def held(self, launch: Launch) -> Launch:
+    def held(self, launch: LaunchOrder) -> LaunchOrder:
         return replace(launch, image=SLOW_IMAGE)
 
     async def vanished(self, run_id: RunId) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hai_scheduler.adapters.kubernetes.client import Api, Missing
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi, Missing
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER
 from hai_scheduler.ports.errors import Temporary
 from kubernetes_kit.simulated_nodes import SimulatedNodes, Thing, now, path_of
@@ -58,7 +58,7 @@ class _Life:
 class KubeletsSince127(SimulatedNodes):
     """Stand-ins of kubelets. As in a kubelet, each pod has a worker: the events of a pod come one after the other."""
 
-    def __init__(self, api: Api, nodes: Mapping[str, Mapping[str, str]], *, play: Play, **more: Any) -> None:
+    def __init__(self, api: KubernetesApi, nodes: Mapping[str, Mapping[str, str]], *, play: Play, **more: Any) -> None:
         super().__init__(api, nodes, **more)
         self._play = play
         self._lives: dict[str, _Life] = {}

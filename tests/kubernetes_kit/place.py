@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from hai_client.archive import build
-from hai_scheduler.adapters.kubernetes.client import Api, Missing, connect
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi, Missing, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
 
@@ -61,9 +61,9 @@ class Place:
 
 
 @asynccontextmanager
-async def admin() -> AsyncIterator[Api]:
+async def admin() -> AsyncIterator[KubernetesApi]:
     """A client of the API server with the rights of KUBECONFIG."""
-    api = Api(await connect(ClusterSettings(namespace="default", api_url="")), SystemClock())
+    api = KubernetesApi(await connect(ClusterSettings(namespace="default", api_url="")), SystemClock())
     try:
         yield api
     finally:
@@ -99,7 +99,7 @@ def _client() -> dict[str, Any]:
     return {"metadata": {"name": CONFIG_MAP}, "binaryData": {"hai.pyz": data}}
 
 
-async def _service_account(api: Api, namespace: str) -> None:
+async def _service_account(api: KubernetesApi, namespace: str) -> None:
     """Wait for the namespace's service account: the API server accepts no pod before controllers have made it."""
     async with asyncio.timeout(SOON):
         while True:

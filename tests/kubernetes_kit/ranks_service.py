@@ -11,7 +11,7 @@ from aiohttp import web
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import Misplaced, NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 
 _KEEP = 1 << 30
 
@@ -64,7 +64,7 @@ class RanksService:
             while found is None and not self._closing.is_set():
                 try:
                     found = await self.cluster.addresses(RunId(request.match_info["run"])) if self.cluster else None
-                except (NotFound, Temporary):
+                except (Absent, Temporary):
                     found = None
                 if found is None:
                     await asyncio.sleep(0.2)
@@ -88,7 +88,7 @@ class RanksService:
         offset, skip = int(request.query["offset"]), request.query.get("skip") == "true"
         try:
             end = await self.logs.append(run, rank, offset=offset, data=await request.read(), keep=_KEEP, skip=skip)
-        except Misplaced as error:
+        except OffsetMismatch as error:
             return web.Response(status=409, headers={"Upload-Offset": str(error.expected)})
         return web.Response(status=204, headers={"Upload-Offset": str(end)})
 

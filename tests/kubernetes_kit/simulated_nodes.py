@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from hai_scheduler.adapters.kubernetes.client import Api, Exists, Expired, Missing, Refused
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, Exists, Expired, KubernetesApi, Missing
 from hai_scheduler.ports.errors import Temporary
 
 #: Requests under way at once, for pods and for heartbeats each.
@@ -46,7 +46,7 @@ class SimulatedNodes(ABC):
 
     def __init__(
         self,
-        api: Api,
+        api: KubernetesApi,
         nodes: Mapping[str, Mapping[str, str]],
         *,
         marked: str,
@@ -171,5 +171,5 @@ class SimulatedNodes(ABC):
 
 async def _quietly(work: Awaitable[object]) -> None:
     """Await `work` without errors: an object may exist or be gone already, and the next heartbeat tries again."""
-    with contextlib.suppress(Exists, Missing, Refused, Temporary):
+    with contextlib.suppress(Exists, Missing, ApiRefused, Temporary):
         await work

@@ -11,7 +11,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from hai_scheduler.adapters.kubernetes.client import Refused
+from hai_scheduler.adapters.kubernetes.client import ApiRefused
 from hai_scheduler.adapters.kubernetes.names import RANK
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.core.model.ids import RunId
@@ -166,4 +166,4 @@ class StandInHarness(KubernetesHarness):
                 seen.append(event["object"])
                 if event["type"] == "DELETED":
                     return seen
-        raise Refused(f"the pod {name} was still there after a minute")
+        raise ApiRefused(f"the pod {name} was still there after a minute")

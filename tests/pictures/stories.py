@@ -9,7 +9,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.sim.scenario import Job, Setting, cluster_of
+from hai_scheduler.sim.scenario import Setting, SimulatedJob, cluster_of
 from pictures.story import Story
 
 _BEGIN = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -111,7 +111,7 @@ def _job(
     saves_in: float = 0,
     priority: Priority = Priority.NORMAL,
     **fields: Any,
-) -> Job:
+) -> SimulatedJob:
     """A job; times are minutes."""
     at = _BEGIN + timedelta(minutes=submitted)
     task = Task(
@@ -126,4 +126,4 @@ def _job(
         time_limit=None if limit is None else timedelta(minutes=limit),
         **fields,
     )
-    return Job(task=task, work=timedelta(minutes=work), saves_in=timedelta(minutes=saves_in))
+    return SimulatedJob(task=task, work=timedelta(minutes=work), saves_in=timedelta(minutes=saves_in))

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records, RunRecord
-from hai_scheduler.sim.scenario import Job, Setting
+from hai_scheduler.sim.scenario import Setting, SimulatedJob
 from pictures.chart import Chart, Kept, Leave, Span, Wait
 
 _TOLD = (Reason.TURN_OVER, Reason.PREEMPTED)
@@ -31,7 +31,7 @@ class Story:
     title: str
     setting: Setting
     policy: Policy
-    jobs: Sequence[Job]
+    jobs: Sequence[SimulatedJob]
     #: The rows of the lower part: what is written there, and the tasks in them.
     rows: Mapping[str, Sequence[str]]
     #: Where the picture ends.

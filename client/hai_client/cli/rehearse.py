@@ -21,7 +21,7 @@ from hai_client.cli.output import Output
 from hai_client.cli.parser import Command
 from hai_client.constants import PROFILES
 from hai_client.errors import HaiError, Invalid
-from hai_client.rehearsal.plan import Plan, free_port, visible_gpus
+from hai_client.rehearsal.plan import RehearsalPlan, free_port, visible_gpus
 
 _AFTER_S = 10.0
 _GRACE_S = 120.0
@@ -133,7 +133,7 @@ def _rehearse(
     env = {**_own(os.environ), **dict(args.env)}
     name, before = args.signal or (None, None)
     after = args.after if args.after is not None else _AFTER_S if args.when is None else 0.0
-    plan = Plan(
+    plan = RehearsalPlan(
         command=runnable(command, env),
         cwd=cwd,
         checkpoints=checkpoints.resolve(),

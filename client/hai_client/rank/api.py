@@ -39,7 +39,7 @@ class Answer:
         self.offset = int(offset) if offset is not None and offset.isdigit() else None
 
 
-class Api:
+class RankApi:
     """The REST endpoints of one rank. Every method may be called from any thread.
 
     Args:

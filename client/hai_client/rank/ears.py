@@ -17,7 +17,7 @@ from hai_client.rank.inotify import (
     MOVED_FROM,
     MOVED_TO,
     OVERFLOW,
-    Event,
+    FileEvent,
     Inotify,
 )
 from hai_client.rank.saves import RECORD_FOLDERS, is_below, is_draft, is_record
@@ -134,7 +134,7 @@ class Ears:
         """Return how long ago the last change was noticed, seconds (now: monotonic seconds)."""
         return now - self._habits.changed_at
 
-    def _hear(self, event: Event, now: float) -> None:
+    def _hear(self, event: FileEvent, now: float) -> None:
         if event.kind & OVERFLOW:
             self._deaf = True
             return

@@ -6,7 +6,7 @@ import select
 import time
 from collections import deque
 
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ GONE = 410
 ALONE_PATIENCE_S = 5.0
 
 
-def may_start(api: Api) -> bool:
+def may_start(api: RankApi) -> bool:
     """Return whether the run may start: True unless the service says that the run is over.
 
     A service that did not know of the run's end yet may have made the pod: nothing of such a run may begin.
@@ -41,7 +41,7 @@ def may_start(api: Api) -> bool:
 class Gang:
     """The addresses of the ranks of a run. The service may go and come back at any time."""
 
-    def __init__(self, api: Api, url: str, ranks: int, bell: Bell) -> None:
+    def __init__(self, api: RankApi, url: str, ranks: int, bell: Bell) -> None:
         self._api = api
         self._url = url
         self._ranks = ranks

@@ -22,7 +22,7 @@ _HEAD = struct.Struct("iIII")
 READ_BYTES = 1 << 16
 
 
-class Event:
+class FileEvent:
     """A change of a path. `kind` is a set of the bits above."""
 
     __slots__ = ("kind", "path")
@@ -70,7 +70,7 @@ class Inotify:
             self._paths[number] = folder
         return True
 
-    def read(self) -> Iterator[Event]:
+    def read(self) -> Iterator[FileEvent]:
         """Yield the events since the last call, in order.
 
         OVERFLOW means that events were lost; IGNORED and MOVE_SELF mean that the folder was removed or moved.
@@ -84,20 +84,20 @@ class Inotify:
                 events = list(self._parse(data))
             yield from events
 
-    def _parse(self, data: bytes) -> Iterator[Event]:
+    def _parse(self, data: bytes) -> Iterator[FileEvent]:
         at = 0
         while at < len(data):
             number, kind, _, length = _HEAD.unpack_from(data, at)
             name = data[at + _HEAD.size : at + _HEAD.size + length].rstrip(b"\0")
             at += _HEAD.size + length
             if kind & IGNORED:
-                yield Event(self._paths.pop(number, ""), IGNORED)
+                yield FileEvent(self._paths.pop(number, ""), IGNORED)
             elif kind & MOVE_SELF:
-                yield Event(self._paths.get(number, ""), MOVE_SELF)
+                yield FileEvent(self._paths.get(number, ""), MOVE_SELF)
             elif kind & OVERFLOW:
-                yield Event("", OVERFLOW)
+                yield FileEvent("", OVERFLOW)
             elif number in self._paths:
-                yield Event(os.path.join(self._paths[number], os.fsdecode(name)), kind)  # noqa: PTH118
+                yield FileEvent(os.path.join(self._paths[number], os.fsdecode(name)), kind)  # noqa: PTH118
 
     def close(self) -> None:
         """Close the instance."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 from hai_client.rank.times import rfc3339, seconds_of
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ class Eviction:
     signal, or a signal after the deadline of a notice, ends all processes of the rank.
     """
 
-    def __init__(self, bell: Bell, api: Api, *, grace_s: float, term_wait_s: float) -> None:
+    def __init__(self, bell: Bell, api: RankApi, *, grace_s: float, term_wait_s: float) -> None:
         self._bell = bell
         self._api = api
         self._grace_s = grace_s

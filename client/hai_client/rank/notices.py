@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ REFUSED_PAUSE_S = 5.0
 class NoticeWatch:
     """A thread that waits for notices by long poll until the process ends; it outlasts restarts of the service."""
 
-    def __init__(self, api: Api, deliver: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, api: RankApi, deliver: Callable[[dict[str, Any]], None]) -> None:
         self._api = api
         self._deliver = deliver
         self._seen = 0

@@ -15,7 +15,7 @@ import time
 
 import hai_client
 from hai_client.rank import lock, processes
-from hai_client.rank.api import Api
+from hai_client.rank.api import RankApi
 from hai_client.rank.bell import Bell
 from hai_client.rank.gang import Gang, may_start
 from hai_client.rank.leaving import Eviction
@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
     spec = pod.spec
-    api = Api(spec.api_url, spec.token(), spec.run_id, spec.rank)
+    api = RankApi(spec.api_url, spec.token(), spec.run_id, spec.rank)
     shipper = Shipper(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
     leaving = Eviction(bell, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
     supervisor = Supervisor(spec, status, bell, api, leaving)
@@ -90,7 +90,7 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
         shipper.finish(leaving.left_s(time.monotonic()))
 
 
-def _addresses(pod: PodSpec, api: Api, bell: Bell, supervisor: Supervisor) -> list[str] | None:
+def _addresses(pod: PodSpec, api: RankApi, bell: Bell, supervisor: Supervisor) -> list[str] | None:
     """Return the addresses of all ranks; None if the run ends, or this process must leave, before all are up."""
     if len(pod.nodes) == 1:
         return [pod.address] if may_start(api) and not bell.signals else None

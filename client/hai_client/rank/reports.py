@@ -9,7 +9,7 @@ import os
 import time
 from collections import deque
 
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _is_report(report: Any) -> bool:
 class Outbox:
     """A thread that posts reports in order, again and again until each is delivered or refused."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: RankApi) -> None:
         self._api = api
         self._waiting: deque[dict[str, Any]] = deque()
         self._thread: threading.Thread | None = None

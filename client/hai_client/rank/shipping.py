@@ -7,7 +7,7 @@ from __future__ import annotations
 import bisect
 import os
 
-from hai_client.rank.api import Answer, Api, Unreachable
+from hai_client.rank.api import Answer, RankApi, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Shipper:
     repeats or loses a line. Parts that were rotated away before they could be sent are lost; the service is told so.
     """
 
-    def __init__(self, api: Api, folder: str, *, rate: float, every_s: float) -> None:
+    def __init__(self, api: RankApi, folder: str, *, rate: float, every_s: float) -> None:
         self._api = api
         self._folder = folder
         self._rate = rate

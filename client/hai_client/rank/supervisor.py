@@ -13,7 +13,7 @@ import time
 from collections import deque
 
 from hai_client.rank import command, identity, lock, processes, pythons
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending, kill_all
 from hai_client.rank.evidence import Evidence, is_newer
@@ -27,7 +27,7 @@ from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
 from hai_client.rank.telling import Telling
 from hai_client.rank.times import rfc3339, seconds_of
-from hai_client.rank.usage import Usage
+from hai_client.rank.usage import RankUsage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def main(folder: str, keeper: int) -> int:
     except (BadSpec, OSError) as error:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
-    api = Api(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
+    api = RankApi(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
     supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper, account=account)
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Look for the mark after the status was written: the service leaves the mark first and
@@ -149,7 +149,7 @@ class Supervisor:
         spec: Spec,
         status: Status,
         bell: Bell,
-        api: Api,
+        api: RankApi,
         leaving: AtOnce | Eviction,
         *,
         keeper: int | None = None,
@@ -173,7 +173,7 @@ class Supervisor:
         #: The last notice that the job got.
         self._notice: dict[str, Any] | None = None
         self._yielded = False
-        self._usage = Usage()
+        self._usage = RankUsage()
         self._output = -1
         self._main = 0
         self._exit_code: int | None = None

@@ -15,7 +15,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Usage:
+class RankUsage:
     """CPU time (total, seconds) and resident memory (now and peak, bytes) of all descendants."""
 
     def __init__(self) -> None:

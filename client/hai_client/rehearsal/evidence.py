@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hai_client.rank.times import seconds_of
-from hai_client.rehearsal.facts import Checkpoint, First
+from hai_client.rehearsal.facts import First, SeenCheckpoint
 from hai_client.rehearsal.turn import CHECKPOINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
-    from hai_client.rehearsal.files import Files
-    from hai_client.rehearsal.plan import Plan
-    from hai_client.rehearsal.turn import Turn
+    from hai_client.rehearsal.files import FolderWatcher
+    from hai_client.rehearsal.plan import RehearsalPlan
+    from hai_client.rehearsal.turn import RehearsalRun
 
 
-class Evidence:
+class RehearsalEvidence:
     """The files and reports of the first run.
 
     A file below the checkpoint folder or a watched path (`--watch`) counts as a checkpoint. A file elsewhere counts if
@@ -29,7 +29,7 @@ class Evidence:
     and the first run wrote it after the notice, or twice: data that was downloaded once is no checkpoint.
     """
 
-    def __init__(self, plan: Plan, files: Files, reports: list[tuple[float, dict[str, Any]]]) -> None:
+    def __init__(self, plan: RehearsalPlan, files: FolderWatcher, reports: list[tuple[float, dict[str, Any]]]) -> None:
         self._places = [os.path.realpath(path) for path in (str(plan.checkpoints), *plan.watch)]
         self._files = files
         self._reports = reports
@@ -54,7 +54,7 @@ class Evidence:
     def with_saved(self, first: First, path: str) -> First:
         """Return the run with a file as its checkpoint after the notice, or as its last checkpoint before."""
         at_s = max(self._files.written.get(path, [float("-inf")])) - self._told_at
-        found = Checkpoint(at_s, "seen", path)
+        found = SeenCheckpoint(at_s, "seen", path)
         if at_s >= 0:
             return replace(first, saved=found)
         if at_s > (float("-inf") if first.last is None else first.last.at_s):
@@ -63,7 +63,7 @@ class Evidence:
 
     def around(
         self, told_at: float, cut_after: float | None
-    ) -> tuple[Checkpoint | None, Checkpoint | None, str | None]:
+    ) -> tuple[SeenCheckpoint | None, SeenCheckpoint | None, str | None]:
         """Return the newest checkpoint before the notice, the newest one after it, and a file that was cut off.
 
         Args:
@@ -71,17 +71,17 @@ class Evidence:
             cut_after: Files closed later were closed by the kill, not by the job; None: the job closed all files.
         """
         self._told_at = told_at
-        before: list[Checkpoint] = []
-        after: list[Checkpoint] = []
+        before: list[SeenCheckpoint] = []
+        after: list[SeenCheckpoint] = []
         cut: str | None = None
         for at, path in self._seen():
             if cut_after is not None and at > cut_after and self._files.moved.get(path) != at:
                 cut = path
             else:
-                (after if at >= told_at else before).append(Checkpoint(at - told_at, "seen", path))
+                (after if at >= told_at else before).append(SeenCheckpoint(at - told_at, "seen", path))
         for at, report in self._reports:
             if report["kind"] == "saved" and report.get("source") != "seen":
-                said = Checkpoint(at - told_at, "told", report.get("path"), report.get("step"))
+                said = SeenCheckpoint(at - told_at, "told", report.get("path"), report.get("step"))
                 # What the job says is said of a file that was complete before.
                 (after if _at(report, at) >= told_at else before).append(said)
         return _newest(before), _newest(after), cut
@@ -97,7 +97,7 @@ def _at(report: dict[str, Any], otherwise: float) -> float:
     return otherwise if found is None else found
 
 
-def _newest(found: list[Checkpoint]) -> Checkpoint | None:
+def _newest(found: list[SeenCheckpoint]) -> SeenCheckpoint | None:
     """Return the newest checkpoint; reported ones win over observed files, because the job knows better."""
     told = [checkpoint for checkpoint in found if checkpoint.source == "told"]
     return max(told or found, key=lambda checkpoint: checkpoint.at_s, default=None)
@@ -113,7 +113,9 @@ class Resumed:
     step: int | None = None
 
 
-def resumed_from(turn: Turn, files: Files, evidence: Evidence, state: str | None) -> Resumed | None:
+def resumed_from(
+    turn: RehearsalRun, files: FolderWatcher, evidence: RehearsalEvidence, state: str | None
+) -> Resumed | None:
     """Return what the second run resumed from, by its reports or the files it read; None: not known."""
     said = turn.mark("restored.json")
     if said is not None:

@@ -14,7 +14,7 @@ SENT = {"sigterm": "TERM", "slurm": "USR1"}
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class SeenCheckpoint:
     """A checkpoint that the job reported (`told`: job.saved), or whose file was observed (`seen`)."""
 
     #: Seconds after the notice; negative before it.
@@ -49,9 +49,9 @@ class First:
     #: Whether it said that it was done (`job.suspended`, `scontrol requeue`).
     said_done: bool = False
     #: The newest checkpoint before the notice.
-    last: Checkpoint | None = None
+    last: SeenCheckpoint | None = None
     #: The newest checkpoint after the notice.
-    saved: Checkpoint | None = None
+    saved: SeenCheckpoint | None = None
     #: A file that was still being written when the run was ended: it may be torn.
     cut: str | None = None
     #: The text that it kept (`job.set_state`).
@@ -76,7 +76,7 @@ class Second:
 
 
 @dataclass(frozen=True)
-class Facts:
+class RehearsalFacts:
     """All facts of a rehearsal."""
 
     command: Sequence[str]

@@ -26,7 +26,7 @@ _PROGRAMS = frozenset({"__pycache__", "node_modules", "site-packages"})
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Files:
+class FolderWatcher:
     """Watches folders in a thread until it is closed.
 
     Args:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RehearsalPlan:
     """A rehearsal. Lengths of time are seconds."""
 
     command: Sequence[str]

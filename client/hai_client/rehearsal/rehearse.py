@@ -10,17 +10,17 @@ import time
 from pathlib import Path
 
 from hai_client.rank.times import rfc3339, seconds_of
-from hai_client.rehearsal.evidence import Evidence, resumed_from
-from hai_client.rehearsal.facts import SENT, Facts, First, Second
-from hai_client.rehearsal.files import Files
+from hai_client.rehearsal.evidence import RehearsalEvidence, resumed_from
+from hai_client.rehearsal.facts import SENT, First, RehearsalFacts, Second
+from hai_client.rehearsal.files import FolderWatcher
 from hai_client.rehearsal.handlers import caught_by_all
-from hai_client.rehearsal.turn import Turn
+from hai_client.rehearsal.turn import RehearsalRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from hai_client.rehearsal.plan import Plan
+    from hai_client.rehearsal.plan import RehearsalPlan
 
 #: Between two looks, seconds.
 TICK_S = 0.05
@@ -49,7 +49,7 @@ class Rehearsal:
         say: Called with each message of the rehearsal itself.
     """
 
-    def __init__(self, plan: Plan, show: Callable[[int, str], None], say: Callable[[str], None]) -> None:
+    def __init__(self, plan: RehearsalPlan, show: Callable[[int, str], None], say: Callable[[str], None]) -> None:
         self._plan = plan
         self._show = show
         self._say = say
@@ -59,7 +59,7 @@ class Rehearsal:
         #: When open files are looked at again, monotonic seconds.
         self._next_look = 0.0
 
-    def run(self) -> Facts:
+    def run(self) -> RehearsalFacts:
         """Do the rehearsal, and return the facts.
 
         Raises:
@@ -72,7 +72,7 @@ class Rehearsal:
             first = _saved_under_another_name(first, second, evidence)
         finally:
             shutil.rmtree(place, ignore_errors=True)
-        return Facts(
+        return RehearsalFacts(
             command=tuple(self._plan.command),
             profile=self._plan.profile,
             grace_s=self._plan.grace_s,
@@ -81,17 +81,19 @@ class Rehearsal:
             notes=tuple(dict.fromkeys(self._notes)),
         )
 
-    def _files(self, folders: list[str]) -> Files:
+    def _files(self, folders: list[str]) -> FolderWatcher:
         plan = self._plan
         watched = [path for path in plan.watch if Path(path).is_dir()]
         # Of a file the folder is watched, and of what is not there yet the place where it will be made.
         above = [next(folder for folder in Path(path).parents if folder.is_dir()) for path in plan.watch]
-        return Files([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=[*folders, *map(str, above)])
+        return FolderWatcher([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=[*folders, *map(str, above)])
 
-    def _open(self, place: Path, number: int, state: str | None, folders: list[str]) -> tuple[Turn, Files]:
+    def _open(
+        self, place: Path, number: int, state: str | None, folders: list[str]
+    ) -> tuple[RehearsalRun, FolderWatcher]:
         files = self._files(folders)
         try:
-            turn = Turn(self._plan, number, place, state, lambda line: self._take_line(number, line))
+            turn = RehearsalRun(self._plan, number, place, state, lambda line: self._take_line(number, line))
         except BaseException:
             files.close()
             raise
@@ -99,7 +101,7 @@ class Rehearsal:
 
     # --- the first run
 
-    def _first(self, place: Path) -> tuple[First, Evidence]:
+    def _first(self, place: Path) -> tuple[First, RehearsalEvidence]:
         turn, files = self._open(place, 1, self._plan.state, [])
         try:
             told_at, handlers = self._until_notice(turn, files)
@@ -110,7 +112,7 @@ class Rehearsal:
         self._notes += [files.incomplete] if files.incomplete else []
         status = turn.status()
         end = _end_of(turn, status)
-        evidence = Evidence(self._plan, files, turn.reports)
+        evidence = RehearsalEvidence(self._plan, files, turn.reports)
         start = seconds_of(status["started_at"]) or turn.started_at
         if told_at is None:
             before_s, code = end - start, status["exit_code"]
@@ -145,7 +147,7 @@ class Rehearsal:
             evidence,
         )
 
-    def _until_notice(self, turn: Turn, files: Files) -> tuple[float | None, tuple[str, ...]]:
+    def _until_notice(self, turn: RehearsalRun, files: FolderWatcher) -> tuple[float | None, tuple[str, ...]]:
         """Let the run go on until it is to be told. When it was told, and what it catches; None if it ended before."""
         # It counts from the command's start, not from the supervisor's.
         while not (turn.gone or (turn.status().get("pid") and self._may_count())):
@@ -174,7 +176,7 @@ class Rehearsal:
             self._printed_when = True
         self._show(number, line)
 
-    def _until_gone(self, turn: Turn, files: Files, told_at: float) -> float | None:
+    def _until_gone(self, turn: RehearsalRun, files: FolderWatcher, told_at: float) -> float | None:
         """Wait until the run has left, and end it where the platform would; when that was against its will."""
         start = time.monotonic()
         deadline = start + (0 if self._plan.profile == "kill" else self._plan.grace_s)
@@ -205,7 +207,7 @@ class Rehearsal:
 
     # --- the second run
 
-    def _second(self, place: Path, first: First, evidence: Evidence) -> Second:
+    def _second(self, place: Path, first: First, evidence: RehearsalEvidence) -> Second:
         self._say("it is started again")
         turn, files = self._open(place, 2, first.state, evidence.folders)
         plan = self._plan
@@ -240,7 +242,7 @@ class Rehearsal:
 
     # ---
 
-    def _tick(self, turn: Turn, files: Files) -> None:
+    def _tick(self, turn: RehearsalRun, files: FolderWatcher) -> None:
         turn.show_log()
         now = time.monotonic()
         if now >= self._next_look:
@@ -249,12 +251,12 @@ class Rehearsal:
                 files.add(os.path.dirname(path))  # noqa: PTH120
         time.sleep(TICK_S)
 
-    def _finish(self, turn: Turn, files: Files) -> None:
+    def _finish(self, turn: RehearsalRun, files: FolderWatcher) -> None:
         while not turn.gone:
             self._tick(turn, files)
 
 
-def _saved_under_another_name(first: First, second: Second | None, evidence: Evidence) -> First:
+def _saved_under_another_name(first: First, second: Second | None, evidence: RehearsalEvidence) -> First:
     """The first run, with what the second one has shown to be a checkpoint."""
     if second is None or second.how != "read" or second.path is None or first.saved is not None:
         return first
@@ -274,7 +276,7 @@ def _notice(at: float, deadline: float) -> dict[str, Any]:
     }
 
 
-def _end_of(turn: Turn, status: dict[str, Any]) -> float:
+def _end_of(turn: RehearsalRun, status: dict[str, Any]) -> float:
     """When the run ended, seconds since the epoch. Raises BrokenRehearsal."""
     end = seconds_of(status.get("ended_at"))
     if status.get("start_error"):

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterator
 
-    from hai_client.rehearsal.facts import Checkpoint, Facts, First, Second
+    from hai_client.rehearsal.facts import First, RehearsalFacts, Second, SeenCheckpoint
 
 
-def lines(facts: Facts) -> Iterator[tuple[str, str]]:
+def lines(facts: RehearsalFacts) -> Iterator[tuple[str, str]]:
     """What was seen: a label and a sentence each."""
     first = facts.first
     if not first.told:
@@ -35,7 +35,7 @@ def lines(facts: Facts) -> Iterator[tuple[str, str]]:
         yield f"--profile {profile}", sentence
 
 
-def verdict(facts: Facts) -> str:
+def verdict(facts: RehearsalFacts) -> str:
     """The last line."""
     if not facts.first.told:
         return "nothing was rehearsed: give a shorter --after, or more to do"
@@ -48,7 +48,7 @@ def verdict(facts: Facts) -> str:
     return "work would be lost at every interruption"
 
 
-def as_data(facts: Facts) -> dict[str, Any]:
+def as_data(facts: RehearsalFacts) -> dict[str, Any]:
     """The same for `--json`. Seconds are rounded to milliseconds."""
     first, second = facts.first, facts.second
     found: dict[str, Any] = {
@@ -68,7 +68,7 @@ def as_data(facts: Facts) -> dict[str, Any]:
     return rounded
 
 
-def otherwise(facts: Facts) -> dict[str, str]:
+def otherwise(facts: RehearsalFacts) -> dict[str, str]:
     """What each other profile would have done, as far as it follows from what was seen."""
     return {name: _under(name, facts.first) for name in PROFILES if name not in (facts.profile, "auto")}
 
@@ -96,7 +96,7 @@ def _gone(first: First) -> str:
     return f"what it did since {_name(first.last)}, {_s(-first.last.at_s)} before the notice, would be lost"
 
 
-def _noticed(facts: Facts) -> str:
+def _noticed(facts: RehearsalFacts) -> str:
     first = facts.first
     if facts.profile == "kill":
         return "nothing: the profile kill gives no notice"
@@ -122,7 +122,7 @@ def _saved(first: First) -> str:
     return f"nothing after the notice; {_name(first.last)} is of {_s(-first.last.at_s)} before it{torn}"
 
 
-def _left(facts: Facts) -> str:
+def _left(facts: RehearsalFacts) -> str:
     first = facts.first
     if facts.profile == "kill":
         return "it was ended at once"
@@ -153,7 +153,7 @@ def _then(second: Second) -> str:
     return f"it ended by itself after {_s(second.seconds)}, {_status(second.exit_code)}"
 
 
-def _lost(facts: Facts) -> str:
+def _lost(facts: RehearsalFacts) -> str:
     lost, second = facts.lost_s or 0.0, facts.second
     if second is not None and second.exit_code not in (None, 0):
         return "the second run failed: whatever was saved did not help it"
@@ -167,7 +167,7 @@ def _status(code: int | None) -> str:
     return "with no status" if code is None else f"with status {code}"
 
 
-def _name(checkpoint: Checkpoint) -> str:
+def _name(checkpoint: SeenCheckpoint) -> str:
     step = "" if checkpoint.step is None else f" of step {checkpoint.step}"
     return f"a checkpoint{step}" if checkpoint.path is None else f"{_short(checkpoint.path)}{step}"
 
@@ -181,7 +181,7 @@ def _s(seconds: float) -> str:
     return format_duration(seconds) if seconds >= 60 else f"{seconds:.1f} s"
 
 
-def _data(checkpoint: Checkpoint | None) -> dict[str, Any] | None:
+def _data(checkpoint: SeenCheckpoint | None) -> dict[str, Any] | None:
     return None if checkpoint is None else dict(vars(checkpoint))
 
 

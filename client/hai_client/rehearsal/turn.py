@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-    from hai_client.rehearsal.plan import Plan
+    from hai_client.rehearsal.plan import RehearsalPlan
 
 SHIMS = Path(__file__).parents[1] / "shims"
 #: What files with checkpoints are called; a job may save outside of all folders that are watched.
@@ -31,7 +31,7 @@ CHECKPOINT = re.compile(
 _PART = re.compile(r"([0-9]{20})\.log")
 
 
-class Turn:
+class RehearsalRun:
     """A run from its start to its end. Close it, whatever happens: nothing of it may be left.
 
     Args:
@@ -42,7 +42,9 @@ class Turn:
         show: Gets each line of the log.
     """
 
-    def __init__(self, plan: Plan, number: int, place: Path, state: str | None, show: Callable[[str], None]) -> None:
+    def __init__(
+        self, plan: RehearsalPlan, number: int, place: Path, state: str | None, show: Callable[[str], None]
+    ) -> None:
         self.folder = place / f"run-{number}"
         #: Reports of the run with the time at which each came (seconds since the epoch).
         self.reports: list[tuple[float, dict[str, Any]]] = []
@@ -68,7 +70,7 @@ class Turn:
                 start_new_session=True,
             )
 
-    def _spec(self, plan: Plan, number: int, state: str | None) -> dict[str, Any]:
+    def _spec(self, plan: RehearsalPlan, number: int, state: str | None) -> dict[str, Any]:
         run = Run(
             run_id=f"1.{number}",
             task_id=1,

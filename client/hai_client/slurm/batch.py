@@ -23,7 +23,7 @@ from hai_client.slurm.agent import Agent
 from hai_client.slurm.hostlist import repeated
 from hai_client.slurm.launcher import told_to_leave
 from hai_client.slurm.output import file_name, open_file, write_all
-from hai_client.slurm.server import Server
+from hai_client.slurm.server import StepServer
 from hai_client.slurm.starting import launcher, own_shims
 from hai_client.slurm.variables import without_step
 
@@ -143,7 +143,7 @@ class Batch:
             _tell(f"steps: no port of {self._master} can be listened at: {error.strerror}")
             return 1
         env = dict(os.environ)
-        server = Server(sock, self._token, self._run_id, self._nodes, lambda: told_to_leave(env))
+        server = StepServer(sock, self._token, self._run_id, self._nodes, lambda: told_to_leave(env))
         server.begin()
         hand = threading.Thread(target=self._be_a_node, name="node", daemon=True)
         hand.start()

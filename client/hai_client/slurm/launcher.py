@@ -23,7 +23,7 @@ import time
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_process, signal_below
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.output import write_all
-from hai_client.slurm.part import Part
+from hai_client.slurm.part import StepPart
 from hai_client.slurm.printing import Printing
 
 TYPE_CHECKING = False
@@ -44,21 +44,21 @@ def main(words: list[str]) -> int:
     """Start the tasks, wait for them, and return the status to end with."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     try:
-        part = Part.of(json.load(sys.stdin)) if words == ["--part"] else part_of_rank(words, os.environ)
+        part = StepPart.of(json.load(sys.stdin)) if words == ["--part"] else part_of_rank(words, os.environ)
     except (KeyError, TypeError, ValueError) as error:
         print(f"hai-launch: {error}; usage: hai-launch K -- COMMAND", file=sys.stderr)
         return 2
     return Launcher(part).run()
 
 
-def part_of_rank(words: list[str], env: Mapping[str, str]) -> Part:
+def part_of_rank(words: list[str], env: Mapping[str, str]) -> StepPart:
     """Return the part that `K -- COMMAND` means on this rank of a run. Raises ValueError, KeyError."""
     if len(words) < 3 or words[1] != "--":
         raise ValueError("K, -- and a command are needed")
     nodes, rank, each = int(env["HAI_NODES"]), int(env["HAI_RANK"]), int(words[0])
     slurm = "SLURM_JOB_ID" in env
     addresses = (env.get("HAI_NODE_ADDRESSES") or ",".join([env.get("MASTER_ADDR", "")] * nodes)).split(",")
-    return Part(
+    return StepPart(
         command=words[2:],
         layout=Layout(range(nodes), [each] * nodes),
         index=rank,
@@ -78,7 +78,7 @@ def told_to_leave(env: Mapping[str, str]) -> bool:
 class Launcher:
     """The tasks of one part of a step, from their start to their end."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: StepPart) -> None:
         self._part = part
         #: Numbers of the living tasks on this node, by pid.
         self._alive: dict[int, int] = {}

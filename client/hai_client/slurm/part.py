@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Part:
+class StepPart:
     """One command, several times, on one node.
 
     Args:
@@ -126,7 +126,7 @@ class Part:
         }
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> Part:
+    def of(cls, data: dict[str, Any]) -> StepPart:
         """The part that `data` made. Raises KeyError, TypeError, ValueError."""
         fields = dict(data)
         return cls(layout=Layout(fields.pop("nodes"), fields.pop("counts")), **fields)

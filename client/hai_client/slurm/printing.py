@@ -12,7 +12,7 @@ from hai_client.slurm.output import Mixer, file_name, open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hai_client.slurm.part import Part
+    from hai_client.slurm.part import StepPart
 
 #: How long what tasks have left behind may hold up the end of the launcher by an open pipe, seconds.
 DRAIN_S = 1.0
@@ -21,7 +21,7 @@ DRAIN_S = 1.0
 class Printing:
     """The output of all tasks of a part of a step."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: StepPart) -> None:
         self._part = part
         width = len(str(part.layout.total - 1)) if part.label else None
         self._mixers = {1: Mixer(1, width), 2: Mixer(2, width)}

@@ -14,7 +14,7 @@ import time
 
 from hai_client.slurm import wire
 from hai_client.slurm.layout import Layout
-from hai_client.slurm.part import Part
+from hai_client.slurm.part import StepPart
 from hai_client.slurm.wire import Channel, Closed, Output, WireError
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ TOLD = 143
 class Step:
     """One step: the connection of its `srun`, its parts, and the nodes that still work on it."""
 
-    def __init__(self, number: int, asked: Channel, parts: Mapping[int, Part], *, end_others: bool) -> None:
+    def __init__(self, number: int, asked: Channel, parts: Mapping[int, StepPart], *, end_others: bool) -> None:
         self.number = number
         self.asked = asked
         self.parts = dict(parts)
@@ -42,7 +42,7 @@ class Step:
         self.code = 0
 
 
-class Server:
+class StepServer:
     """The server of one run.
 
     Args:
@@ -227,7 +227,7 @@ class Server:
             number = self._next
             self._next += 1
             parts = {
-                node: Part(layout=layout, index=index, step=str(number), **request)
+                node: StepPart(layout=layout, index=index, step=str(number), **request)
                 for index, node in enumerate(layout.nodes)
             }
             step = Step(number, channel, parts, end_others=bool(request.get("end_others", True)))

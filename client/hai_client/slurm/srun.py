@@ -19,7 +19,7 @@ from hai_client.slurm.launcher import Launcher, supervisor, told_to_leave
 from hai_client.slurm.layout import BadLayout, Layout, lay_out
 from hai_client.slurm.options import SRUN, BadOption, Words, read
 from hai_client.slurm.output import file_name, names_tasks, open_file, write_all
-from hai_client.slurm.part import Part
+from hai_client.slurm.part import StepPart
 from hai_client.slurm.wire import Channel, Closed, Output, WireError
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def _node(name: str, addresses: list[str]) -> int:
 
 
 def request_of(found: Words, layout: Layout, env: Mapping[str, str]) -> dict[str, Any]:
-    """Return the request to the server: the fields of a `Part`. Raises BadOption."""
+    """Return the request to the server: the fields of a `StepPart`. Raises BadOption."""
     given = found.given
     bad_exit = given.get("kill-on-bad-exit", "1")
     wanted = exported(given.get("export", "ALL"), env)
@@ -156,7 +156,7 @@ def _share(request: dict[str, Any]) -> int:
         # The step is not on this node.
         return 0
     signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGCHLD, *_PASSED_ON))
-    part = Part(layout=layout, index=layout.nodes.index(rank), step="0", **request)
+    part = StepPart(layout=layout, index=layout.nodes.index(rank), step="0", **request)
     return Launcher(part).run()
 
 
@@ -217,7 +217,7 @@ class _Files:
         """The step has its number: its files can be opened. Raises OSError."""
         layout = Layout(self._request["nodes"], self._request["counts"])
         fields = {name: value for name, value in self._request.items() if name not in ("nodes", "counts")}
-        facts = Part(layout=layout, index=0, step=str(step), **fields).facts(0)
+        facts = StepPart(layout=layout, index=0, step=str(step), **fields).facts(0)
         opened: dict[str, int] = {}
         for stream, pattern in self._patterns.items():
             path = file_name(pattern, facts, self._request["cwd"])

@@ -1,5 +1,5 @@
 """The Hub's configuration on a cluster: everything is made from the chart's values."""
 
-from hai_hub.cluster.install import Surroundings, configure
+from hai_hub.cluster.install import ChartEnv, configure
 
-configure(get_config(), Surroundings.of_process())  # noqa: F821
+configure(get_config(), ChartEnv.of_process())  # noqa: F821

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from traitlets.config import Config
 
+from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
 from hai_hub.cluster.servers import culling_traits, server_traits
 from hai_hub.cluster.services import cluster_roles, cluster_services
-from hai_hub.cluster.surroundings import Surroundings as Surroundings
 from hai_hub.config.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES
 from hai_hub.config.spawner_check import check_spawner
@@ -33,7 +33,7 @@ _HUB_TRAITS: Final = {
 }
 
 
-def configure(c: Config, around: Surroundings) -> None:
+def configure(c: Config, around: ChartEnv) -> None:
     """Set up proxy, database, spawner, services, roles and scopes; the administrator's values win.
 
     Args:
@@ -65,7 +65,7 @@ def configure(c: Config, around: Surroundings) -> None:
     prepare_hub()
 
 
-def _hub(c: Config, around: Surroundings) -> None:
+def _hub(c: Config, around: ChartEnv) -> None:
     for trait, name in _HUB_TRAITS.items():
         if (value := around.value(f"hub.{name}")) is not None:
             set_default(c, "JupyterHub", trait, value)
@@ -87,7 +87,7 @@ def _hub(c: Config, around: Surroundings) -> None:
         c.JupyterHub.authenticator_class = "null"
 
 
-def _secrets(c: Config, around: Surroundings) -> None:
+def _secrets(c: Config, around: ChartEnv) -> None:
     """Set the secrets that JupyterHub would otherwise read from its environment, which its child processes inherit."""
     if around.proxy_token:
         set_default(c, "ConfigurableHTTPProxy", "auth_token", around.proxy_token)
@@ -102,7 +102,7 @@ def _secrets(c: Config, around: Surroundings) -> None:
         set_default(c, "CryptKeeper", "keys", keys)
 
 
-def _servers(c: Config, around: Surroundings) -> None:
+def _servers(c: Config, around: ChartEnv) -> None:
     set_default(c, "JupyterHub", "spawner_class", "hai-kube")
     for section, traits in server_traits(around).items():
         for trait, value in traits.items():
@@ -113,7 +113,7 @@ def _servers(c: Config, around: Surroundings) -> None:
         set_default(c, "Spawner", "consecutive_failure_limit", limit)
 
 
-def _culling(c: Config, around: Surroundings) -> None:
+def _culling(c: Config, around: ChartEnv) -> None:
     for trait, value in culling_traits(around.value("cull")).items():
         set_default(c, "HaiCulling", trait, value)
     base = around.value("hub.baseUrl").rstrip("/")
@@ -127,7 +127,7 @@ def _culling(c: Config, around: Surroundings) -> None:
     )
 
 
-def _rights(c: Config, around: Surroundings) -> None:
+def _rights(c: Config, around: ChartEnv) -> None:
     add_to_table(c, "JupyterHub", "custom_scopes", CUSTOM_SCOPES)
     add_to_set(c, "JupyterHub", "extra_user_scopes", USER_SCOPES)
     # The administrator's entries first: they replace HAI's entries of the same name.

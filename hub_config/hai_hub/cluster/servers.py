@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hai_hub.cluster.surroundings import Surroundings
+from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.culler.terms import NEVER
 
 Traits = dict[str, Any]
@@ -43,7 +43,7 @@ _KUBE: Final = {
 _HAI: Final = {"default_size": "defaultSize", "groups": "groups", "limits": "limits", "sizes": "sizes"}
 
 
-def server_traits(around: Surroundings) -> dict[str, Traits]:
+def server_traits(around: ChartEnv) -> dict[str, Traits]:
     """Return the spawner's settings, by class and trait. Empty values are left out, so the spawner's defaults hold."""
     own: Traits = {
         "ask_places": True,
@@ -74,7 +74,7 @@ def culling_traits(cull: Mapping[str, Any]) -> Traits:
     return {"enabled": cull["enabled"], "idle": span(cull["timeout"]), "lifetime": span(cull["maxAge"])}
 
 
-def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
+def image(around: ChartEnv, wanted: Mapping[str, Any]) -> str:
     """Return an image with registry and tag, or with its digest instead of the tag, as the chart's templates do."""
     registry = around.value("imageRegistry")
     prefix = f"{registry}/" if registry and "/" not in wanted["name"] else ""
@@ -82,7 +82,7 @@ def image(around: Surroundings, wanted: Mapping[str, Any]) -> str:
     return f"{prefix}{wanted['name']}{'@' if tag.startswith('sha256:') else ':'}{tag}"
 
 
-def _given(around: Surroundings, table: Mapping[str, str]) -> Traits:
+def _given(around: ChartEnv, table: Mapping[str, str]) -> Traits:
     found = {trait: around.value(f"singleuser.{name}") for trait, name in table.items()}
     return {trait: value for trait, value in found.items() if value is not None and value not in ([], {}, "")}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hai_hub.cluster.surroundings import Surroundings
+from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.config.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, METRICS, PLACES, SERVICE_SCOPES
 from hai_hub.config.services import START_TIMEOUT_S, Role
 from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME
@@ -19,7 +19,7 @@ SPAWNER_SERVICE: Final = "hai-spawner"
 Entry = dict[str, Any]
 
 
-def cluster_services(around: Surroundings) -> list[Entry]:
+def cluster_services(around: ChartEnv) -> list[Entry]:
     """Return the services of the scheduler, and those that only have a token."""
     spawner_token = Path(around.spawner_token_file).read_text(encoding="ascii").strip()
     return [
@@ -54,7 +54,7 @@ def _service_role(name: str, description: str, service: str, scopes: Sequence[st
     return {"name": name, "description": description, "scopes": list(scopes), "services": [service]}
 
 
-def _schedulers(around: Surroundings) -> list[Entry]:
+def _schedulers(around: ChartEnv) -> list[Entry]:
     """Return the entry of the API; if the Hub runs the scheduler, the entries of loop and API with their commands."""
     entry: Entry = {
         "name": SERVICE_NAME,
@@ -76,7 +76,7 @@ def _schedulers(around: Surroundings) -> list[Entry]:
     return [loop, entry | started | {"timeout": START_TIMEOUT_S}]
 
 
-def _command(around: Surroundings, role: Role) -> list[str]:
+def _command(around: ChartEnv, role: Role) -> list[str]:
     # -P: no file of the working folder is taken for a module.
     command = [sys.executable, "-P", "-m", "hai_scheduler", "--role", role, f"--config={around.scheduler_config}"]
     return [*command, f"--KubernetesSettings.api_url={around.api_url}"]

@@ -23,7 +23,7 @@ from tornado.web import Application, HTTPError, RequestHandler
 
 from hai_hub.culler import memory as culler_memory
 from hai_hub.culler.hub import HubApi, Unanswered
-from hai_hub.culler.judging import Memory, Outlook, Server, judge, renew
+from hai_hub.culler.judging import CullDecision, CullRecord, RunningServer, judge, renew
 from hai_hub.culler.terms import TermsBook
 
 #: Environment variables of this service, beside those that JupyterHub gives every service.
@@ -40,10 +40,10 @@ _ASKED_AT_MOST_EVERY: Final = timedelta(seconds=3)
 log = logging.getLogger("hai_culler")
 
 
-class Hub(Protocol):
+class CullerHub(Protocol):
     """What the culler needs of the Hub and of the scheduler."""
 
-    async def servers(self) -> list[Server]:
+    async def servers(self) -> list[RunningServer]:
         """Return every server that runs."""
         ...
 
@@ -51,7 +51,7 @@ class Hub(Protocol):
         """Return the names of users with live tasks."""
         ...
 
-    async def stop(self, server: Server) -> None:
+    async def stop(self, server: RunningServer) -> None:
         """Stop a server."""
         ...
 
@@ -66,13 +66,13 @@ class Culler:
         now: Returns the time of day, with a time zone.
     """
 
-    def __init__(self, hub: Hub, terms: TermsBook, state_file: Path, now: Callable[[], datetime]) -> None:
+    def __init__(self, hub: CullerHub, terms: TermsBook, state_file: Path, now: Callable[[], datetime]) -> None:
         self._hub = hub
         self._terms = terms
         self._file = state_file
         self.now = now
         self._memories = culler_memory.load(state_file)
-        self._servers: dict[tuple[str, str], Server] = {}
+        self._servers: dict[tuple[str, str], RunningServer] = {}
         #: None: not known.
         self._owners: frozenset[str] | None = None
         self._stopping: set[tuple[str, str]] = set()
@@ -106,12 +106,12 @@ class Culler:
         if (user, name) not in self._servers and not recent:
             await self.look()
 
-    def outlook(self, user: str, name: str) -> Outlook | None:
+    def outlook(self, user: str, name: str) -> CullDecision | None:
         """Return when and why a server will end; None: the server is unknown."""
         server = self._servers.get((user, name))
         return None if server is None else self._judge(server)
 
-    def renew(self, user: str, name: str) -> Outlook | None:
+    def renew(self, user: str, name: str) -> CullDecision | None:
         """Give a server more time, as far as its terms allow; returns the new outlook, None: the server is unknown."""
         server = self._servers.get((user, name))
         if server is None:
@@ -120,7 +120,7 @@ class Culler:
         log.info("%s asked for more time for server %r", user, name)
         return self._judge(server)
 
-    def _judge(self, server: Server) -> Outlook:
+    def _judge(self, server: RunningServer) -> CullDecision:
         has_tasks = None if self._owners is None else server.user in self._owners
         return judge(
             server, self._terms.of(server.size), self._memories.get(server.key), has_tasks=has_tasks, now=self.now()
@@ -135,7 +135,7 @@ class Culler:
             log.warning("No server counts as idle now: %s", error)
             return None
 
-    async def _end(self, server: Server, outlook: Outlook) -> None:
+    async def _end(self, server: RunningServer, outlook: CullDecision) -> None:
         if server.key not in self._stopping:
             log.info("Ending server %r of %s (%s)", server.name, server.user, outlook.reason)
         try:
@@ -144,7 +144,7 @@ class Culler:
         except Unanswered as error:
             log.warning("Server %r of %s could not be ended, it is tried again: %s", server.name, server.user, error)
 
-    def _remember(self, memories: Mapping[tuple[str, str], Memory]) -> None:
+    def _remember(self, memories: Mapping[tuple[str, str], CullRecord]) -> None:
         if memories == self._memories:
             return
         self._memories = dict(memories)
@@ -182,7 +182,7 @@ class ServerHandler(RequestHandler):
         """Renew the server's time, and answer with the new outlook."""
         await self._answer(self.culler.renew)
 
-    async def _answer(self, act: Callable[[str, str], Outlook | None]) -> None:
+    async def _answer(self, act: Callable[[str, str], CullDecision | None]) -> None:
         user, name = await self._user(), self.get_query_argument("name", "")
         try:
             await self.culler.find(user, name)
@@ -215,7 +215,7 @@ class HealthHandler(RequestHandler):
         self.finish({"status": "ok"})
 
 
-def shown(outlook: Outlook, now: datetime) -> dict[str, Any]:
+def shown(outlook: CullDecision, now: datetime) -> dict[str, Any]:
     """Return an outlook as JSON. `now` is this machine's time: the clock of the browser may be wrong."""
     return {
         "now": now.isoformat(),

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from hai_hub.culler.judging import Server
+from hai_hub.culler.judging import RunningServer
 
 _PAGE: Final = 200
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10)
@@ -50,7 +50,7 @@ class HubApi:
         if self._session is not None:
             await self._session.close()
 
-    async def servers(self) -> list[Server]:
+    async def servers(self) -> list[RunningServer]:
         """Return every server that runs.
 
         Raises:
@@ -58,7 +58,7 @@ class HubApi:
         """
         return [server async for server in self._servers()]
 
-    async def _servers(self) -> AsyncIterator[Server]:
+    async def _servers(self) -> AsyncIterator[RunningServer]:
         offset: int | None = 0
         while offset is not None:
             page = await self._ask("GET", f"{self.hub}/users?state=ready&offset={offset}&limit={_PAGE}")
@@ -88,7 +88,7 @@ class HubApi:
             message = "the scheduler's list of owners is not understood"
             raise Unanswered(message) from error
 
-    async def stop(self, server: Server) -> None:
+    async def stop(self, server: RunningServer) -> None:
         """Stop a server; the server stays in its owner's list.
 
         Raises:
@@ -113,14 +113,14 @@ class HubApi:
             raise Unanswered(message) from None
 
 
-def server_of(user: str, entry: Mapping[str, Any]) -> Server:
+def server_of(user: str, entry: Mapping[str, Any]) -> RunningServer:
     """Return a server from the Hub's JSON model of it."""
     started = _time(entry["started"])
     options = entry.get("user_options") or {}
     # A spot container, which runs on training nodes, has no size.
     size = "spot" if options.get("spot") else str(options.get("profile") or "")
     activity = entry.get("last_activity")
-    return Server(
+    return RunningServer(
         user=user,
         name=str(entry["name"]),
         size=size,

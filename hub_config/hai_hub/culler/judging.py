@@ -27,7 +27,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class RunningServer:
     """A server that runs, as the Hub knows it.
 
     Attributes:
@@ -51,7 +51,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class CullRecord:
     """What the culler remembers of a server from one check to the next.
 
     Attributes:
@@ -65,7 +65,7 @@ class Memory:
     warned_since: datetime | None = None
 
 
-class Reason(StrEnum):
+class CullReason(StrEnum):
     """Why a server ends."""
 
     LIFETIME = "lifetime"
@@ -73,7 +73,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class CullDecision:
     """When and why a server will end.
 
     Attributes:
@@ -87,15 +87,17 @@ class Outlook:
     """
 
     ends_at: datetime | None = None
-    reason: Reason | None = None
+    reason: CullReason | None = None
     warning: bool = False
     due: bool = False
     renewable: bool = False
     kept_for_tasks: bool = False
-    memory: Memory = field(kw_only=True)
+    memory: CullRecord = field(kw_only=True)
 
 
-def judge(server: Server, terms: Terms, memory: Memory | None, *, has_tasks: bool | None, now: datetime) -> Outlook:
+def judge(
+    server: RunningServer, terms: Terms, memory: CullRecord | None, *, has_tasks: bool | None, now: datetime
+) -> CullDecision:
     """Return when and why a server will end.
 
     A server never ends before its warning has been shown for `terms.warn`, even if the culler was down for a while or
@@ -108,21 +110,21 @@ def judge(server: Server, terms: Terms, memory: Memory | None, *, has_tasks: boo
         has_tasks: Whether its owner has live tasks; None: not known, which counts as yes.
         now: The time of day, with a time zone.
     """
-    known = memory if memory is not None and memory.started == server.started else Memory(started=server.started)
+    known = memory if memory is not None and memory.started == server.started else CullRecord(started=server.started)
     busy = terms.keep_for_tasks and has_tasks is not False
     kept = busy and terms.idle is not None and now - _last_sign(server, known.renewed_at) >= terms.idle - terms.warn
     planned = _plan(server, terms, known.renewed_at, busy=busy)
     if planned is None:
-        return Outlook(memory=replace(known, warned_since=None), kept_for_tasks=kept)
+        return CullDecision(memory=replace(known, warned_since=None), kept_for_tasks=kept)
     end, reason = planned
     renewed = _plan(server, terms, now, busy=busy)
     renewable = renewed is None or renewed[0] > end
     if now < end - terms.warn:
         forgotten = replace(known, warned_since=None)
-        return Outlook(ends_at=end, reason=reason, renewable=renewable, kept_for_tasks=kept, memory=forgotten)
+        return CullDecision(ends_at=end, reason=reason, renewable=renewable, kept_for_tasks=kept, memory=forgotten)
     since = known.warned_since or now
     end = max(end, since + terms.warn)
-    return Outlook(
+    return CullDecision(
         ends_at=end,
         reason=reason,
         warning=True,
@@ -133,22 +135,24 @@ def judge(server: Server, terms: Terms, memory: Memory | None, *, has_tasks: boo
     )
 
 
-def renew(server: Server, now: datetime) -> Memory:
+def renew(server: RunningServer, now: datetime) -> CullRecord:
     """Return what to remember after the owner has asked for more time; the request counts as activity."""
-    return Memory(started=server.started, renewed_at=now)
+    return CullRecord(started=server.started, renewed_at=now)
 
 
-def _last_sign(server: Server, renewed_at: datetime | None) -> datetime:
+def _last_sign(server: RunningServer, renewed_at: datetime | None) -> datetime:
     return max(filter(None, (server.started, server.last_activity, renewed_at)))
 
 
-def _plan(server: Server, terms: Terms, renewed_at: datetime | None, *, busy: bool) -> tuple[datetime, Reason] | None:
+def _plan(
+    server: RunningServer, terms: Terms, renewed_at: datetime | None, *, busy: bool
+) -> tuple[datetime, CullReason] | None:
     """Return the earliest end that the terms allow, and its reason; None: the server has no end."""
-    ends: list[tuple[datetime, Reason]] = []
+    ends: list[tuple[datetime, CullReason]] = []
     if terms.lifetime is not None:
-        ends.append((max(server.started, renewed_at or server.started) + terms.lifetime, Reason.LIFETIME))
+        ends.append((max(server.started, renewed_at or server.started) + terms.lifetime, CullReason.LIFETIME))
     if terms.longest is not None:
-        ends.append((server.started + terms.longest, Reason.LIFETIME))
+        ends.append((server.started + terms.longest, CullReason.LIFETIME))
     if terms.idle is not None and not busy:
-        ends.append((_last_sign(server, renewed_at) + terms.idle, Reason.IDLE))
+        ends.append((_last_sign(server, renewed_at) + terms.idle, CullReason.IDLE))
     return min(ends, default=None, key=lambda end: end[0])

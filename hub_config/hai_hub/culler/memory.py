@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hai_hub.culler.judging import Memory
+from hai_hub.culler.judging import CullRecord
 from hai_hub.shared.errors import UpError
 from hai_hub.shared.state import write_private
 
@@ -16,7 +16,7 @@ _FORMAT: Final = 1
 Key = tuple[str, str]
 
 
-def load(path: Path) -> dict[Key, Memory]:
+def load(path: Path) -> dict[Key, CullRecord]:
     """Return what `save` wrote; a missing or damaged file counts as empty.
 
     Without the file only renewals are lost: every owner is still warned before a server ends.
@@ -30,7 +30,7 @@ def load(path: Path) -> dict[Key, Memory]:
         return {}
 
 
-def save(path: Path, memories: Mapping[Key, Memory]) -> None:
+def save(path: Path, memories: Mapping[Key, CullRecord]) -> None:
     """Write the file atomically.
 
     Raises:
@@ -52,11 +52,11 @@ def save(path: Path, memories: Mapping[Key, Memory]) -> None:
         raise OSError(str(error)) from error
 
 
-def _memory(entry: Mapping[str, Any]) -> Memory:
+def _memory(entry: Mapping[str, Any]) -> CullRecord:
     started = _time(entry["started"])
     if started is None:
         raise ValueError(entry)
-    return Memory(started=started, renewed_at=_time(entry["renewed_at"]), warned_since=_time(entry["warned_since"]))
+    return CullRecord(started=started, renewed_at=_time(entry["renewed_at"]), warned_since=_time(entry["warned_since"]))
 
 
 def _text(time: datetime | None) -> str | None:

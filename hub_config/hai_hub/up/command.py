@@ -26,7 +26,7 @@ from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
 from hai_hub.shared.state import ADMIN_PASSWORD, StateDir
 from hai_hub.up import farewell, login, processes
 from hai_hub.up.options import Options, login_name, parse
-from hai_hub.up.ready import Interrupted, Readiness, hub_answers, loop_answers, service_answers
+from hai_hub.up.ready import Interrupted, StartupCheck, hub_answers, loop_answers, service_answers
 from hai_hub.up.restarter import Restarter
 from hai_hub.up.unix_users import require_account, require_rights
 
@@ -253,7 +253,7 @@ class _Up:
 
     def _open(self, began: float) -> None:
         """Wait until all processes answer, log the local user in, end the last pause, and print what to do next."""
-        Readiness(self._settings, self._restarters, self._interrupts).wait()
+        StartupCheck(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
         self._login = login.log_in(
             settings.url, settings.user, settings.secret("up_token"), settings.secret_file(LOGIN)

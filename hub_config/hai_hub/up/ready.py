@@ -26,7 +26,7 @@ class Interrupted(Exception):
     """A signal came while the platform was starting."""
 
 
-class Readiness:
+class StartupCheck:
     """Waits for the platform to start.
 
     Args:

@@ -18,7 +18,7 @@ from hai_scheduler.api.server.limits import Limits
 from hai_scheduler.api.server.logins import Home
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.serving import Server
-from hai_scheduler.api.server.table import Table
+from hai_scheduler.api.server.table import RouteIndex
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ def make_application(
     services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None
 ) -> Application:
     """Return the application of the interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
-    table = Table(prefix + API, ROUTES)
+    table = RouteIndex(prefix + API, ROUTES)
     gates = Limits(limits or LimitSettings(), clock=services.queries.clock, refused=services.metrics.refused)
     services.metrics.show_limits(gates)
     endpoint = {

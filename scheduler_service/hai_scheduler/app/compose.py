@@ -22,8 +22,8 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.loop_server import listen
-from hai_scheduler.app.opening import World as World
-from hai_scheduler.app.opening import accounts_of, close_world, open_world, places_of
+from hai_scheduler.app.opening import Adapters as Adapters
+from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_adapters
 from hai_scheduler.app.service_secret import compare_secrets, kept_secret
 from hai_scheduler.app.starting import WaitingRoom, when_it_is_there, writable
 from hai_scheduler.app.state_lock import take, take_for_api
@@ -46,27 +46,27 @@ from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health, patience_of
 from hai_scheduler.service.platform.leadership import Leadership
-from hai_scheduler.service.platform.loop_status import StatusReader, Telling
+from hai_scheduler.service.platform.loop_status import StatusReader, StatusWriter
 from hai_scheduler.service.platform.readiness import Readiness
-from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide, warn_if_closed
 from hai_scheduler.service.quota.own import OwnQuotas
-from hai_scheduler.service.runs.gangs import Gangs
-from hai_scheduler.service.runs.jobs import Jobs
-from hai_scheduler.service.runs.run_facts import RunBook
+from hai_scheduler.service.runs.rank_reports import RankReports
+from hai_scheduler.service.runs.rendezvous import Rendezvous
+from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
-from hai_scheduler.service.scheduling.following import Following
+from hai_scheduler.service.scheduling.follower import Follower
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
-from hai_scheduler.service.workspace.environment import Places
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class LoopParts:
 class ApiParts:
     """The use cases of the process of role `api`, which answers requests."""
 
-    following: Following
+    follower: Follower
     services: Services
 
 
@@ -100,186 +100,201 @@ class Parts:
     """The use cases of both roles on the same adapters, for tests."""
 
     cycle: Cycle
-    following: Following
+    follower: Follower
     services: Services
     housekeeping: Housekeeping
 
 
 def assemble(
-    world: World,
+    adapters: Adapters,
     settings: ServiceSettings,
     *,
     tokens: RunTokens,
-    places: Places,
+    locations: RankLocations,
     holder: str,
     predecessor: str | None = None,
 ) -> Parts:
     """Build the use cases of both roles in one process, for tests.
 
-    They share one `Watch`, which the ticks renew while this process leads.
+    They share one `LatestPlan`, which the ticks renew while this process leads.
 
     The arguments are those of `assemble_loop` and `assemble_api`. Nothing is started.
     """
-    watch, book = Watch(), PolicyBook(settings)
+    latest_plan, policy_store = LatestPlan(), PolicyStore(settings)
     loop = assemble_loop(
-        world,
+        adapters,
         settings,
         tokens=tokens,
-        places=places,
+        locations=locations,
         holder=holder,
         predecessor=predecessor,
-        watch=watch,
-        book=book,
+        latest_plan=latest_plan,
+        policy_store=policy_store,
     )
-    api = assemble_api(world, settings, places=places, holder=holder, watch=watch, book=book)
-    watch.sure = lambda: loop.cycle.leadership.sure
-    return Parts(cycle=loop.cycle, following=api.following, services=api.services, housekeeping=loop.housekeeping)
+    api = assemble_api(
+        adapters, settings, locations=locations, holder=holder, latest_plan=latest_plan, policy_store=policy_store
+    )
+    latest_plan.sure = lambda: loop.cycle.leadership.sure
+    return Parts(cycle=loop.cycle, follower=api.follower, services=api.services, housekeeping=loop.housekeeping)
 
 
 def assemble_loop(
-    world: World,
+    adapters: Adapters,
     settings: ServiceSettings,
     *,
     tokens: RunTokens,
-    places: Places,
+    locations: RankLocations,
     holder: str,
     predecessor: str | None = None,
-    watch: Watch | None = None,
-    book: PolicyBook | None = None,
+    latest_plan: LatestPlan | None = None,
+    policy_store: PolicyStore | None = None,
 ) -> LoopParts:
     """Build the use cases that decide and act on the cluster. Nothing is started.
 
     Args:
-        world: The adapters.
+        adapters: The adapters.
         settings: Numbers of the service.
         tokens: Makes and checks the tokens of runs.
-        places: The API's address and the folder of checkpoints, as ranks see them.
+        locations: The API's address and the folder of checkpoints, as ranks see them.
         holder: The name under which this loop asks for the leader lease; no other process has the same name.
         predecessor: The name of a loop that is known to be dead: its lease no longer counts.
-        watch: The view of the latest tick; None: a new one.
-        book: The policy numbers; None: those of the settings.
+        latest_plan: The view of the latest tick; None: a new one.
+        policy_store: The policy numbers; None: those of the settings.
     """
-    store, bus, clock = world.store, world.bus, world.clock
+    store, bus, clock = adapters.store, adapters.bus, adapters.clock
     leadership = Leadership(
         store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
     )
-    watch = watch if watch is not None else Watch(sure=lambda: leadership.sure)
-    book = book if book is not None else PolicyBook(settings)
+    latest_plan = latest_plan if latest_plan is not None else LatestPlan(sure=lambda: leadership.sure)
+    policy_store = policy_store if policy_store is not None else PolicyStore(settings)
     effects = Effects(
         store=store,
-        cluster=world.cluster,
+        cluster=adapters.cluster,
         bus=bus,
         clock=clock,
         orders=LaunchOrders(
-            store=store, tokens=tokens, places=places, policies=book, surroundings=Surroundings(store=store)
+            store=store,
+            tokens=tokens,
+            locations=locations,
+            policies=policy_store,
+            runtime_envs=RuntimeEnvs(store=store),
         ),
-        policies=book,
+        policies=policy_store,
     )
     return LoopParts(
         cycle=Cycle(
             store=store,
-            cluster=world.cluster,
+            cluster=adapters.cluster,
             bus=bus,
             clock=clock,
             effects=effects,
             launching=Launching(
-                effects=effects, clock=clock, leads=lambda: watch.leads, ranks_at_once=settings.starts_at_once
+                effects=effects, clock=clock, leads=lambda: latest_plan.leads, ranks_at_once=settings.starts_at_once
             ),
             settings=settings,
-            policies=book,
-            watch=watch,
+            policies=policy_store,
+            latest_plan=latest_plan,
             leadership=leadership,
-            belonging=Belonging(cluster=world.cluster),
-            telling=Telling(store=store, clock=clock, watch=watch, leadership=leadership),
+            belonging=Belonging(cluster=adapters.cluster),
+            telling=StatusWriter(store=store, clock=clock, latest_plan=latest_plan, leadership=leadership),
         ),
         housekeeping=Housekeeping(
-            store=store, cluster=world.cluster, clock=clock, settings=settings, policies=book, watch=watch
+            store=store,
+            cluster=adapters.cluster,
+            clock=clock,
+            settings=settings,
+            policies=policy_store,
+            latest_plan=latest_plan,
         ),
         readiness=Readiness(
             store=store,
             clock=clock,
-            watch=watch,
+            latest_plan=latest_plan,
             holder=holder,
             # A standby replica makes no ticks: it is ready without one.
-            looked=lambda: watch.last_tick is not None or not watch.leading,
+            looked=lambda: latest_plan.last_tick is not None or not latest_plan.leading,
         ),
-        health=_health(world, settings, watch),
+        health=_health(adapters, settings, latest_plan),
     )
 
 
 def assemble_api(
-    world: World,
+    adapters: Adapters,
     settings: ServiceSettings,
     *,
-    places: Places,
+    locations: RankLocations,
     holder: str | None = None,
-    watch: Watch | None = None,
-    book: PolicyBook | None = None,
+    latest_plan: LatestPlan | None = None,
+    policy_store: PolicyStore | None = None,
 ) -> ApiParts:
     """Build the use cases that answer requests: they read and write the store, and leave the cluster to the loop.
 
     Args:
-        world: The adapters; only nodes, addresses and logs are read from the cluster.
+        adapters: The adapters; only nodes, addresses and logs are read from the cluster.
         settings: Numbers of the service.
-        places: The API's address and the folder of checkpoints, as ranks see them.
+        locations: The API's address and the folder of checkpoints, as ranks see them.
         holder: The name of a loop in the same process, in tests.
-        watch: The view of the cluster; None: a new one.
-        book: The policy numbers; None: those of the settings.
+        latest_plan: The view of the cluster; None: a new one.
+        policy_store: The policy numbers; None: those of the settings.
     """
-    store, bus, clock = world.store, world.bus, world.clock
-    watch = watch if watch is not None else Watch()
-    book = book if book is not None else PolicyBook(settings)
-    following = Following(store=store, cluster=world.cluster, bus=bus, clock=clock, policies=book, watch=watch)
+    store, bus, clock = adapters.store, adapters.bus, adapters.clock
+    latest_plan = latest_plan if latest_plan is not None else LatestPlan()
+    policy_store = policy_store if policy_store is not None else PolicyStore(settings)
+    follower = Follower(
+        store=store, cluster=adapters.cluster, bus=bus, clock=clock, policies=policy_store, latest_plan=latest_plan
+    )
     # A reader gets the current view, even if a ring was lost.
-    watch.asked = following.asked
-    surroundings = Surroundings(store=store)
-    workers, news = world.workers or Here(store), News(store=store, bus=bus)
-    queries = Queries(store=store, clock=clock, watch=watch, places=places)
-    health = _health(world, settings, watch)
+    latest_plan.asked = follower.asked
+    runtime_envs = RuntimeEnvs(store=store)
+    workers, news = adapters.workers or Here(store), News(store=store, bus=bus)
+    queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=locations)
+    health = _health(adapters, settings, latest_plan)
     submissions = Submissions(
         store=store,
         bus=bus,
         clock=clock,
         settings=settings,
-        policies=book,
-        watch=watch,
-        surroundings=surroundings,
-        files=world.files,
+        policies=policy_store,
+        latest_plan=latest_plan,
+        runtime_envs=runtime_envs,
+        files=adapters.files,
     )
     return ApiParts(
-        following=following,
+        follower=follower,
         services=Services(
             store=store,
             submissions=submissions,
-            administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
-            jobs=Jobs(store=store, bus=bus, clock=clock),
-            run_book=RunBook(store=store, cluster=world.cluster),
-            gangs=Gangs(store=store, cluster=world.cluster, bus=bus, clock=clock),
+            administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
+            rank_reports=RankReports(store=store, bus=bus, clock=clock),
+            run_registry=RunRegistry(store=store, cluster=adapters.cluster),
+            rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
             queries=queries,
-            readiness=Readiness(store=store, clock=clock, watch=watch, holder=holder),
+            readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,
-            explanations=Explanations(queries=queries, clock=clock, watch=watch, workers=workers),
+            explanations=Explanations(queries=queries, clock=clock, latest_plan=latest_plan, workers=workers),
             decisions=Decisions(store=store),
             experiments=Experiments(workers=workers),
-            forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
-            logs=Logs(store=store, cluster=world.cluster, news=news, workers=workers),
-            failures=Failures(cluster=world.cluster),
+            forecasts=Forecasts(
+                store=store, clock=clock, latest_plan=latest_plan, submissions=submissions, workers=workers
+            ),
+            logs=Logs(store=store, cluster=adapters.cluster, news=news, workers=workers),
+            failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),
-            own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
-            policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
-            mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
+            own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
+            policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
+            mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             environments=NamedEnvironments(store=store, bus=bus, clock=clock),
-            surroundings=surroundings,
+            runtime_envs=runtime_envs,
             metrics=Metrics(health.news),
         ),
     )
 
 
-def _health(world: World, settings: ServiceSettings, watch: Watch) -> Health:
-    news = StatusReader(store=world.store, clock=world.clock)
-    return Health(news=news, watch=watch, patience=patience_of(settings.lease_length))
+def _health(adapters: Adapters, settings: ServiceSettings, latest_plan: LatestPlan) -> Health:
+    news = StatusReader(store=adapters.store, clock=adapters.clock)
+    return Health(news=news, latest_plan=latest_plan, patience=patience_of(settings.lease_length))
 
 
 async def serve(settings: Settings) -> None:
@@ -320,24 +335,24 @@ async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
     accounts = accounts_of(settings)
-    places = places_of(settings, accounts)
+    locations = locations_of(settings, accounts)
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
     try:
-        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
-        if world is None:
+        adapters = await when_it_is_there(lambda: _begin(settings, locations.api_url, secret, accounts), room, stop)
+        if adapters is None:
             return
         try:
             parts = assemble_loop(
-                world,
+                adapters,
                 settings.service,
                 tokens=RunTokens(secret),
-                places=places,
+                locations=locations,
                 holder=holder,
                 predecessor=None if lock is None else lock.predecessor,
             )
             await _run_loop(parts, settings, stop)
         finally:
-            await close_world(world)
+            await close_world(adapters)
     finally:
         if lock is not None:
             lock.free()
@@ -349,35 +364,39 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
     accounts = accounts_of(settings)
-    places = places_of(settings, accounts)
+    locations = locations_of(settings, accounts)
     room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
-        world = await when_it_is_there(lambda: _begin(settings, places.api_url, secret, accounts), room, stop)
-        if world is None:
+        adapters = await when_it_is_there(lambda: _begin(settings, locations.api_url, secret, accounts), room, stop)
+        if adapters is None:
             return
         try:
-            await _run_api(assemble_api(world, settings.service, places=places), settings, secret, places, stop)
+            await _run_api(
+                assemble_api(adapters, settings.service, locations=locations), settings, secret, locations, stop
+            )
         finally:
-            await close_world(world)
+            await close_world(adapters)
     finally:
         if lock is not None:
             lock.free()
 
 
-async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> World:
+async def _begin(settings: Settings, api_url: str, secret: Secret, accounts: Accounts | None) -> Adapters:
     """Open the adapters and check that they can be used.
 
     Raises Temporary while the database or the cluster cannot be reached; then all adapters are closed again.
     """
-    world = await open_world(settings, api_url, accounts)
+    adapters = await open_adapters(settings, api_url, accounts)
     try:
-        await decide(world.store, {node.group for node in await world.cluster.nodes()}, settings.service.default_quota)
-        await warn_if_closed(world.store)
-        await compare_secrets(world.store, secret)
+        await decide(
+            adapters.store, {node.group for node in await adapters.cluster.nodes()}, settings.service.default_quota
+        )
+        await warn_if_closed(adapters.store)
+        await compare_secrets(adapters.store, secret)
     except BaseException:
-        await close_world(world)
+        await close_world(adapters)
         raise
-    return world
+    return adapters
 
 
 async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -> None:
@@ -396,24 +415,26 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
         await server.close_all_connections()
 
 
-async def _run_api(parts: ApiParts, settings: Settings, secret: Secret, places: Places, stop: asyncio.Event) -> None:
+async def _run_api(
+    parts: ApiParts, settings: Settings, secret: Secret, locations: RankLocations, stop: asyncio.Event
+) -> None:
     auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret)
-    following = asyncio.create_task(parts.following.run())
+    follower = asyncio.create_task(parts.follower.run())
     reading = asyncio.create_task(parts.services.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     server = make_server(make_application(parts.services, prefix=settings.prefix, auth=auth, limits=settings.limits))
     try:
         # The first request finds the nodes already known.
-        await parts.following.asked()
+        await parts.follower.asked()
         server.listen(settings.port, address=settings.ip)
         log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
         if settings.kubernetes is None:
             # Only now: ranks send their tokens to this address, so this process must own the port.
-            await _announce(settings, places.api_url)
-        await asyncio.wait({following, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await _announce(settings, locations.api_url)
+        await asyncio.wait({follower, stopping}, return_when=asyncio.FIRST_COMPLETED)
         server.stop()
     finally:
-        await _end(following, reading, stopping)
+        await _end(follower, reading, stopping)
         await server.close_all_connections()
         await auth.close()
 

@@ -28,7 +28,7 @@ from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, Kind, changed
+from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed
 from hai_scheduler.service.quota.default import ON_A_CLUSTER
 from hai_scheduler.service.shared.settings import ServiceSettings
 
@@ -47,11 +47,11 @@ class ConfigError(ValueError):
 
 def _traits() -> dict[str, Any]:
     """A trait for each policy number of `NUMBERS`."""
-    kinds: dict[Kind, Callable[..., Any]] = {
-        Kind.DURATION: Unicode,
-        Kind.FLOAT: Float,
-        Kind.INT: Int,
-        Kind.WEIGHTS: Dict,
+    kinds: dict[NumberKind, Callable[..., Any]] = {
+        NumberKind.DURATION: Unicode,
+        NumberKind.FLOAT: Float,
+        NumberKind.INT: Int,
+        NumberKind.WEIGHTS: Dict,
     }
     return {
         number.name: kinds[number.kind](

@@ -23,7 +23,7 @@ async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clo
         ConfigError: The package is missing, or the cluster cannot be used; the message says what to do.
     """
     try:
-        from hai_scheduler.adapters.kubernetes.client import Unusable
+        from hai_scheduler.adapters.kubernetes.client import ClusterUnusable
         from hai_scheduler.adapters.kubernetes.cluster import open_cluster
     except ModuleNotFoundError as error:
         raise ConfigError(
@@ -32,5 +32,5 @@ async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clo
     logs = SharedLogs(settings.log_dir) if settings.log_dir is not None else kept
     try:
         return await open_cluster(settings, logs, clock, acts=acts)
-    except Unusable as error:
+    except ClusterUnusable as error:
         raise ConfigError(str(error)) from None

@@ -25,12 +25,12 @@ from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.orders import Workers
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Adapters:
     """The open adapters of one process."""
 
     store: Store
@@ -42,7 +42,7 @@ class World:
     workers: Workers | None = None
 
 
-async def open_world(settings: Settings, api_url: str, accounts: Accounts | None) -> World:
+async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
     """Open all adapters. Raises ConfigError, Temporary, and the adapters' own errors for wrong settings."""
     clock = SystemClock()
     if settings.kubernetes is not None:
@@ -53,7 +53,7 @@ async def open_world(settings: Settings, api_url: str, accounts: Accounts | None
             await store.close()
             raise
         bus = await _open_bus(settings, clock)
-        return World(store=store, cluster=pods, bus=bus, clock=clock, files=PodFiles(), workers=_workers(settings))
+        return Adapters(store=store, cluster=pods, bus=bus, clock=clock, files=PodFiles(), workers=_workers(settings))
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     cluster = LocalCluster(
         LocalSettings(
@@ -69,7 +69,7 @@ async def open_world(settings: Settings, api_url: str, accounts: Accounts | None
     store = await _open_store(settings)
     bus = await _open_bus(settings, clock)
     workers, files = _workers(settings), LocalFiles(accounts)
-    return World(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
+    return Adapters(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
 
 
 def _workers(settings: Settings) -> Workers | None:
@@ -109,13 +109,13 @@ async def _open_bus(settings: Settings, clock: Clock) -> Bus:
         raise ConfigError(f"HaiScheduler.redis_url: {error}") from None
 
 
-async def close_world(world: World) -> None:
+async def close_world(adapters: Adapters) -> None:
     """Close all adapters."""
-    if world.workers is not None:
-        await world.workers.close()
-    await world.bus.close()
-    await world.cluster.close()
-    await world.store.close()
+    if adapters.workers is not None:
+        await adapters.workers.close()
+    await adapters.bus.close()
+    await adapters.cluster.close()
+    await adapters.store.close()
 
 
 def accounts_of(settings: Settings) -> Accounts | None:
@@ -128,11 +128,11 @@ def accounts_of(settings: Settings) -> Accounts | None:
         raise ConfigError(f"unix-users: {error}") from None
 
 
-def places_of(settings: Settings, accounts: Accounts | None) -> Places:
+def locations_of(settings: Settings, accounts: Accounts | None) -> RankLocations:
     """The API's address and the folder of checkpoints, as ranks see them."""
     if settings.kubernetes is not None:
-        return Places(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
-    return Places(
+        return RankLocations(api_url=settings.kubernetes.api_url, checkpoint_root=settings.kubernetes.checkpoint_root)
+    return RankLocations(
         api_url=f"http://{_reachable(settings.ip)}:{settings.port}{settings.prefix}api/v1",
         checkpoint_root=str(settings.state_dir / "checkpoints" if accounts is None else accounts.checkpoints),
     )

@@ -13,7 +13,7 @@ class Bus(Protocol):
         """Wake up all listeners of the topic. Never raises."""
         ...
 
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Subscription]:
         """A subscription to the topics: rings are kept for it from the moment the context is entered."""
         ...
 
@@ -22,7 +22,7 @@ class Bus(Protocol):
         ...
 
 
-class Ears(Protocol):
+class Subscription(Protocol):
     """A subscription, as `Bus.listen` gives it."""
 
     async def wait(self, timeout: float | None) -> bool:  # noqa: ASYNC109  # virtual time needs it

@@ -18,7 +18,7 @@ from hai_scheduler.ports.secret import Secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class LaunchOrder:
     """All that a cluster needs to start a run."""
 
     run_id: RunId
@@ -82,7 +82,7 @@ class Cluster(MarkedCluster, Protocol):
         """Yields whenever something on the cluster may have changed; it may yield late, or more often than needed."""
         ...
 
-    async def launch(self, launch: Launch) -> None:
+    async def launch(self, launch: LaunchOrder) -> None:
         """Start every rank of the run. A repeated call starts no rank twice, and completes a partial start.
 
         A late call starts nothing: when the run was killed or settled, or a later run of its task was launched.
@@ -103,7 +103,7 @@ class Cluster(MarkedCluster, Protocol):
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
         """The addresses at which the ranks reach each other, in rank order; None until every rank's supervisor is up.
 
-        Raises NotFound for a run that the cluster does not know.
+        Raises Absent for a run that the cluster does not know.
         """
         ...
 
@@ -114,7 +114,7 @@ class Cluster(MarkedCluster, Protocol):
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
         """About `limit` bytes of a rank's log at most, from byte `offset`; an offset behind the end is the end.
 
-        Raises NotFound for a run or rank that the cluster does not know.
+        Raises Absent for a run or rank that the cluster does not know.
         """
         ...
 

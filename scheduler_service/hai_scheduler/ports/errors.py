@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 
-class NotFound(LookupError):
+class Absent(LookupError):
     """The object that was asked for does not exist."""
 
 
-class Conflict(Exception):
+class WriteConflict(Exception):
     """Another process changed the object in the meantime; nothing was written."""
 
 
-class LeaseLost(Conflict):
+class LeaseLost(WriteConflict):
     """Another scheduler holds the leader lease; nothing was written."""
 
 
-class Misplaced(Conflict):
+class OffsetMismatch(WriteConflict):
     """A piece of a log does not follow the stored part, which ends at byte `expected`; nothing was written."""
 
     def __init__(self, expected: int) -> None:

@@ -10,7 +10,7 @@ from hai_scheduler.core.workspace.mounts import Mount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class PathFault:
     """A fault of a path in a submission: the field, its value, and what to do."""
 
     field: str
@@ -29,7 +29,7 @@ class Files(Protocol):
         python: str | None = None,
         user: str = "",
         own_python: str | None = None,
-    ) -> Fault | None:
+    ) -> PathFault | None:
         """The first path of a submission that no rank could use; None if there is none, or the service cannot know.
 
         Args:

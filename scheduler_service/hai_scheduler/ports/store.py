@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark, Strike
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
@@ -17,7 +17,7 @@ from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.bounds import BoundTx
 from hai_scheduler.ports.lineage import DatabaseTx
 from hai_scheduler.ports.logs import KeptLogs
-from hai_scheduler.ports.values import Event, Lease, NewTask, TaskFilter, UserRecord
+from hai_scheduler.ports.values import HistoryEvent, Lease, NewTask, TaskFilter, UserRecord
 
 
 class Tx(DatabaseTx, BoundTx, Protocol):
@@ -45,7 +45,7 @@ class Tx(DatabaseTx, BoundTx, Protocol):
         ...
 
     async def get_task(self, task_id: TaskId) -> Task:
-        """The task with its latest run. Raises NotFound."""
+        """The task with its latest run. Raises Absent."""
         ...
 
     async def find_task(self, user: str, name: str) -> Task | None:
@@ -53,7 +53,7 @@ class Tx(DatabaseTx, BoundTx, Protocol):
         ...
 
     async def get_spec(self, task_id: TaskId) -> TaskSpec:
-        """The specification of the task: what it executes. Raises NotFound."""
+        """The specification of the task: what it executes. Raises Absent."""
         ...
 
     async def tasks_with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
@@ -94,20 +94,23 @@ class Tx(DatabaseTx, BoundTx, Protocol):
         ...
 
     async def delete_task(self, task_id: TaskId) -> None:
-        """Delete an ended task with its specification and runs, not its events. Raises Conflict if it has not ended."""
+        """Delete an ended task with its specification and runs, not its events.
+
+        Raises WriteConflict if it has not ended.
+        """
         ...
 
-    async def add_event(self, event: Event) -> Event:
+    async def add_event(self, event: HistoryEvent) -> HistoryEvent:
         """Append an event; returns it with its `seq`, which grows in commit order."""
         ...
 
-    async def add_events(self, events: Iterable[Event]) -> None:
+    async def add_events(self, events: Iterable[HistoryEvent]) -> None:
         """Append all these events, faster than with one `add_event` after the other."""
         ...
 
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
-    ) -> Sequence[Event]:
+    ) -> Sequence[HistoryEvent]:
         """At most `limit` events with a seq greater than `after`, in the order of seq.
 
         Args:
@@ -134,15 +137,15 @@ class Tx(DatabaseTx, BoundTx, Protocol):
         """Remove the quota row of (subject, group, priority); True if there was one."""
         ...
 
-    async def uses(self) -> Sequence[Use]:
+    async def uses(self) -> Sequence[Usage]:
         """The decayed use of users (O3), sorted by user and group."""
         ...
 
-    async def put_use(self, use: Use) -> None:
+    async def put_use(self, use: Usage) -> None:
         """Write the decayed use of (user, group)."""
         ...
 
-    async def delete_use(self, use: Use) -> None:
+    async def delete_use(self, use: Usage) -> None:
         """Remove the decayed use of (user, group), if there is any."""
         ...
 

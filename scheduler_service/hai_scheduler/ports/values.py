@@ -12,7 +12,7 @@ from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HistoryEvent:
     """One line of history, of the feed and of the audit trail.
 
     `kind` is a word of `core.model.event_kinds.EventKind`; an earlier or later version may have written other words.

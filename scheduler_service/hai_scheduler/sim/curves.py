@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hai_scheduler.sim.simulate import Outcome
+from hai_scheduler.sim.simulate import SimulationOutcome
 
 #: How many points a curve has.
 POINTS = 400
@@ -25,7 +25,7 @@ class Curves:
     waiting: tuple[float, ...]
 
 
-def curves_of(name: str, outcome: Outcome, *, points: int = POINTS) -> Curves:
+def curves_of(name: str, outcome: SimulationOutcome, *, points: int = POINTS) -> Curves:
     """Return the means over `points` equal stretches of a simulation, under the name of its policy."""
     length = (outcome.end - outcome.begin).total_seconds()
     step = length / points or 1.0

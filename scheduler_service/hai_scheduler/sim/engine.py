@@ -1,6 +1,7 @@
 """The simulator's loop: virtual time, and the same core as in production.
 
-`plan` decides and `advance` changes tasks, exactly as in the service; `Stage` simulates the cluster and the jobs.
+`plan` decides and `advance` changes tasks, exactly as in the service; `SimulatedCluster` simulates the cluster and the
+jobs.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine,
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Strike
 from hai_scheduler.core.model.policy import Policies, Policy
-from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
-from hai_scheduler.sim.agenda import Agenda
+from hai_scheduler.core.planning.plan_cache import PlanCache
+from hai_scheduler.sim.event_queue import EventQueue
 from hai_scheduler.sim.records import Records
-from hai_scheduler.sim.scenario import Job, Setting
-from hai_scheduler.sim.stage import Stage
+from hai_scheduler.sim.scenario import Setting, SimulatedJob
+from hai_scheduler.sim.simulated_cluster import SimulatedCluster
 
 #: The most plans at one moment; if a further plan is needed, it is made at the next tick.
 _MOST_ROUNDS = 12
@@ -52,8 +53,8 @@ class Engine:
         setting: Setting,
         now: datetime,
         *,
-        jobs: Iterable[Job] = (),
-        uses: Iterable[Use] = (),
+        jobs: Iterable[SimulatedJob] = (),
+        uses: Iterable[Usage] = (),
         strikes: Iterable[Strike] = (),
         records: Records | None = None,
     ) -> None:
@@ -68,14 +69,14 @@ class Engine:
         self._begin = now
         self._look_again: datetime | None = None
         self._records = records
-        self._agenda = Agenda(now)
-        self._stage = Stage(setting, self._agenda, records)
+        self._agenda = EventQueue(now)
+        self._stage = SimulatedCluster(setting, self._agenda, records)
         self._stage.uses = {(use.user, use.group): use for use in uses}
         self._stage.strikes = list(strikes)
         self._quotas = setting.rows_of_quota()
         self._idle_since = 0
         self._unfinished = 0
-        self._memory = Memory()
+        self._cache = PlanCache()
         for job in jobs:
             self.add(job)
 
@@ -85,7 +86,7 @@ class Engine:
         snapshot: Snapshot,
         policies: Policy | Policies,
         *,
-        jobs: Iterable[Job] = (),
+        jobs: Iterable[SimulatedJob] = (),
         discipline: Discipline = Discipline.HAI,
         restart_cost: timedelta = timedelta(0),
         tick: timedelta = timedelta(seconds=1),
@@ -115,12 +116,12 @@ class Engine:
         )
         engine = cls(setting, snapshot.now, uses=snapshot.uses, strikes=snapshot.strikes)
         for task in snapshot.tasks:
-            engine.add(known.pop(task.id) if task.id in known else Job(task=task, work=None))
+            engine.add(known.pop(task.id) if task.id in known else SimulatedJob(task=task, work=None))
         for job in known.values():
             engine.add(job)
         return engine
 
-    def add(self, job: Job) -> None:
+    def add(self, job: SimulatedJob) -> None:
         """Add a job; if its `submitted_at` is later than now, it is submitted then."""
         self._stage.expect(job)
 
@@ -234,7 +235,7 @@ class Engine:
         if self.setting.check:
             snapshot.check()
         began = timer()
-        made = plan(snapshot, self.setting.policies, self.setting.discipline, self._memory)
+        made = plan(snapshot, self.setting.policies, self.setting.discipline, self._cache)
         if self._records is not None:
             self._records.plan_seconds.append(timer() - began)
         self.plans += 1

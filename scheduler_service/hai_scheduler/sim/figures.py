@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from hai_scheduler.core.explaining.explain import span
+from hai_scheduler.core.explaining.explain import human_duration
 
 Summary = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ def _length(key: str, size: str, figure: str) -> Callable[[Summary], str]:
 
 
 def _time(seconds: float | None) -> str:
-    return "-" if seconds is None else span(timedelta(seconds=seconds))
+    return "-" if seconds is None else human_duration(timedelta(seconds=seconds))
 
 
 def _share(name: str) -> Callable[[Summary], str]:

@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.sim.scenario import Job
+from hai_scheduler.sim.scenario import SimulatedJob
 
 
 class RunRecord(NamedTuple):
@@ -47,7 +47,7 @@ class TaskRecord(NamedTuple):
     state: TaskState
 
 
-class Moment(NamedTuple):
+class PlanInterval(NamedTuple):
     """The occupancy of the cluster between two plans."""
 
     at: datetime
@@ -66,7 +66,7 @@ class Records:
 
     runs: list[RunRecord] = field(default_factory=list)
     tasks: list[TaskRecord] = field(default_factory=list)
-    moments: list[Moment] = field(default_factory=list)
+    moments: list[PlanInterval] = field(default_factory=list)
     #: Times at which the number of nodes that are up changed, and the number; the first is the begin.
     ready: list[tuple[datetime, int]] = field(default_factory=list)
     #: How often a node failed.
@@ -81,7 +81,7 @@ class Records:
             RunRecord(task.id, run.number, run.started_at, up, kept_until, run.ended_at, share, run.reason, run.nodes)
         )
 
-    def task_over(self, task: Task, job: Job, share: float) -> None:
+    def task_over(self, task: Task, job: SimulatedJob, share: float) -> None:
         """Record a task that has ended."""
         assert task.ended_at is not None
         work = timedelta(0) if job.work is None else job.work
@@ -103,4 +103,4 @@ class Records:
         """Record the occupancy after a plan; of several plans at one time the last one counts."""
         if self.moments and self.moments[-1].at == at:
             self.moments.pop()
-        self.moments.append(Moment(at, held, waiting, wanted, ready))
+        self.moments.append(PlanInterval(at, held, waiting, wanted, ready))

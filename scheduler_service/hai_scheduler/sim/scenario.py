@@ -31,7 +31,7 @@ class Manner(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class SimulatedJob:
     """A task, and how its command behaves.
 
     The task is in the state in which the simulation begins: just submitted, or waiting or running already.

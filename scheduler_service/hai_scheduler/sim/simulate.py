@@ -10,7 +10,7 @@ from datetime import datetime
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
-from hai_scheduler.sim.scenario import Job, Setting
+from hai_scheduler.sim.scenario import Setting, SimulatedJob
 
 #: How many moments pass between two reports on progress.
 _PROGRESS_EVERY = 250
@@ -30,7 +30,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SimulationOutcome:
     """The result of a simulation."""
 
     setting: Setting
@@ -43,7 +43,9 @@ class Outcome:
     unfinished: tuple[Task, ...]
 
 
-def simulate(setting: Setting, jobs: Sequence[Job], progress: Callable[[Progress], None] | None = None) -> Outcome:
+def simulate(
+    setting: Setting, jobs: Sequence[SimulatedJob], progress: Callable[[Progress], None] | None = None
+) -> SimulationOutcome:
     """Simulate the jobs until every task has ended, or can never start.
 
     Args:
@@ -75,7 +77,7 @@ def simulate(setting: Setting, jobs: Sequence[Job], progress: Callable[[Progress
             gc.enable()
     if progress is not None:
         progress(Progress(done=len(records.tasks), jobs=len(jobs), now=engine.now))
-    return Outcome(
+    return SimulationOutcome(
         setting=setting,
         records=records,
         begin=begin,

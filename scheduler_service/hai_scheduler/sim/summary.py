@@ -11,9 +11,9 @@ from statistics import fmean, median
 from typing import Any
 
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.sim.intervals import Intervals
 from hai_scheduler.sim.records import RunRecord, TaskRecord
-from hai_scheduler.sim.simulate import Outcome
-from hai_scheduler.sim.spans import Spans
+from hai_scheduler.sim.simulate import SimulationOutcome
 
 #: Shortest work in seconds that counts in a slowdown, so that very short tasks do not dominate the mean.
 SHORTEST_S = 10.0
@@ -44,7 +44,7 @@ def jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def summarize(outcome: Outcome) -> dict[str, Any]:
+def summarize(outcome: SimulationOutcome) -> dict[str, Any]:
     """Return the summary of a simulation as values for JSON. Equal simulations differ only in `plan_ms`."""
     records, setting = outcome.records, outcome.setting
     tasks, window = records.tasks, _Window(outcome)
@@ -90,17 +90,17 @@ def summarize(outcome: Outcome) -> dict[str, Any]:
 class _Window:
     """Node time from the first to the last submission or, if all jobs were submitted at once, to the end."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: SimulationOutcome) -> None:
         self._zero = outcome.begin
         self._runs = outcome.records.runs
         last = outcome.last_submission if outcome.last_submission > outcome.begin else outcome.end
         end = self._at(last)
-        self._all = Spans([(0.0, end)])
+        self._all = Intervals([(0.0, end)])
         steps = [*outcome.records.ready, (max(last, outcome.records.ready[-1][0]), 0)]
         self._ready = [(self._at(a[0]), self._at(b[0]), a[1]) for a, b in pairwise(steps)]
         moments = outcome.records.moments
         ends = [*(moment.at for moment in moments[1:]), last]
-        self._busy = Spans(
+        self._busy = Intervals(
             (self._at(moment.at), min(self._at(until), end))
             for moment, until in zip(moments, ends, strict=True)
             if moment.waiting
@@ -125,7 +125,7 @@ class _Window:
         """Return the share of available node time that went into work that counts while tasks waited."""
         return self._share(self._busy, _work(self._runs))
 
-    def _share(self, spans: Spans, parts: Iterable[tuple[datetime, datetime, float]]) -> float | None:
+    def _share(self, spans: Intervals, parts: Iterable[tuple[datetime, datetime, float]]) -> float | None:
         available = sum(count * spans.within(begin, end) for begin, end, count in self._ready)
         used = sum(share * spans.within(self._at(begin), self._at(end)) for begin, end, share in parts)
         return used / available if available else None

@@ -10,13 +10,15 @@ from typing import Any
 
 from hai_client.cli.context import Context
 from hai_client.errors import Invalid
-from hai_scheduler.sim.simulate import Outcome, simulate
+from hai_scheduler.sim.simulate import SimulationOutcome, simulate
 from hai_scheduler.sim.summary import summarize
 from hai_scheduler.sim_cli.progress import Ticker
-from hai_scheduler.sim_cli.settings import Rules, Study
+from hai_scheduler.sim_cli.settings import NamedDiscipline, Study
 
 
-def simulated(study: Study, rules: Rules, args: argparse.Namespace, context: Context) -> tuple[Outcome, dict[str, Any]]:
+def simulated(
+    study: Study, rules: NamedDiscipline, args: argparse.Namespace, context: Context
+) -> tuple[SimulationOutcome, dict[str, Any]]:
     """Simulate, and return the outcome and its summary, under the name that the user gave the rules."""
     ticker = None
     if args.progress or context.out.watched:

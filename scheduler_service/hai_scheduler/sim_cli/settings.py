@@ -16,8 +16,8 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.service.policy.numbers import changed
 from hai_scheduler.sim.failures import FIREFLYER_RATE, FailureModel
 from hai_scheduler.sim.formats import FORMATS
-from hai_scheduler.sim.formats.trace import Reading, Trace, jobs_of
-from hai_scheduler.sim.scenario import Job, Manner, Setting, cluster_of
+from hai_scheduler.sim.formats.trace import Trace, TraceReading, jobs_of
+from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob, cluster_of
 from hai_scheduler.sim_cli.options import DISCIPLINES, assignment
 
 
@@ -26,7 +26,7 @@ class Study:
     """A trace on a cluster, ready to be simulated under any rules."""
 
     trace: Trace
-    jobs: tuple[Job, ...]
+    jobs: tuple[SimulatedJob, ...]
     #: The setting without the rules.
     setting: Setting
     #: Sentences on the assumptions.
@@ -34,7 +34,7 @@ class Study:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class NamedDiscipline:
     """A discipline and its policy, under the name that the user gave them."""
 
     name: str
@@ -48,7 +48,7 @@ class Rules:
 
 def study_of(args: argparse.Namespace) -> Study:
     """Read the trace and make the jobs and the cluster, as the options say. Raises TraceError."""
-    reading = Reading(
+    reading = TraceReading(
         gpus_per_node=args.gpus_per_node,
         seed=args.seed,
         users_per_group=args.users,
@@ -90,7 +90,7 @@ def study_of(args: argparse.Namespace) -> Study:
     )
 
 
-def rules_of(entry: str, numbers: Sequence[tuple[str, str]]) -> Rules:
+def rules_of(entry: str, numbers: Sequence[tuple[str, str]]) -> NamedDiscipline:
     """Return the rules of `NAME` or `NAME/NUMBER=VALUE/...`, with the numbers of `--set`.
 
     Raises:
@@ -101,7 +101,7 @@ def rules_of(entry: str, numbers: Sequence[tuple[str, str]]) -> Rules:
     if name not in DISCIPLINES:
         raise Invalid(f"policy: {name!r} is unknown; use one of {', '.join(DISCIPLINES)}")
     changes: Mapping[str, object] = dict([*numbers, *(assignment(text) for text in own)])
-    return Rules(entry.strip(), Discipline(name), changed(Policy(), changes))
+    return NamedDiscipline(entry.strip(), Discipline(name), changed(Policy(), changes))
 
 
 def _length(length: timedelta) -> str:

@@ -23,12 +23,12 @@ from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.work import PLAIN, Desk, begin
-from hai_scheduler.service.shared.orders import Facts, Order
-from hai_scheduler.worker.child import Child
+from hai_scheduler.service.shared.orders import Order, SnapshotFacts
+from hai_scheduler.worker.child import WorkerChild
 from hai_scheduler.worker.frames import pack, read_frame
 
 #: The increment of `nice`: all other processes of the machine get the processor first.
@@ -42,7 +42,7 @@ class Worker:
         self._desk = Desk(store=store, read_log=read_place)
         self._memory = memory
         self._out = out
-        self._facts: Facts | None = None
+        self._facts: SnapshotFacts | None = None
         self._under_way: dict[int, asyncio.Task[None]] = {}
 
     async def run(self, reader: asyncio.StreamReader) -> None:
@@ -65,7 +65,7 @@ class Worker:
         elif (found := self._under_way.get(head["cancel"])) is not None:
             found.cancel()
 
-    async def _serve(self, number: int, order: bytes, facts: Facts | None, seconds: int) -> None:
+    async def _serve(self, number: int, order: bytes, facts: SnapshotFacts | None, seconds: int) -> None:
         try:
             head, body = await self._carry_out(PLAIN.read(order), facts, seconds)
         except Temporary as error:
@@ -75,9 +75,9 @@ class Worker:
         self._out.write(pack({"done": number, **head}, body))
         await self._out.drain()
 
-    async def _carry_out(self, order: Order, facts: Facts | None, seconds: int) -> tuple[dict[str, Any], bytes]:
+    async def _carry_out(self, order: Order, facts: SnapshotFacts | None, seconds: int) -> tuple[dict[str, Any], bytes]:
         compute = await begin(order, facts, self._desk)
-        child = Child.begin(lambda: PLAIN.write(compute()), memory=self._memory, seconds=seconds)
+        child = WorkerChild.begin(lambda: PLAIN.write(compute()), memory=self._memory, seconds=seconds)
         try:
             return await child.answer()
         finally:
@@ -85,7 +85,7 @@ class Worker:
 
 
 def read_place(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
-    """A piece of a rank's log from a folder, of `limit` bytes at most. Raises NotFound and Temporary."""
+    """A piece of a rank's log from a folder, of `limit` bytes at most. Raises Absent and Temporary."""
     assert place.folder is not None
     folder = Path(place.folder)
 
@@ -96,7 +96,7 @@ def read_place(place: LogPlace, rank: int, offset: int, limit: int) -> LogChunk:
     try:
         return with_rights(folder, read) if place.own else read()
     except FileNotFoundError:
-        raise NotFound(f"there is no log of rank {rank} in {folder}") from None
+        raise Absent(f"there is no log of rank {rank} in {folder}") from None
     except OSError as error:
         raise Temporary(f"a log cannot be read: {error.strerror or error}") from None
 

@@ -27,7 +27,7 @@ _OOM_SCORE: Final = "800"
 
 
 @dataclass(slots=True)
-class Child:
+class WorkerChild:
     """A child process that computes."""
 
     pid: int
@@ -35,7 +35,7 @@ class Child:
     _ended: bool = False
 
     @classmethod
-    def begin(cls, compute: Callable[[], bytes], *, memory: int, seconds: int) -> Child:
+    def begin(cls, compute: Callable[[], bytes], *, memory: int, seconds: int) -> WorkerChild:
         """Fork a child.
 
         Args:

@@ -16,7 +16,14 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import PLAIN
 from hai_scheduler.service.shared.errors import TooCostly, Unavailable
-from hai_scheduler.service.shared.orders import ExperimentOrder, Facts, ForecastOrder, Order, SearchOrder, WhatIfOrder
+from hai_scheduler.service.shared.orders import (
+    ExperimentOrder,
+    ForecastOrder,
+    Order,
+    SearchOrder,
+    SnapshotFacts,
+    WhatIfOrder,
+)
 from hai_scheduler.worker.frames import pack, read_frame
 
 log = logging.getLogger(__name__)
@@ -70,7 +77,7 @@ class ProcessWorkers:
         """The id of the worker process; None if there is none."""
         return None if self._process is None else self._process.pid
 
-    async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
         """See `orders.Workers.do`. Raises TooCostly too, when the order exceeds its limits."""
         async with self._queue.place(user):
             self._stay()
@@ -143,7 +150,7 @@ class _Process:
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[tuple[dict[str, Any], bytes]]] = {}
         #: The facts that the process was last sent.
-        self._facts: Facts | None = None
+        self._facts: SnapshotFacts | None = None
         self.gone = False
         #: When the process last answered, or was started, by `time.monotonic`.
         self.heard_at = time.monotonic()
@@ -169,7 +176,7 @@ class _Process:
     def busy(self) -> bool:
         return bool(self._asked)
 
-    async def carry_out(self, order: Order, facts: Facts | None) -> Any:
+    async def carry_out(self, order: Order, facts: SnapshotFacts | None) -> Any:
         """The answer to the order. Raises Unavailable, TooCostly and, for a bug of HAI, RuntimeError."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()

@@ -7,7 +7,7 @@ from typing import Final
 
 from jinja2 import Environment as Templates
 
-from hai_spawner.containers.menu import Offer, standard
+from hai_spawner.containers.menu import SizeOption, standard
 from hai_spawner.containers.places import Environment
 
 #: Everything that is filled in is escaped. Plain HTML: the page must work without scripts of its own.
@@ -63,7 +63,7 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
 
 
 def render(
-    offers: Sequence[Offer],
+    offers: Sequence[SizeOption],
     environments: Sequence[Environment],
     *,
     sized: bool,

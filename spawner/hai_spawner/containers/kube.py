@@ -16,9 +16,9 @@ from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.mixin import HaiSpawnerMixin, spawn_exception
 from hai_spawner.containers.places import Environment
 from hai_spawner.containers.refused import refusal_of, words_of
-from hai_spawner.sizes.capacity import Claim, Room, rooms, server_of
+from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, rooms, server_of
 from hai_spawner.sizes.catalogue import Size
-from hai_spawner.sizes.nodes import NodeReader, Unreadable
+from hai_spawner.sizes.nodes import CapacityReader, Unreadable
 
 #: Label of the pod with the name of its size.
 SIZE_LABEL = "hai.jupyter.org/size"
@@ -53,7 +53,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     extra_resource_limits: dict[str, str]
     extra_resource_guarantees: dict[str, str]
 
-    _readers: ClassVar[dict[tuple[int, str, str | None], NodeReader]] = {}
+    _readers: ClassVar[dict[tuple[int, str, str | None], CapacityReader]] = {}
 
     @validate("profile_list")
     def _no_profile_list(self, proposal: Any) -> Any:
@@ -108,7 +108,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     async def load_user_options(self) -> None:
         """Do nothing: `run_pre_spawn_hook` applies the options, before the Hub reads `start_timeout`."""
 
-    async def rooms(self) -> Sequence[Room] | None:
+    async def rooms(self) -> Sequence[NodeCapacity] | None:
         """Return what is free on the nodes of the groups, less the grants that have no pod yet."""
         if not self.capacity:
             return None
@@ -121,7 +121,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         servers = {server_of(pod) for pod in reading.pods}
         sizes = self.known_sizes()
         pending = [
-            Claim(needs=sizes[grant.size].needs, node_selector=sizes[grant.size].node_selector)
+            PendingPod(needs=sizes[grant.size].needs, node_selector=sizes[grant.size].node_selector)
             for grant in self.ledger.others(*own)
             if grant.key not in servers and grant.size in sizes
         ]
@@ -130,12 +130,12 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         tolerations = self._sorted_dict_values(self.tolerations)
         return rooms(reading.nodes, pods, tolerations=tolerations, claims=pending)
 
-    def _reader(self) -> NodeReader:
+    def _reader(self) -> CapacityReader:
         namespace = None if self.capacity_all_namespaces or self.enable_user_namespaces else self.namespace
         selector = f"{self.group_label} in ({','.join(sorted(self.groups))})"
         # The key holds the API client: a client belongs to one event loop.
         key = (id(self.api), selector, namespace)
-        return self._readers.setdefault(key, NodeReader(self.api, selector, namespace))
+        return self._readers.setdefault(key, CapacityReader(self.api, selector, namespace))
 
     def take(self, size: Size | None, environment: Environment | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""

@@ -22,7 +22,7 @@ from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.naming import file_name
 from hai_spawner.containers.process import before_exec, fingerprint
-from hai_spawner.sizes.capacity import Room
+from hai_spawner.sizes.capacity import NodeCapacity
 from hai_spawner.sizes.catalogue import Size
 
 #: Folder with defaults of JupyterLab's own settings (labconfig/) that have no argument, such as the one about news.
@@ -133,14 +133,14 @@ class HaiLocalSpawner(HaiSpawnerMixin, SimpleLocalProcessSpawner):
             self.prepare_home()
         await super().decide()
 
-    async def rooms(self) -> Sequence[Room]:
+    async def rooms(self) -> Sequence[NodeCapacity]:
         """Return this machine as one room, in which only GPUs can be used up."""
         taken = self._taken()
         free = Decimal(sum(index not in taken for index in self.gpus))
         plenty = dict.fromkeys(("cpu", "memory", "pods"), _PLENTY)
         devices = {size.resource for size in self.known_sizes().values() if size.resource is not None}
         total = plenty | dict.fromkeys(devices, Decimal(len(self.gpus)))
-        return [Room(node="this machine", total=total, free=plenty | dict.fromkeys(devices, free))]
+        return [NodeCapacity(node="this machine", total=total, free=plenty | dict.fromkeys(devices, free))]
 
     def devices_for(self, size: Size | None) -> tuple[int, ...]:
         """Return the indices of the first free GPUs."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from hai_spawner.sizes.capacity import Claim, Room, how_many, why_not
+from hai_spawner.sizes.allocations import Allocation
+from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, how_many, why_not
 from hai_spawner.sizes.catalogue import Person, Size
-from hai_spawner.sizes.grants import Grant
 from hai_spawner.sizes.limits import ANY, Limits, Share, shares
 
 
@@ -56,7 +56,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class SizeOption:
     """A size as a user sees it.
 
     Attributes:
@@ -88,9 +88,9 @@ def menu(
     person: Person,
     sizes: Iterable[Size],
     limits: Limits,
-    grants: Iterable[Grant],
-    rooms: Sequence[Room] | None,
-) -> tuple[Offer, ...]:
+    grants: Iterable[Allocation],
+    rooms: Sequence[NodeCapacity] | None,
+) -> tuple[SizeOption, ...]:
     """Return the sizes that a person may use, each with the reason why it cannot start now.
 
     Args:
@@ -104,8 +104,10 @@ def menu(
     return tuple(_offer(person, size, limits, known, rooms) for size in sizes if size.allows(person))
 
 
-def _offer(person: Person, size: Size, limits: Limits, grants: Sequence[Grant], rooms: Sequence[Room] | None) -> Offer:
-    claim = Claim(needs=size.needs, node_selector=size.node_selector)
+def _offer(
+    person: Person, size: Size, limits: Limits, grants: Sequence[Allocation], rooms: Sequence[NodeCapacity] | None
+) -> SizeOption:
+    claim = PendingPod(needs=size.needs, node_selector=size.node_selector)
     free = how_many(rooms, claim) if rooms is not None else None
     applying = shares(person, size.name, limits, grants)
     exhausted = [share for share in applying if not share.left]
@@ -114,10 +116,10 @@ def _offer(person: Person, size: Size, limits: Limits, grants: Sequence[Grant], 
         blocked, reason = Why.QUOTA, " and ".join(map(str, exhausted))
     elif rooms is not None and free == 0:
         blocked, reason = Why.CAPACITY, why_not(rooms, claim)
-    return Offer(size=size, free=free, shares=applying, blocked=blocked, reason=reason)
+    return SizeOption(size=size, free=free, shares=applying, blocked=blocked, reason=reason)
 
 
-def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | None, default: str) -> Size:
+def choose(offers: Sequence[SizeOption], sizes: Mapping[str, Size], wanted: str | None, default: str) -> Size:
     """Return the size to start.
 
     Args:
@@ -145,12 +147,12 @@ def choose(offers: Sequence[Offer], sizes: Mapping[str, Size], wanted: str | Non
     return offer.size
 
 
-def standard(offers: Sequence[Offer]) -> Offer:
+def standard(offers: Sequence[SizeOption]) -> SizeOption:
     """Return the offer that is selected if the user and the settings name none: the first that could start."""
     return next((offer for offer in offers if offer.blocked is None), offers[0])
 
 
-def alternatives(offers: Iterable[Offer]) -> str:
+def alternatives(offers: Iterable[SizeOption]) -> str:
     """Return the sizes that could start now, as a sentence."""
     names = [offer.size.name for offer in offers if offer.blocked is None]
     return f"These would start now: {', '.join(names)}." if names else "No size would start now: try again later."

@@ -11,12 +11,12 @@ from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, de
 from traitlets.config import Config, Configurable
 
 from hai_spawner.containers.form import render
-from hai_spawner.containers.menu import Offer, Refusal, Why, choose, menu
+from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options, form_options
 from hai_spawner.containers.places import Environment, Places, PlacesError, ask
-from hai_spawner.sizes.capacity import Room
+from hai_spawner.sizes.allocations import Allocation, Allocations
+from hai_spawner.sizes.capacity import NodeCapacity
 from hai_spawner.sizes.catalogue import Person, Size, parse_sizes
-from hai_spawner.sizes.grants import Grant, Ledger
 from hai_spawner.sizes.limits import Limit, parse_limits
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class HaiSpawnerMixin(_Behind):
     #: Options that a request may have. A subclass may add others.
     option_keys: ClassVar[frozenset[str]] = frozenset({"profile", "environment"})
     #: The grants of all servers of this Hub.
-    ledger: ClassVar[Ledger] = Ledger()
+    ledger: ClassVar[Allocations] = Allocations()
 
     # Attributes of the spawner class behind this one.
     name: str
@@ -186,7 +186,7 @@ class HaiSpawnerMixin(_Behind):
             admin=bool(getattr(self.user, "admin", False)),
         )
 
-    async def rooms(self) -> Sequence[Room] | None:
+    async def rooms(self) -> Sequence[NodeCapacity] | None:
         """Return what is free for a new server; None: not known, so free capacity is not checked."""
         return None
 
@@ -220,7 +220,7 @@ class HaiSpawnerMixin(_Behind):
         """The node group that the server runs in."""
         return "jupyter"
 
-    def offers(self, rooms: Sequence[Room] | None) -> tuple[Offer, ...]:
+    def offers(self, rooms: Sequence[NodeCapacity] | None) -> tuple[SizeOption, ...]:
         """Return the sizes that the user may use, each with the reason why it cannot start now."""
         others = self.ledger.others(self.user.name, self.name)
         return menu(self.person(), self.known_sizes().values(), self.known_limits(), others, rooms)
@@ -283,7 +283,7 @@ class HaiSpawnerMixin(_Behind):
             raise Refusal(Why.OPTIONS, f"profile is {options['profile']!r}: there are no sizes here; leave it out.")
         person = self.person()
         self.ledger.add(
-            Grant(
+            Allocation(
                 user=person.name,
                 server=self.name,
                 size=size.name if size else "",
@@ -361,7 +361,7 @@ class HaiSpawnerMixin(_Behind):
         """Restore the grant of a server that ran before the Hub was started."""
         super().load_state(state)
         if kept := state.get(_STATE):
-            self.ledger.add(Grant.from_state(self.user.name, self.name, kept))
+            self.ledger.add(Allocation.from_state(self.user.name, self.name, kept))
 
     def clear_state(self) -> None:
         """Remove the grant: the server is gone or has not started."""

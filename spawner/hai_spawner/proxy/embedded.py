@@ -12,7 +12,7 @@ from traitlets import Float
 
 from hai_client.waiting import IDLE_S
 from hai_spawner.proxy.forwarding import HEADER_LIMIT, Forwarder
-from hai_spawner.proxy.routes import Route, RouteTable
+from hai_spawner.proxy.routes import ProxyRoute, RouteTable
 from hai_spawner.proxy.site import GuardedSite, OneLineLog, heeding_bodies
 
 
@@ -89,7 +89,7 @@ class EmbeddedProxy(Proxy):
 
     async def add_route(self, routespec: str, target: str, data: dict[str, Any]) -> None:
         """Send requests below `routespec` to `target`."""
-        self.table.add(Route(self.validate_routespec(routespec), target, data))
+        self.table.add(ProxyRoute(self.validate_routespec(routespec), target, data))
 
     async def delete_route(self, routespec: str) -> None:
         """Remove a route; no error if there is none."""

@@ -49,7 +49,7 @@ def new_session() -> aiohttp.ClientSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ProxyFailure:
     """An error that the proxy itself answers."""
 
     status: int
@@ -59,11 +59,11 @@ class Failure:
     detail: str
 
 
-NO_SUCH = Failure(404, "Not Found", "not_found", _UNKNOWN)
-STARTING = Failure(503, "Service Unavailable", "restarting", _STARTING)
-SILENT = Failure(503, "Service Unavailable", "restarting", _SILENT)
-SLOW = Failure(408, "Request Timeout", "too_slow", _SLOW)
-BROKEN_OFF = Failure(502, "Bad Gateway", "unavailable", _BROKEN_OFF)
+NO_SUCH = ProxyFailure(404, "Not Found", "not_found", _UNKNOWN)
+STARTING = ProxyFailure(503, "Service Unavailable", "restarting", _STARTING)
+SILENT = ProxyFailure(503, "Service Unavailable", "restarting", _SILENT)
+SLOW = ProxyFailure(408, "Request Timeout", "too_slow", _SLOW)
+BROKEN_OFF = ProxyFailure(502, "Bad Gateway", "unavailable", _BROKEN_OFF)
 
 
 class Forwarder:
@@ -148,7 +148,7 @@ class Forwarder:
             await answer.write_eof()
             return answer
 
-    async def _fail(self, request: web.Request, failure: Failure) -> web.Response:
+    async def _fail(self, request: web.Request, failure: ProxyFailure) -> web.Response:
         """Return an error: the Hub's page for browsers, a problem document (RFC 9457) for other clients."""
         status = failure.status
         headers = {} if failure in (NO_SUCH, SLOW) else {"Retry-After": str(RETRY_AFTER_S)}
@@ -177,7 +177,7 @@ class Forwarder:
             return None
 
 
-def _plain_page(failure: Failure) -> bytes:
+def _plain_page(failure: ProxyFailure) -> bytes:
     """Return the page for browsers while the Hub cannot make one; it reloads itself unless the address is unknown."""
     again = "" if failure is NO_SUCH else f'<meta http-equiv="refresh" content="{RETRY_AFTER_S}">'
     page = (

@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class ProxyRoute:
     """A prefix of paths and the server behind it.
 
     Attributes:
@@ -37,9 +37,9 @@ class RouteTable:
 
     def __init__(self, *, by_host: bool = False) -> None:
         self._by_host = by_host
-        self._routes: dict[str, Route] = {}
+        self._routes: dict[str, ProxyRoute] = {}
 
-    def add(self, route: Route) -> None:
+    def add(self, route: ProxyRoute) -> None:
         """Add a route, or replace the one of the same prefix."""
         self._routes[canonical(route.routespec)] = route
 
@@ -47,7 +47,7 @@ class RouteTable:
         """Remove a route; no error if there is none."""
         self._routes.pop(canonical(routespec), None)
 
-    def all(self) -> list[Route]:
+    def all(self) -> list[ProxyRoute]:
         """Return all routes, in the order in which they were added."""
         return list(self._routes.values())
 
@@ -56,7 +56,7 @@ class RouteTable:
         """Whether the Hub has sent its routes: its own is among the first."""
         return any(route.data.get("hub") for route in self._routes.values())
 
-    def find(self, host: str, path: str) -> Route | None:
+    def find(self, host: str, path: str) -> ProxyRoute | None:
         """Return the most specific route for a request, or None.
 
         Args:

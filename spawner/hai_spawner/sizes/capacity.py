@@ -20,7 +20,7 @@ _SERVER: Final = "hub.jupyter.org/servername"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class NodeCapacity:
     """Free capacity of a node.
 
     Attributes:
@@ -39,14 +39,14 @@ class Room:
         """Return whether these amounts are free on the node."""
         return all(self.free.get(name, Decimal(0)) >= amount for name, amount in needs.items())
 
-    def less(self, needs: Amounts) -> Room:
+    def less(self, needs: Amounts) -> NodeCapacity:
         """Return the room that is left after these amounts are taken."""
         free = {name: amount - needs.get(name, Decimal(0)) for name, amount in self.free.items()}
-        return Room(node=self.node, total=self.total, free=free, labels=self.labels)
+        return NodeCapacity(node=self.node, total=self.total, free=free, labels=self.labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class PendingPod:
     """A pod that is not on a node yet, or a server that has been granted and has no pod yet.
 
     Attributes:
@@ -59,8 +59,8 @@ class Claim:
 
 
 def rooms(
-    nodes: Iterable[Json], pods: Iterable[Json], *, tolerations: Iterable[Json] = (), claims: Iterable[Claim] = ()
-) -> list[Room]:
+    nodes: Iterable[Json], pods: Iterable[Json], *, tolerations: Iterable[Json] = (), claims: Iterable[PendingPod] = ()
+) -> list[NodeCapacity]:
     """Return the free capacity of the nodes that can take a new pod.
 
     Args:
@@ -71,13 +71,13 @@ def rooms(
     """
     asked = [pod for pod in pods if pod.get("status", {}).get("phase") not in _GONE]
     by_node: dict[str, list[Json]] = {}
-    waiting: list[Claim] = []
+    waiting: list[PendingPod] = []
     for pod in asked:
         spec = pod.get("spec", {})
         if name := spec.get("nodeName"):
             by_node.setdefault(name, []).append(pod)
         else:
-            waiting.append(Claim(needs=requests(pod), node_selector=spec.get("nodeSelector") or {}))
+            waiting.append(PendingPod(needs=requests(pod), node_selector=spec.get("nodeSelector") or {}))
     tolerated = tuple(tolerations)
     found = [_room(node, by_node.get(node["metadata"]["name"], ())) for node in nodes if _takes_pods(node, tolerated)]
     for claim in (*waiting, *claims):
@@ -85,7 +85,7 @@ def rooms(
     return found
 
 
-def place(found: Sequence[Room], claim: Claim) -> list[Room] | None:
+def place(found: Sequence[NodeCapacity], claim: PendingPod) -> list[NodeCapacity] | None:
     """Return the rooms after a claim has been placed where it fits most tightly; None if it fits nowhere."""
     fitting = [room for room in found if _selected(room, claim) and room.holds(claim.needs)]
     if not fitting:
@@ -94,7 +94,7 @@ def place(found: Sequence[Room], claim: Claim) -> list[Room] | None:
     return [room.less(claim.needs) if room is tightest else room for room in found]
 
 
-def how_many(found: Sequence[Room], claim: Claim) -> int | None:
+def how_many(found: Sequence[NodeCapacity], claim: PendingPod) -> int | None:
     """Return how many claims of this kind would fit; None: any number."""
     total = Decimal(0)
     for room in found:
@@ -104,7 +104,7 @@ def how_many(found: Sequence[Room], claim: Claim) -> int | None:
     return int(total) if total.is_finite() else None
 
 
-def why_not(found: Sequence[Room], claim: Claim) -> str:
+def why_not(found: Sequence[NodeCapacity], claim: PendingPod) -> str:
     """Return why a claim fits on no node, as a sentence without a full stop."""
     fitting = [room for room in found if _selected(room, claim)]
     if not fitting:
@@ -158,10 +158,10 @@ def _add(total: dict[str, Decimal], more: Amounts) -> None:
         total[name] = total.get(name, Decimal(0)) + amount
 
 
-def _room(node: Json, pods: Iterable[Json]) -> Room:
+def _room(node: Json, pods: Iterable[Json]) -> NodeCapacity:
     total = _amounts(node.get("status", {}).get("allocatable"))
     labels = node["metadata"].get("labels") or {}
-    room = Room(node=node["metadata"]["name"], total=total, free=total, labels=labels)
+    room = NodeCapacity(node=node["metadata"]["name"], total=total, free=total, labels=labels)
     for pod in pods:
         room = room.less(requests(pod))
     return room
@@ -186,11 +186,11 @@ def _tolerated(taint: Json, tolerations: Iterable[Json]) -> bool:
     )
 
 
-def _selected(room: Room, claim: Claim) -> bool:
+def _selected(room: NodeCapacity, claim: PendingPod) -> bool:
     return all(room.labels.get(key) == value for key, value in claim.node_selector.items())
 
 
-def _slack(room: Room, needs: Amounts) -> Decimal:
+def _slack(room: NodeCapacity, needs: Amounts) -> Decimal:
     """Return what sorts rooms from tight to loose: free devices first, because they are scarce, then free cores."""
     devices = sum((amount for name, amount in room.free.items() if "/" in name and name in needs), Decimal(0))
     spare = sum((amount for name, amount in room.free.items() if "/" in name and name not in needs), Decimal(0))

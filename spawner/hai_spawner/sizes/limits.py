@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hai_spawner.sizes.allocations import Allocation
 from hai_spawner.sizes.catalogue import Person
-from hai_spawner.sizes.grants import Grant
 
 #: Stands for servers of all sizes together.
 ANY: Final = "*"
@@ -118,7 +118,7 @@ def _counts(where: str, value: object) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def shares(person: Person, size: str, limits: Limits, grants: Iterable[Grant]) -> tuple[Share, ...]:
+def shares(person: Person, size: str, limits: Limits, grants: Iterable[Allocation]) -> tuple[Share, ...]:
     """Return every limit that applies to a person who wants a server of a size; a server may start if all have room.
 
     Args:

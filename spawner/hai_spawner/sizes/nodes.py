@@ -25,7 +25,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NodeListing:
     """The API server's lists of nodes and pods.
 
     Attributes:
@@ -38,7 +38,7 @@ class Reading:
 
 
 @dataclass(slots=True)
-class NodeReader:
+class CapacityReader:
     """Reads nodes by a label selector and pods of a namespace, at most once in `FRESH_S` seconds.
 
     Attributes:
@@ -53,9 +53,9 @@ class NodeReader:
     namespace: str | None
     clock: Callable[[], float] = time.monotonic
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _last: tuple[float, Reading] | None = None
+    _last: tuple[float, NodeListing] | None = None
 
-    async def read(self) -> Reading:
+    async def read(self) -> NodeListing:
         """Return the current nodes and pods.
 
         Raises:
@@ -72,7 +72,7 @@ class NodeReader:
             except Exception as error:
                 message = f"the Kubernetes API server does not answer ({type(error).__name__})"
                 raise Unreadable(message) from error
-            reading = Reading(nodes, pods)
+            reading = NodeListing(nodes, pods)
             self._last = (self.clock(), reading)
             return reading
 

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import contextlib
 
-from hai_scheduler.adapters.kubernetes.client import Api, connect
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
 from kubernetes_kit.simulated_nodes import AT_ONCE, SimulatedNodes, Thing, now
@@ -24,7 +24,7 @@ def name_of(number: int) -> str:
 class FakeNodes(SimulatedNodes):
     """`count` simulated nodes of one group. Their pods do nothing, and are gone as soon as they are deleted."""
 
-    def __init__(self, api: Api, count: int, group: str) -> None:
+    def __init__(self, api: KubernetesApi, count: int, group: str) -> None:
         nodes = {name_of(number): _labels(number, group) for number in range(count)}
         super().__init__(api, nodes, marked=f"{LABEL}=node")
         self._seen: set[tuple[str, str]] = set()
@@ -62,7 +62,7 @@ def _running(pod: Thing) -> Thing:
 
 async def _main(count: int, group: str) -> None:
     settings = ClusterSettings(namespace="default", api_url="", parallel=3 * AT_ONCE)
-    api = Api(await connect(settings), SystemClock(), parallel=settings.parallel)
+    api = KubernetesApi(await connect(settings), SystemClock(), parallel=settings.parallel)
     try:
         async with FakeNodes(api, count, group).up():
             print("up", flush=True)

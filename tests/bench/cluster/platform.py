@@ -14,7 +14,7 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.priority import Priority
@@ -25,7 +25,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 GROUP = "bench"
 USER = Caller(name="bench")
@@ -37,7 +37,7 @@ class Service:
     """A running scheduler."""
 
     parts: Parts
-    world: World
+    world: Adapters
 
     async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
         """Submit a task that saves nothing and leaves at once; returns its id."""
@@ -80,7 +80,7 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
     clock = SystemClock()
     store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")
     cluster = await open_cluster(settings, store.logs, clock)
-    world = World(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
+    world = Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
     async with store.write() as tx:
         for priority in Priority:
             await tx.put_quota(Quota(subject="public", group=GROUP, priority=priority, limit=None))
@@ -88,7 +88,7 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
         world,
         ServiceSettings(starts_at_once=settings.parallel),
         tokens=RunTokens(Secret("bench")),
-        places=Places(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
+        locations=RankLocations(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
         holder="bench",
     )
     loop = asyncio.create_task(parts.cycle.run())

@@ -26,8 +26,7 @@ from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.app.compose import World as Outside
-from hai_scheduler.app.compose import assemble
+from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -35,7 +34,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.computing.workers import Here
@@ -53,29 +52,29 @@ from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, StatusReader
 from hai_scheduler.service.platform.readiness import Readiness
-from hai_scheduler.service.policy.book import PolicyBook
 from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.own import OwnQuotas
-from hai_scheduler.service.runs.gangs import Gangs
-from hai_scheduler.service.runs.jobs import Jobs
-from hai_scheduler.service.runs.run_facts import RunBook
+from hai_scheduler.service.runs.rank_reports import RankReports
+from hai_scheduler.service.runs.rendezvous import Rendezvous
+from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
-from hai_scheduler.service.workspace.environment import Places
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
 PREFIX = "/services/hai/"
-PLACES = Places(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
+PLACES = RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
 
 
 def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -130,7 +129,7 @@ class FakeCluster:
 
     async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
         if (run_id, rank) not in self.logs:
-            raise NotFound
+            raise Absent
         log = self.logs[run_id, rank]
         offset = min(offset, len(log))
         data = log[offset : offset + limit]
@@ -142,7 +141,7 @@ class FakeCluster:
 
     async def addresses(self, run_id: str) -> tuple[str, ...] | None:
         if run_id not in self.up:
-            raise NotFound
+            raise Absent
         return self.up[run_id]
 
     async def kill(self, run_id: str) -> None:
@@ -175,7 +174,7 @@ class World:
     store: MemoryStore
     bus: MemoryBus
     cluster: FakeCluster
-    watch: Watch
+    latest_plan: LatestPlan
     services: Services
     tokens: RunTokens
     hub: FakeHub
@@ -309,48 +308,52 @@ async def served(
 async def world() -> AsyncIterator[World]:
     clock = SystemClock()
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
-    watch = Watch(nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1)
+    latest_plan = LatestPlan(
+        nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1
+    )
     tokens = RunTokens(Secret("run secret"))
     reader = StatusReader(store=store, clock=clock)
     settings = ServiceSettings()
-    book = PolicyBook(settings)
-    surroundings = Surroundings(store=store)
-    queries = Queries(store=store, clock=clock, watch=watch, places=PLACES)
+    policy_store = PolicyStore(settings)
+    runtime_envs = RuntimeEnvs(store=store)
+    queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=PLACES)
     submissions = Submissions(
         store=store,
         bus=bus,
         clock=clock,
         settings=settings,
-        policies=book,
-        watch=watch,
-        surroundings=surroundings,
+        policies=policy_store,
+        latest_plan=latest_plan,
+        runtime_envs=runtime_envs,
     )
     workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
     services = Services(
         store=store,
         submissions=submissions,
-        administration=Administration(store=store, bus=bus, clock=clock, watch=watch),
-        jobs=Jobs(store=store, bus=bus, clock=clock),
-        run_book=RunBook(store=store, cluster=cluster),  # type: ignore[arg-type]
-        gangs=Gangs(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
+        administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
+        rank_reports=RankReports(store=store, bus=bus, clock=clock),
+        run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
+        rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         queries=queries,
-        readiness=Readiness(store=store, clock=clock, watch=watch, holder="machine-7:4711"),
-        explanations=Explanations(queries=queries, clock=clock, watch=watch, workers=workers),
+        readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),
+        explanations=Explanations(queries=queries, clock=clock, latest_plan=latest_plan, workers=workers),
         decisions=Decisions(store=store),
         experiments=Experiments(workers=workers),
-        forecasts=Forecasts(store=store, clock=clock, watch=watch, submissions=submissions, workers=workers),
+        forecasts=Forecasts(
+            store=store, clock=clock, latest_plan=latest_plan, submissions=submissions, workers=workers
+        ),
         logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),
-        own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, watch=watch),
-        policy=PolicyChanges(store=store, bus=bus, clock=clock, watch=watch, book=book),
-        mount_rules=MountRules(store=store, bus=bus, clock=clock, watch=watch),
+        own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
+        policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
+        mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         environments=NamedEnvironments(store=store, bus=bus, clock=clock),
-        surroundings=surroundings,
+        runtime_envs=runtime_envs,
         metrics=Metrics(reader),
-        health=Health(news=reader, watch=watch),
+        health=Health(news=reader, latest_plan=latest_plan),
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):
@@ -360,7 +363,7 @@ async def world() -> AsyncIterator[World]:
             store=store,
             bus=bus,
             cluster=cluster,
-            watch=watch,
+            latest_plan=latest_plan,
             services=services,
             tokens=tokens,
             hub=hub,
@@ -380,10 +383,10 @@ async def platform() -> AsyncIterator[tuple[World, Cycle]]:
     cluster = MemoryCluster(clock, nodes, notices=notices_of(store))
     tokens = RunTokens(Secret("run secret"))
     parts = assemble(
-        Outside(store=store, cluster=cluster, bus=bus, clock=clock),
+        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
         ServiceSettings(),
         tokens=tokens,
-        places=PLACES,
+        locations=PLACES,
         holder="test",
     )
     async with store.write() as tx:
@@ -395,7 +398,7 @@ async def platform() -> AsyncIterator[tuple[World, Cycle]]:
             store=store,
             bus=bus,
             cluster=cluster,  # type: ignore[arg-type]
-            watch=parts.cycle.watch,
+            latest_plan=parts.cycle.latest_plan,
             services=parts.services,
             tokens=tokens,
             hub=hub,

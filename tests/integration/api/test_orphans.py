@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hai_scheduler.core.model.ids import Origin, RunId
-from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
+from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 
-STRAY = Orphan(run_id=RunId("7.1"), origin=Origin("a1b2", 1), user="bob", nodes=("node-2",), live=True)
+STRAY = OrphanedRun(run_id=RunId("7.1"), origin=Origin("a1b2", 1), user="bob", nodes=("node-2",), live=True)
 
 
 async def test_admins_alone_see_and_end_them(world) -> None:

@@ -12,7 +12,7 @@ from hai_scheduler.ports.errors import Temporary
 
 
 async def test_a_process_that_answers_is_live_whatever_else(world) -> None:
-    world.watch.last_tick = None
+    world.latest_plan.last_tick = None
     assert await world.json("GET", "/health/live", None) == (200, {"status": "live"})
 
 
@@ -23,17 +23,17 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
         return body
 
     assert await ready() == {"status": "ready", "leader": "nobody"}
-    now, another, this = world.watch.last_tick, "machine-8:815", "machine-7:4711"
+    now, another, this = world.latest_plan.last_tick, "machine-8:815", "machine-7:4711"
     async with world.store.write() as tx:
         await tx.acquire_lease(another, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "another"}
-    world.watch.leading = True
+    world.latest_plan.leading = True
     assert await ready() == {"status": "ready", "leader": "another"}, "it has been lost, and no service has noticed yet"
     async with world.store.write() as tx:
         await tx.release_lease(another)
         await tx.acquire_lease(this, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "this"}
-    world.watch.sure = lambda: False
+    world.latest_plan.sure = lambda: False
     assert await ready() == {"status": "ready", "leader": "nobody"}, "it may have run out since"
     async with world.store.write() as tx:
         await tx.release_lease(this)
@@ -42,7 +42,7 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
 
 
 async def test_before_the_first_look_at_the_nodes_it_is_not_ready(world) -> None:
-    world.watch.last_tick = None
+    world.latest_plan.last_tick = None
     status, problem = await world.json("GET", "/health/ready", None)
     assert (status, problem["code"]) == (503, "unavailable")
 

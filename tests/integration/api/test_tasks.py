@@ -228,7 +228,7 @@ async def test_lists_are_filtered(world) -> None:
 async def test_a_waiting_task_is_explained_without_the_names_of_others(world) -> None:
     task = await world.submit()
     holder = Holder(task_id=9, name="hidden", user="bob", priority=Priority.HIGH, nodes=4)
-    world.watch.verdicts = {
+    world.latest_plan.verdicts = {
         task.id: Verdict(
             kind=VerdictKind.CAPACITY,
             priority=Priority.NORMAL,

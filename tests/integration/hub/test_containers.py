@@ -13,7 +13,7 @@ import pytest
 
 from hai_hub.culler.__main__ import Culler
 from hai_hub.culler.hub import HubApi, Unanswered
-from hai_hub.culler.judging import Server, Terms
+from hai_hub.culler.judging import RunningServer, Terms
 from hai_hub.culler.terms import TermsBook
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ async def test_a_server_at_the_end_of_its_time_is_ended_with_the_cullers_own_rig
         await culler.look()
         await until_gone(hub)
         # It may stop servers and do nothing else.
-        stranger = Server(user="nobody", name="", started=now[0], last_activity=now[0])
+        stranger = RunningServer(user="nobody", name="", started=now[0], last_activity=now[0])
         with pytest.raises(Unanswered):
             await api.stop(stranger)
     async with sized.api(env["JUPYTERHUB_API_TOKEN"]) as service:

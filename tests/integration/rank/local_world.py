@@ -20,7 +20,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 
 RUN = RunId("5.1")
@@ -55,8 +55,8 @@ class World:
         self.clusters.append(LocalCluster(replace(self.settings, **changes)))
         return self.clusters[-1]
 
-    def launch(self, script: str, *nodes: str, **changes: Any) -> Launch:
-        base = Launch(
+    def launch(self, script: str, *nodes: str, **changes: Any) -> LaunchOrder:
+        base = LaunchOrder(
             run_id=RUN,
             task_id=TaskId(5),
             user="alice",

@@ -16,7 +16,7 @@ from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 
 pytest.importorskip("sklearn")
@@ -38,7 +38,7 @@ class Trainer:
         self._number += 1
         self._service._notice = None
         run_id = RunId(f"7.{self._number}")
-        launch = Launch(
+        launch = LaunchOrder(
             run_id=run_id,
             task_id=TaskId(7),
             user="alice",

@@ -17,10 +17,10 @@ from hai_client.rank.forkserver import CommandLine, Unusable
 from hai_client.rank.processes import read_arguments, read_environment, read_process, read_table
 from hai_scheduler.adapters.local import starting
 from hai_scheduler.adapters.local.cluster import LocalCluster
-from hai_scheduler.adapters.local.starting import Child, Forked, Starter
+from hai_scheduler.adapters.local.starting import Forked, KeeperChild, Starter
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from integration.rank.test_local_cluster import RUN, World, settle, world
 
@@ -70,7 +70,7 @@ def mine() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def number_of(launch: Launch, number: int) -> Launch:
+def number_of(launch: LaunchOrder, number: int) -> LaunchOrder:
     return replace(launch, run_id=RunId(f"5.{number}"), task_id=TaskId(5))
 
 
@@ -216,7 +216,7 @@ def test_many_threads_at_once_get_each_their_own_and_a_second_start_is_none(tmp_
 
 def test_a_child_that_was_let_go_is_not_waited_for(tmp_path: Path) -> None:
     child = Starter(sys.executable)._spawn(tmp_path, 2)
-    started = Child(child)
+    started = KeeperChild(child)
     started.let_go()
     assert started.ended()
     os.waitpid(child.pid, 0)

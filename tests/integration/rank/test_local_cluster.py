@@ -18,7 +18,7 @@ from hai_scheduler.adapters.local import folders
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from integration.rank.local_world import RUN, World, settle
 from integration.rank.local_world import world as world
 
@@ -222,7 +222,7 @@ async def test_services_that_share_the_folder_see_each_others_runs(world: World)
     await world.ranks(other, RankState.EXITED)
     await one.forget(RUN)
     assert await other.observe() == []
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await other.read_log(RUN, 0, offset=0, limit=1)
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from integration.rank.local_world import RUN, World, settle
 from integration.rank.local_world import world as world
 
 
-async def environment(world: World, launch: Launch, rank: int = 0) -> dict[str, str]:
+async def environment(world: World, launch: LaunchOrder, rank: int = 0) -> dict[str, str]:
     cluster = world.open()
     await cluster.launch(replace(launch, command=("/usr/bin/env", "-0")))
     await world.ranks(cluster, RankState.EXITED)

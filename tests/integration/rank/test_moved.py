@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.address import Address
-from hai_client.rank.api import Api, Unreachable
+from hai_client.rank.api import RankApi, Unreachable
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
 
 SAVES = (
@@ -95,7 +95,7 @@ def test_what_another_program_says_of_a_report_does_not_count(strangers, tmp_pat
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     strangers.append(Stranger(port, NOT_FOUND.replace(b"404 Not Found", status)))
-    api = Api(f"http://127.0.0.1:{port}/api", "run:41.2:abc", "41.2", 0)
+    api = RankApi(f"http://127.0.0.1:{port}/api", "run:41.2:abc", "41.2", 0)
     with pytest.raises(Unreachable):
         api.report({"kind": "saved", "step": 7})
 
@@ -166,7 +166,7 @@ def test_a_call_that_waits_is_not_broken_off_when_another_one_fails(tmp_path: Pa
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         (tmp_path / "address").write_text(f"http://127.0.0.1:{port}\nhttp://127.0.0.1:1\n")
-        api = Api("http://first", "run:41.2:abc", "41.2", 0, str(tmp_path / "address"))
+        api = RankApi("http://first", "run:41.2:abc", "41.2", 0, str(tmp_path / "address"))
 
         def serve() -> None:
             visitor, _ = listener.accept()

@@ -16,7 +16,7 @@ from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.sql.tables import LEASE, METADATA
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.service.origin.orphan_book import read_orphans
+from hai_scheduler.service.origin.orphan_registry import read_orphans
 from unit.service.service_world import Service
 
 LONG = Behaviour(work=timedelta(hours=9))

@@ -11,10 +11,10 @@ from typing import Any
 from builders import a_task, at, some_nodes
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.service.shared.orders import Bounds, Facts, ForecastOrder
+from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
 from hai_scheduler.worker.pool import ProcessWorkers
 
-FACTS = Facts(nodes=some_nodes(4), policies=Policies())
+FACTS = SnapshotFacts(nodes=some_nodes(4), policies=Policies())
 #: What no forecast here ever comes to the end of.
 ENDLESS = Bounds(horizon=timedelta(days=90), plans=10**9, seconds=10**6)
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.worker.child import Child, _be_the_child
+from hai_scheduler.worker.child import WorkerChild, _be_the_child
 
 MEMORY = 256 * 1024 * 1024
 
@@ -23,17 +23,17 @@ def _fail(error: BaseException) -> bytes:
 
 async def test_it_answers_with_what_it_has_found() -> None:
     large = b"x" * 3_000_000
-    child = Child.begin(lambda: large, memory=MEMORY, seconds=5)
+    child = WorkerChild.begin(lambda: large, memory=MEMORY, seconds=5)
     assert await child.answer() == ({}, large)
 
 
 async def test_more_time_of_the_processor_than_it_may_take_ends_it() -> None:
-    child = Child.begin(_spin, memory=MEMORY, seconds=1)
+    child = WorkerChild.begin(_spin, memory=MEMORY, seconds=1)
     assert (await child.answer())[0] == {"failed": "time"}
 
 
 async def test_more_memory_than_it_may_take_is_not_given() -> None:
-    child = Child.begin(lambda: bytes(2 * MEMORY), memory=MEMORY, seconds=5)
+    child = WorkerChild.begin(lambda: bytes(2 * MEMORY), memory=MEMORY, seconds=5)
     assert (await child.answer())[0] == {"failed": "memory"}
 
 
@@ -43,18 +43,18 @@ async def test_more_memory_than_it_may_take_is_not_given() -> None:
     ids=["temporary", "bug", "exit"],
 )
 async def test_how_it_failed_is_said(error: BaseException, kind: str) -> None:
-    head, body = await Child.begin(lambda: _fail(error), memory=MEMORY, seconds=5).answer()
+    head, body = await WorkerChild.begin(lambda: _fail(error), memory=MEMORY, seconds=5).answer()
     assert head == {"failed": kind}
     assert kind != "fault" or type(error).__name__.encode() in body
 
 
 async def test_one_that_ends_without_a_word_is_a_fault_of_ours() -> None:
-    head, _ = await Child.begin(lambda: os._exit(0), memory=MEMORY, seconds=5).answer()
+    head, _ = await WorkerChild.begin(lambda: os._exit(0), memory=MEMORY, seconds=5).answer()
     assert head == {"failed": "fault"}
 
 
 def test_it_is_ended_at_any_moment_and_leaves_nothing() -> None:
-    child = Child.begin(_spin, memory=MEMORY, seconds=60)
+    child = WorkerChild.begin(_spin, memory=MEMORY, seconds=60)
     child.end()
     child.end()
     with pytest.raises(ChildProcessError):

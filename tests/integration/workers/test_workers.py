@@ -25,7 +25,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs.lines import Hits
 from hai_scheduler.service.shared.errors import Unavailable
-from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, RunLog, SearchOrder, WhatIfOrder
+from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, RunLog, SearchOrder, WhatIfOrder
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.workers.kit import FACTS, children, endless, short, until
@@ -50,7 +50,7 @@ async def test_the_answers_are_those_of_this_process(workers, store) -> None:
     found = [await workers.do("ann", *order) for order in orders]
     assert found == [await here.do("ann", *order) for order in orders]
     assert isinstance(found[3], Submission)
-    assert isinstance(found[4], Faults)
+    assert isinstance(found[4], ExperimentFaults)
 
 
 async def test_it_sees_what_has_been_written_since(workers, store) -> None:

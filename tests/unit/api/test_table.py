@@ -15,7 +15,7 @@ from hai_scheduler.api.reference import reference
 from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.problems import CODES, Refused
 from hai_scheduler.api.server.route import OPEN, RUN
-from hai_scheduler.api.server.table import Table
+from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.wire import base
 from hai_scheduler.api.wire import cluster as cluster_schemas
 from hai_scheduler.api.wire import runs as run_schemas
@@ -122,7 +122,7 @@ def test_every_kind_of_verdict_has_a_word_on_the_wire() -> None:
     assert {kind.value for kind in VerdictKind} <= set(get_args(schemas.VerdictOut.model_fields["kind"].annotation))
 
 
-TABLE = Table("/p", ROUTES)
+TABLE = RouteIndex("/p", ROUTES)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hai_scheduler.app.config import ConfigError, HaiScheduler, SchedulingPolicy
 from hai_scheduler.app.settings_reference import reference
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
-from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, Kind, changed, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]
@@ -35,8 +35,8 @@ def test_every_number_of_the_policy_is_in_the_table_and_the_other_way_round() ->
 def test_what_is_written_of_a_number_reads_as_the_same_number(number) -> None:
     value = getattr(Policy(), number.name)
     assert read(number.name, written(value)) == value
-    assert isinstance(value, timedelta) == (number.kind is Kind.DURATION)
-    assert isinstance(value, int) == (number.kind is Kind.INT)
+    assert isinstance(value, timedelta) == (number.kind is NumberKind.DURATION)
+    assert isinstance(value, int) == (number.kind is NumberKind.INT)
 
 
 @pytest.mark.parametrize("text", ["0s", "1ms", "90s", "1h30m20s", "1d2h3m4s5ms", "7d"])

@@ -13,8 +13,8 @@ import pytest
 
 from hai_client.constants import PROFILES
 from hai_client.rehearsal import report
-from hai_client.rehearsal.facts import Checkpoint, Facts, First, Second
-from hai_client.rehearsal.files import Files
+from hai_client.rehearsal.facts import First, RehearsalFacts, Second, SeenCheckpoint
+from hai_client.rehearsal.files import FolderWatcher
 from hai_client.rehearsal.service import LocalService
 
 
@@ -77,8 +77,8 @@ def test_others_and_nonsense_are_refused(service, heard, method, path, body, tok
 # --- files
 
 
-def seen(folder: Path, act: Callable[[Path], None], **more: list[str]) -> Files:
-    files = Files([str(folder)], **{"wide": [], "folders": [], **more})
+def seen(folder: Path, act: Callable[[Path], None], **more: list[str]) -> FolderWatcher:
+    files = FolderWatcher([str(folder)], **{"wide": [], "folders": [], **more})
     try:
         act(folder)
     finally:
@@ -113,12 +113,12 @@ def test_folders_that_come_later_are_watched_with_what_is_in_them(tmp_path: Path
         (folder / "step-1/deep/b").write_text("x")
         (folder / "step-1/deep/a").read_text()
 
-    made: list[Files] = []
+    made: list[FolderWatcher] = []
 
     def files_now() -> list[str]:
         return made[0].folders
 
-    files = Files([str(tmp_path)], wide=[], folders=[])
+    files = FolderWatcher([str(tmp_path)], wide=[], folders=[])
     made.append(files)
     try:
         act(tmp_path)
@@ -134,7 +134,7 @@ def test_folders_of_programs_and_hidden_ones_of_before_are_left_out(tmp_path: Pa
     for name in (".git", "__pycache__", "venv", "runs"):
         (here / name).mkdir(parents=True)
     (here / "venv/pyvenv.cfg").touch()
-    files = Files([], wide=[str(here)], folders=[])
+    files = FolderWatcher([], wide=[str(here)], folders=[])
     files.close()
     assert files.folders == [str(here), str(here / "runs")]
 
@@ -145,13 +145,13 @@ def test_a_place_that_is_no_folder_is_no_error(tmp_path: Path) -> None:
 
 # --- words
 
-SAVED = Checkpoint(1.5, "told", "/ckpt/a.pt", 7)
+SAVED = SeenCheckpoint(1.5, "told", "/ckpt/a.pt", 7)
 LEFT = First(told=True, before_s=10, exit_code=0, leave_s=2, polls=True, said_done=True, saved=SAVED)
 WENT_ON = Second(seconds=5, exit_code=None, how="read", path="/ckpt/a.pt", after_s=2)
 
 
-def facts(first: First = LEFT, second: Second | None = WENT_ON, profile: str = "cooperative") -> Facts:
-    return Facts(("python", "train.py"), profile, 120, first, second)
+def facts(first: First = LEFT, second: Second | None = WENT_ON, profile: str = "cooperative") -> RehearsalFacts:
+    return RehearsalFacts(("python", "train.py"), profile, 120, first, second)
 
 
 def test_nothing_is_lost_only_if_it_saved_left_and_went_on() -> None:
@@ -171,7 +171,7 @@ def test_nothing_is_lost_only_if_it_saved_left_and_went_on() -> None:
 
 
 def test_work_counts_as_lost_from_the_last_checkpoint() -> None:
-    last = Checkpoint(-3, "seen", "/ckpt/a.pt")
+    last = SeenCheckpoint(-3, "seen", "/ckpt/a.pt")
     assert facts(First(told=True, before_s=10, leave_s=2, last=last)).lost_s == 5
 
 

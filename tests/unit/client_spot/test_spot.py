@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from hai_client.job import Job, Notice
-from hai_client.spot import LEAVE_FILE, Launcher, Server, free_port, leave_at, main
-from hai_client.spot_door import Answer, Door, Refused, Unreachable
+from hai_client.spot import LEAVE_FILE, LabServer, SpotLauncher, free_port, leave_at, main
+from hai_client.spot_door import Door, DoorAnswer, DoorRefused, HubUnreachable
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -66,12 +66,12 @@ def test_the_server_is_ended_before_the_deadline(kind: str, grace_s: float, leav
 class FakeDoor:
     """A Hub that says what the test has put down; None is a Hub that does not answer."""
 
-    def __init__(self, *answers: Answer | Exception) -> None:
+    def __init__(self, *answers: DoorAnswer | Exception) -> None:
         self.answers = list(answers)
         self.knocks: list[str | None] = []
         self.left = 0
 
-    def knock(self, port: int, generation: str | None) -> Answer:
+    def knock(self, port: int, generation: str | None) -> DoorAnswer:
         self.knocks.append(generation)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
@@ -88,7 +88,7 @@ class FakeServer:
         self.ended = 0
         self.exit_code: int | None = None
 
-    def start(self, answer: Answer, environ: object) -> None:
+    def start(self, answer: DoorAnswer, environ: object) -> None:
         self.started.append(answer.generation)
 
     def end(self) -> None:
@@ -109,7 +109,7 @@ class Rig:
         (self.runtime / "reports").mkdir()
         environ = {"HAI_TASK_ID": "41", "HAI_RUNTIME_DIR": str(self.runtime)}
         self.job = Job(environ, clock=lambda: self.now)
-        self.launcher = Launcher(
+        self.launcher = SpotLauncher(
             self.job,
             self.door,  # type: ignore[arg-type]
             port=4000,
@@ -147,7 +147,7 @@ class Rig:
         return [json.loads(path.read_text())["kind"] for path in sorted((self.runtime / "reports").iterdir())]
 
 
-SERVE = Answer(generation="g1", command=("lab",), env={"TOKEN": "t"})
+SERVE = DoorAnswer(generation="g1", command=("lab",), env={"TOKEN": "t"})
 
 
 @pytest.fixture(autouse=True)
@@ -158,7 +158,7 @@ def sigterm() -> Iterator[None]:
 
 
 def test_it_knocks_until_the_hub_is_ready_and_then_now_and_then(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(Answer(), Answer(), SERVE, Answer(generation="g1")))
+    rig = Rig(tmp_path, FakeDoor(DoorAnswer(), DoorAnswer(), SERVE, DoorAnswer(generation="g1")))
     rig.script = {40.0: lambda: setattr(rig.server, "exit_code", 0)}
     assert rig.run() == 0
     assert rig.server.started == ["g1"]
@@ -166,7 +166,7 @@ def test_it_knocks_until_the_hub_is_ready_and_then_now_and_then(tmp_path: Path) 
 
 
 def test_a_hub_that_counts_on_another_start_gets_it(tmp_path: Path) -> None:
-    again = Answer(generation="g2", command=("lab",), env={})
+    again = DoorAnswer(generation="g2", command=("lab",), env={})
     rig = Rig(tmp_path, FakeDoor(SERVE, again))
     rig.script = {20.0: lambda: setattr(rig.server, "exit_code", 3)}
     assert rig.run() == 3
@@ -174,27 +174,27 @@ def test_a_hub_that_counts_on_another_start_gets_it(tmp_path: Path) -> None:
 
 
 def test_a_hub_that_is_away_does_not_end_a_server(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Unreachable("ConnectionRefusedError")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, HubUnreachable("ConnectionRefusedError")))
     rig.script = {2000.0: lambda: setattr(rig.server, "exit_code", 0)}
     assert rig.run() == 0
     assert rig.server.ended == 0
 
 
 def test_a_node_is_not_held_for_a_hub_that_never_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rig = Rig(tmp_path, FakeDoor(Unreachable("ConnectionRefusedError")))
+    rig = Rig(tmp_path, FakeDoor(HubUnreachable("ConnectionRefusedError")))
     assert rig.run() == 1
     assert 900 < rig.after < 910
     assert "could not be reached for 15 minutes" in capsys.readouterr().out
 
 
 def test_a_container_that_the_hub_does_not_want_ends_at_once(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Refused("ann has no such server")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, DoorRefused("ann has no such server")))
     assert rig.run() == 1
     assert rig.server.ended == 1
 
 
 def test_a_notice_leaves_the_server_alone_until_shortly_before_the_deadline(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Answer(generation="g1")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, DoorAnswer(generation="g1")))
     rig.script = {10.0: rig.notice}
     assert rig.run() == 0
     assert rig.after == pytest.approx(295, abs=1)
@@ -202,7 +202,7 @@ def test_a_notice_leaves_the_server_alone_until_shortly_before_the_deadline(tmp_
 
 
 def test_the_user_may_leave_before_the_time_is_over(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Answer(generation="g1")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, DoorAnswer(generation="g1")))
     rig.script = {10.0: rig.notice, 30.0: (tmp_path / LEAVE_FILE).touch}
     assert rig.run() == 0
     assert rig.after == pytest.approx(30, abs=1)
@@ -210,14 +210,14 @@ def test_the_user_may_leave_before_the_time_is_over(tmp_path: Path) -> None:
 
 
 def test_a_container_that_has_not_started_yet_leaves_without_delay(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(Answer()))
+    rig = Rig(tmp_path, FakeDoor(DoorAnswer()))
     rig.script = {10.0: rig.notice}
     assert rig.run() == 0
     assert rig.after == pytest.approx(10, abs=1)
 
 
 def test_a_signal_without_a_notice_is_the_end(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Answer(generation="g1")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, DoorAnswer(generation="g1")))
     rig.script = {10.0: lambda: os.kill(os.getpid(), signal.SIGTERM)}
     assert rig.run() == 143
     assert rig.after == pytest.approx(12, abs=1)
@@ -225,7 +225,7 @@ def test_a_signal_without_a_notice_is_the_end(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_killed_after_the_notice_counts_as_having_left(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, FakeDoor(SERVE, Answer(generation="g1")))
+    rig = Rig(tmp_path, FakeDoor(SERVE, DoorAnswer(generation="g1")))
     rig.script = {10.0: rig.notice, 20.0: lambda: setattr(rig.server, "exit_code", 143)}
     assert rig.run() == 0
     assert rig.reports == ["done"]
@@ -278,7 +278,9 @@ def test_the_door_sends_the_runs_token_and_reads_what_to_run(hub: Hub) -> None:
     assert hub.asked == [("POST", "Bearer run:41.1:abc", {"server": "gpu", "port": 4000, "generation": None})]
 
 
-@pytest.mark.parametrize(("status", "kind"), [(410, Refused), (403, Refused), (503, Unreachable), (429, Unreachable)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(410, DoorRefused), (403, DoorRefused), (503, HubUnreachable), (429, HubUnreachable)]
+)
 def test_the_door_tells_no_from_not_now(hub: Hub, status: int, kind: type[Exception]) -> None:
     hub.status, hub.body = status, {"message": "ann has no such server"}
     with pytest.raises(kind, match="no such server"):
@@ -292,16 +294,18 @@ def test_the_door_tells_no_from_not_now(hub: Hub, status: int, kind: type[Except
 )
 def test_an_answer_that_makes_no_sense_is_no_answer(hub: Hub, body: object) -> None:
     hub.body = body
-    with pytest.raises(Unreachable):
+    with pytest.raises(HubUnreachable):
         Door(hub.url, "run:41.1:abc", "gpu").knock(4000, None)
 
 
 def test_the_server_gets_the_hubs_environment_and_not_the_runs_token(tmp_path: Path) -> None:
     shown = tmp_path / "env.json"
     code = f"import json, os; open({str(shown)!r}, 'w').write(json.dumps(dict(os.environ)))"
-    server = Server()
+    server = LabServer()
     server.start(
-        Answer(generation="g", command=(sys.executable, "-c", code), env={"JUPYTERHUB_API_TOKEN": "t", "PATH": "/hub"}),
+        DoorAnswer(
+            generation="g", command=(sys.executable, "-c", code), env={"JUPYTERHUB_API_TOKEN": "t", "PATH": "/hub"}
+        ),
         {"HAI_TOKEN_FILE": "/secret", "HAI_SPOT_URL": "http://hub", "CUDA_VISIBLE_DEVICES": "2", "PATH": "/rank"},
     )
     ends = time.monotonic() + 30
@@ -314,11 +318,11 @@ def test_the_server_gets_the_hubs_environment_and_not_the_runs_token(tmp_path: P
 
 
 def test_a_new_start_replaces_the_old_server(tmp_path: Path) -> None:
-    server = Server()
-    sleeper = Answer(generation="g", command=(sys.executable, "-c", "import time; time.sleep(60)"))
+    server = LabServer()
+    sleeper = DoorAnswer(generation="g", command=(sys.executable, "-c", "import time; time.sleep(60)"))
     server.start(sleeper, {})
     assert server.exit_code is None
-    server.start(Answer(generation="h", command=(sys.executable, "-c", "raise SystemExit(4)")), {})
+    server.start(DoorAnswer(generation="h", command=(sys.executable, "-c", "raise SystemExit(4)")), {})
     ends = time.monotonic() + 30
     while server.exit_code is None and time.monotonic() < ends:
         time.sleep(0.01)

@@ -18,14 +18,14 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Verdicts
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.ordering.use import with_run
+from hai_scheduler.core.ordering.usage import with_run
 from hai_scheduler.core.planning.plan import plan
 
 
@@ -72,7 +72,7 @@ class World:
     #: Plan at least this often.
     every: timedelta = timedelta(minutes=10)
     tasks: dict[TaskId, Task] = field(default_factory=dict)
-    uses: dict[str, Use] = field(default_factory=dict)
+    uses: dict[str, Usage] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
     plans: int = 0

@@ -25,8 +25,8 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.core.planning.plan_cache import PlanCache
 from snapshots import NOW, random_snapshot
 
 FILE = Path(__file__).with_suffix(".txt")
@@ -160,10 +160,10 @@ def _moved(task: Task, names: dict[str, str]) -> Task:
 def living(name: str) -> Iterator[Planned]:
     """A cluster that lives on, planned with one memory: turns age and end, tasks come, are promised nodes, start."""
     shape, rounds, discipline, policy = LIVING[name]
-    world, memory = World(shape, seed=len(name), policy=policy), Memory()
+    world, cache = World(shape, seed=len(name), policy=policy), PlanCache()
 
     def planner(shot: Snapshot) -> Plan:
-        return plan(shot, policy, discipline, memory)
+        return plan(shot, policy, discipline, cache)
 
     world.fill(planner)
     for number in range(rounds):

@@ -17,9 +17,9 @@ from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.ordering.turns import Turn, span_of, turn_at
+from hai_scheduler.core.ordering.turns import Turn, facts_of, turn_at
 from hai_scheduler.core.planning.plan import plan
 
 #: Rows that limit no user at any priority.
@@ -74,10 +74,10 @@ def waits(id: int, nodes: int = 1, **fields: Any) -> Task:  # noqa: A002
     return a_task(id, nodes=nodes, **{"user": f"user{id}", "submitted_at": at(id), "waiting_since": NOW, **fields})
 
 
-def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW, floor: Floor | None = None) -> Turn:
-    """The turn of a running task, on three nodes of 8 GPUs unless `floor` has others."""
+def turn_of(task: Task, policy: Policy = POLICY, now: datetime = NOW, node_group: NodeGroup | None = None) -> Turn:
+    """The turn of a running task, on three nodes of 8 GPUs unless `node_group` has others."""
     assert task.run is not None
-    return turn_at(span_of(task, task.run, policy, floor or Floor(some_nodes(3))), now)
+    return turn_at(facts_of(task, task.run, policy, node_group or NodeGroup(some_nodes(3))), now)
 
 
 def leaving(task: Task, beneficiary: int | None, reason: Reason = Reason.PREEMPTED) -> Task:

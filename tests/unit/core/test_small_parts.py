@@ -16,7 +16,7 @@ from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.ordering.quota import NO_ROW, Accounts, Cap, QuotaBook
+from hai_scheduler.core.ordering.quota import NO_ROW, Cap, QuotaAccounts, QuotaTable
 from hai_scheduler.core.ordering.rules import RULES
 from unit.core.tables import HIGH, LOW, NORMAL, runs, shares, waits
 
@@ -77,8 +77,8 @@ def test_every_reason_has_a_sentence(reason: Reason) -> None:
 
 
 def test_auto_never_exceeds_what_a_level_could_ever_hold() -> None:
-    book = QuotaBook([a_quota("public", priority=HIGH, limit=1), a_quota("public", limit=4)], {}, at())
-    accounts = Accounts(book, "training", 8)
+    quota_table = QuotaTable([a_quota("public", priority=HIGH, limit=1), a_quota("public", limit=4)], {}, at())
+    accounts = QuotaAccounts(quota_table, "training", 8)
 
     def level(nodes: int) -> Priority:
         return accounts.level_of(waits(1, nodes, user="ann", priority=None))
@@ -93,8 +93,8 @@ def test_auto_never_exceeds_what_a_level_could_ever_hold() -> None:
 
 
 def test_unlimited_is_the_largest_of_the_group_rows() -> None:
-    book = QuotaBook([a_quota("group:a", limit=5), a_quota("group:b", limit=None)], {"ann": {"a", "b"}}, at())
-    assert book.cap("ann", "training", NORMAL).source == "group:b"
+    quota_table = QuotaTable([a_quota("group:a", limit=5), a_quota("group:b", limit=None)], {"ann": {"a", "b"}}, at())
+    assert quota_table.cap("ann", "training", NORMAL).source == "group:b"
 
 
 def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
@@ -105,25 +105,25 @@ def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
         a_quota("user:bob", limit=3, ceiling=9),
         a_quota("user:cy", limit=3),
     ]
-    book = QuotaBook(rows, {"ann": {"lab"}, "cy": {"lab"}}, at())
-    ceilings = {user: book.cap(user, "training", NORMAL).ceiling for user in ("ann", "bob", "cy", "dan")}
+    quota_table = QuotaTable(rows, {"ann": {"lab"}, "cy": {"lab"}}, at())
+    ceilings = {user: quota_table.cap(user, "training", NORMAL).ceiling for user in ("ann", "bob", "cy", "dan")}
     assert ceilings == {"ann": 5, "bob": 9, "cy": 5, "dan": 2}
-    assert QuotaBook([], {}, at()).cap("ann", "training", NORMAL) == NO_ROW
+    assert QuotaTable([], {}, at()).cap("ann", "training", NORMAL) == NO_ROW
 
 
 def test_the_levels_that_are_open_to_a_user_are_those_with_a_row_that_allows_something() -> None:
     rows = [a_quota("public", limit=4), a_quota("group:lab", priority=HIGH, limit=None), a_quota("user:cy", limit=0)]
-    book = QuotaBook(rows, {"ann": {"lab"}, "bob": (), "cy": {"lab"}}, at())
-    levels = {user: book.open_levels(user, "training") for user in ("ann", "bob", "cy", "dan")}
+    quota_table = QuotaTable(rows, {"ann": {"lab"}, "bob": (), "cy": {"lab"}}, at())
+    levels = {user: quota_table.open_levels(user, "training") for user in ("ann", "bob", "cy", "dan")}
     assert levels == {"ann": (HIGH, NORMAL), "bob": (NORMAL,), "cy": (HIGH,), "dan": (NORMAL,)}
-    assert book.open_levels("ann", "other") == ()
+    assert quota_table.open_levels("ann", "other") == ()
 
 
 def test_the_largest_that_a_user_may_ever_hold_is_within_the_totals() -> None:
     rows = [a_quota("public", limit=8), a_quota("public", priority=HIGH, limit=4), a_quota("total:lab", limit=3)]
-    book = QuotaBook(rows, {"ann": {"lab"}}, at())
-    assert book.largest("ann", "training", None)[0] is HIGH
-    level, cap = book.largest("ann", "training", NORMAL)
+    quota_table = QuotaTable(rows, {"ann": {"lab"}}, at())
+    assert quota_table.largest("ann", "training", None)[0] is HIGH
+    level, cap = quota_table.largest("ann", "training", NORMAL)
     assert (level, cap.source, cap.limit) == (NORMAL, "total:lab", 3)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hai_client.rank import api
-from hai_client.rank.api import LONGEST_HEED_S, Api
+from hai_client.rank.api import LONGEST_HEED_S, RankApi
 
 
 class Answers(http.server.BaseHTTPRequestHandler):
@@ -34,11 +34,11 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def service() -> Iterator[tuple[Api, list[tuple[int, str | None]]]]:
+def service() -> Iterator[tuple[RankApi, list[tuple[int, str | None]]]]:
     left: list[tuple[int, str | None]] = []
     server = http.server.HTTPServer(("127.0.0.1", 0), type("Handler", (Answers,), {"left": left}))
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield Api(f"http://127.0.0.1:{server.server_port}/api", "run:4.1:x", "4.1", 0), left
+    yield RankApi(f"http://127.0.0.1:{server.server_port}/api", "run:4.1:x", "4.1", 0), left
     server.shutdown()
     server.server_close()
 
@@ -55,7 +55,7 @@ def service() -> Iterator[tuple[Api, list[tuple[int, str | None]]]]:
     ],
 )
 def test_a_rank_waits_as_long_as_it_is_asked_but_never_for_long(
-    service: tuple[Api, list[tuple[int, str | None]]],
+    service: tuple[RankApi, list[tuple[int, str | None]]],
     monkeypatch: pytest.MonkeyPatch,
     status: int,
     after: str | None,

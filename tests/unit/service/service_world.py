@@ -10,19 +10,19 @@ from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
@@ -50,10 +50,10 @@ class Service:
         """Replace the service, as a new process of it would."""
         self._starts += 1
         self.parts = assemble(
-            World(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock),
+            Adapters(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock),
             self.settings,
             tokens=RunTokens(Secret("a secret of the service")),
-            places=Places(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
             holder=f"holder-{self._starts}",
         )
 
@@ -83,7 +83,7 @@ class Service:
             await self.parts.cycle.tick()
         self.cluster.check()
 
-    async def events(self, kind: str) -> list[Event]:
+    async def events(self, kind: str) -> list[HistoryEvent]:
         """All events of that kind, in order."""
         async with self.store.read() as tx:
             return [event for event in await tx.events(after=0, limit=100_000) if event.kind == kind]

@@ -15,18 +15,18 @@ from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.memory.tx import MemoryTx
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Parts, World, assemble
+from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.errors import Conflict, Temporary
+from hai_scheduler.ports.errors import Temporary, WriteConflict
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.workspace.rank_env import RankLocations
 from unit.service.service_world import SHORT
 
 
@@ -115,7 +115,7 @@ class Replica:
         self.gate = Gate()
         self.store = ReplicasStore(pair.store, holder, self.gate)
         self.clock = SkewedClock(pair.clock, ahead)
-        world = World(
+        world = Adapters(
             store=self.store,  # type: ignore[arg-type]
             cluster=ReplicasCluster(pair.cluster, self.gate),  # type: ignore[arg-type]
             bus=pair.bus,
@@ -125,7 +125,7 @@ class Replica:
             world,
             ServiceSettings(policy=Policies(default=SHORT)),
             tokens=RunTokens(Secret("a secret of the service")),
-            places=Places(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
+            locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),
             holder=holder,
         )
         self._ticking: asyncio.Task[bool] | None = None
@@ -138,7 +138,7 @@ class Replica:
         """Tick; returns whether the tick was done as leader. Errors of the store count as False."""
         try:
             return await self.parts.cycle.tick()
-        except (Temporary, Conflict):
+        except (Temporary, WriteConflict):
             return False
 
     async def tick_and_pause(self, places: int) -> None:
@@ -203,7 +203,7 @@ class Pair:
             for level in Priority:
                 await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
         await self.replicas[0].parts.cycle.tick()
-        await self.replicas[1].parts.following.look()
+        await self.replicas[1].parts.follower.look()
         return self
 
     async def restart(self, which: int) -> None:

@@ -12,8 +12,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.records import Records, RunRecord
-from hai_scheduler.sim.scenario import Job, Setting, cluster_of
-from hai_scheduler.sim.simulate import Outcome, simulate
+from hai_scheduler.sim.scenario import Setting, SimulatedJob, cluster_of
+from hai_scheduler.sim.simulate import SimulationOutcome, simulate
 
 MINUTE = 60
 HOUR = 3600
@@ -33,7 +33,7 @@ def a_job(
     saves_every: float | None = None,
     fails_after: float | None = None,
     **task: Any,
-) -> Job:
+) -> SimulatedJob:
     """A job; times are seconds. Each has a user of its own unless one is named."""
     fields = {
         "id": TaskId(number),
@@ -47,7 +47,7 @@ def a_job(
         "waiting_since": at(submitted),
         "time_limit": _length(limit),
     }
-    return Job(
+    return SimulatedJob(
         task=Task(**{**fields, **task}),
         work=_length(work),
         saves_in=_length(saves_in),
@@ -65,7 +65,7 @@ def a_setting(nodes: int = 1, discipline: Discipline = Discipline.HAI, **fields:
     return Setting(**{"nodes": cluster_of(nodes), "discipline": discipline, "check": True, **fields})
 
 
-def run(jobs: Sequence[Job], setting: Setting | None = None, **fields: Any) -> Outcome:
+def run(jobs: Sequence[SimulatedJob], setting: Setting | None = None, **fields: Any) -> SimulationOutcome:
     """Simulate the jobs, on one node unless a setting or its fields say otherwise."""
     return simulate(setting or a_setting(**fields), jobs)
 
@@ -75,7 +75,7 @@ def seconds(time: datetime | None) -> float | None:
     return None if time is None else (time - T0).total_seconds()
 
 
-def turns(outcome: Outcome, number: int) -> list[tuple[float | None, float | None]]:
+def turns(outcome: SimulationOutcome, number: int) -> list[tuple[float | None, float | None]]:
     """When each turn of a task began and ended."""
     return [(seconds(r.started_at), seconds(r.ended_at)) for r in runs_of(outcome.records, number)]
 
@@ -85,6 +85,6 @@ def runs_of(records: Records, number: int) -> list[RunRecord]:
     return [run for run in records.runs if run.task_id == number]
 
 
-def ends(outcome: Outcome) -> dict[int, float | None]:
+def ends(outcome: SimulationOutcome) -> dict[int, float | None]:
     """When each task ended."""
     return {int(task.task_id): seconds(task.ended_at) for task in outcome.records.tasks}

@@ -9,7 +9,7 @@ from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
-from hai_scheduler.sim.scenario import Job, Setting
+from hai_scheduler.sim.scenario import Setting, SimulatedJob
 from hai_scheduler.sim.simulate import simulate
 from unit.service.service_world import SHORT, Service
 from unit.sim.jobs_kit import a_job, seconds
@@ -19,7 +19,7 @@ TICK = 5
 LEVELS = (Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.NORMAL, Priority.HIGH, None)
 
 
-def some_jobs(seed: int, count: int = 24) -> list[Job]:
+def some_jobs(seed: int, count: int = 24) -> list[SimulatedJob]:
     """Gangs, parts of nodes and levels at random; all times are multiples of the tick."""
     chance = random.Random(seed)
     jobs = []
@@ -45,7 +45,7 @@ def summary(run: Run) -> tuple[object, ...]:
     return seconds(run.started_at), run.nodes, seconds(run.ended_at), run.reason
 
 
-async def by_the_service(jobs: list[Job]) -> dict[int, list[tuple[object, ...]]]:
+async def by_the_service(jobs: list[SimulatedJob]) -> dict[int, list[tuple[object, ...]]]:
     service = await Service(NODES).open()
     due = {seconds(job.task.submitted_at): job for job in jobs}
     for step in range(1, 1000):
@@ -68,7 +68,7 @@ async def by_the_service(jobs: list[Job]) -> dict[int, list[tuple[object, ...]]]
     raise AssertionError("not everything has ended")
 
 
-def by_the_simulator(jobs: list[Job]) -> dict[int, list[tuple[object, ...]]]:
+def by_the_simulator(jobs: list[SimulatedJob]) -> dict[int, list[tuple[object, ...]]]:
     setting = Setting(
         nodes=some_nodes(NODES),
         policies=SHORT,

@@ -20,7 +20,7 @@ from hai_scheduler.core.model.verdicts import Verdicts
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim import engine as engine_module
 from hai_scheduler.sim.engine import Engine, Stalled
-from hai_scheduler.sim.scenario import Job
+from hai_scheduler.sim.scenario import SimulatedJob
 from hai_scheduler.sim.simulate import Progress, simulate
 from unit.sim.jobs_kit import HOUR, a_job, a_setting, ends, run, runs_of, seconds, turns
 
@@ -30,7 +30,7 @@ DAY = 24 * HOUR
 # -- leaving ----------------------------------------------------------------------------------------
 
 
-def interrupted(**behaviour: object) -> list[Job]:
+def interrupted(**behaviour: object) -> list[SimulatedJob]:
     """A long job, and an urgent one of 50 s that comes at 100 s."""
     return [a_job(1, 4000, **behaviour), a_job(2, 50, submitted=100, priority=Priority.HIGH)]
 
@@ -244,7 +244,7 @@ def test_rules_that_never_let_a_task_end_are_found_out(monkeypatch: pytest.Monke
 # -- beginning in the middle --------------------------------------------------------------------------
 
 
-def in_the_middle(jobs: list[Job], seconds_in: float, **fields: object) -> Engine:
+def in_the_middle(jobs: list[SimulatedJob], seconds_in: float, **fields: object) -> Engine:
     engine = Engine(a_setting(**fields), T0, jobs=jobs)
     engine.step()
     while engine.now < at(seconds_in) and engine.step():
@@ -254,7 +254,7 @@ def in_the_middle(jobs: list[Job], seconds_in: float, **fields: object) -> Engin
 
 def test_an_engine_begins_with_the_running_tasks_of_a_snapshot() -> None:
     world = in_the_middle([a_job(1, 1000, priority=Priority.HIGH), a_job(2, 100, submitted=50)], 50)
-    jobs = [Job(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(2, 100)]
+    jobs = [SimulatedJob(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(2, 100)]
     engine = Engine.of_snapshot(world.snapshot(), Policy(), jobs=jobs)
     assert engine.run_until_started(TaskId(2)) == at(750)
     assert engine.now == at(750)
@@ -265,7 +265,7 @@ def test_a_hypothetical_task_is_one_more_job() -> None:
     engine = Engine.of_snapshot(
         world.snapshot(),
         Policy(),
-        jobs=[Job(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(9, 1, submitted=20)],
+        jobs=[SimulatedJob(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(9, 1, submitted=20)],
     )
     assert engine.run_until_started(TaskId(9)) == at(700)
 
@@ -278,7 +278,7 @@ def test_a_task_without_a_job_runs_without_end() -> None:
 
 def test_looking_ahead_has_bounds_and_goes_on_after_them() -> None:
     world = in_the_middle([a_job(1, 1000, priority=Priority.HIGH)], 0)
-    jobs = [Job(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(9, 1, submitted=20)]
+    jobs = [SimulatedJob(task=world.tasks[TaskId(1)], work=timedelta(seconds=700)), a_job(9, 1, submitted=20)]
     engine = Engine.of_snapshot(world.snapshot(), Policy(), jobs=jobs)
     assert engine.run_until_started(TaskId(9), until=at(600)) is None
     assert not engine.finished
@@ -303,9 +303,9 @@ def test_a_task_that_is_leaving_leaves() -> None:
     jobs = [a_job(1, 4000, saves_in=60), a_job(2, 50, submitted=100, priority=Priority.HIGH)]
     world = in_the_middle(jobs, 100)
     assert world.tasks[TaskId(1)].state is TaskState.SUSPENDING
-    again = [Job(task=world.tasks[TaskId(1)], work=None, saves_in=timedelta(seconds=60)), jobs[1]]
+    again = [SimulatedJob(task=world.tasks[TaskId(1)], work=None, saves_in=timedelta(seconds=60)), jobs[1]]
     assert Engine.of_snapshot(world.snapshot(), Policy(), jobs=again).run_until_started(TaskId(2)) == at(160)
-    deaf = [Job(task=world.tasks[TaskId(1)], work=None, saves_in=None), jobs[1]]
+    deaf = [SimulatedJob(task=world.tasks[TaskId(1)], work=None, saves_in=None), jobs[1]]
     assert Engine.of_snapshot(world.snapshot(), Policy(), jobs=deaf).run_until_started(TaskId(2)) == at(220)
 
 
@@ -313,7 +313,7 @@ def test_a_task_that_is_starting_comes_up() -> None:
     cost = timedelta(seconds=60)
     world = in_the_middle([a_job(1, 300, priority=Priority.HIGH)], 0, start_takes=cost)
     assert world.tasks[TaskId(1)].state is TaskState.STARTING
-    jobs = [Job(task=world.tasks[TaskId(1)], work=timedelta(seconds=300)), a_job(9, 1, submitted=20)]
+    jobs = [SimulatedJob(task=world.tasks[TaskId(1)], work=timedelta(seconds=300)), a_job(9, 1, submitted=20)]
     engine = Engine.of_snapshot(world.snapshot(), Policy(), jobs=jobs)
     assert engine.run_until_started(TaskId(9)) == at(300), "how long its first start takes is not known"
 

@@ -16,7 +16,7 @@ from hai_scheduler.sim.formats import FORMATS
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.formats.native import lines_of
 from hai_scheduler.sim.formats.source import EPOCH
-from hai_scheduler.sim.formats.trace import Reading, Trace, Traced, jobs_of, parts_of
+from hai_scheduler.sim.formats.trace import Trace, Traced, TraceReading, jobs_of, parts_of
 from hai_scheduler.sim.scenario import cluster_of
 
 PHILLY = "timestamp,duration,num_gpus,gpu_time,cluster\n"
@@ -28,7 +28,7 @@ TRACES = Path(os.environ.get("HAI_TRACES", Path(__file__).parents[4] / "shared" 
 def read(folder: Path, name: str, text: str, kind: str = "native", **reading: object) -> Trace:
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return FORMATS[kind](str(path), Reading(**reading))
+    return FORMATS[kind](str(path), TraceReading(**reading))
 
 
 def philly(folder: Path, *rows: str, **reading: object) -> Trace:
@@ -194,10 +194,10 @@ def test_a_bad_file_is_refused_with_place_value_and_remedy(
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"none\.csv: cannot be read: No such file"):
-        FORMATS["philly"](str(tmp_path / "none.csv"), Reading())
+        FORMATS["philly"](str(tmp_path / "none.csv"), TraceReading())
     (tmp_path / "noise").write_bytes(b"\xff\xfe\x00\x9d")
     with pytest.raises(TraceError, match="not UTF-8"):
-        FORMATS["philly"](str(tmp_path / "noise"), Reading())
+        FORMATS["philly"](str(tmp_path / "noise"), TraceReading())
 
 
 def test_an_empty_window_names_what_there_is(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_job_larger_than_the_cluster_is_refused_with_its_line(tmp_path: Path) 
 def test_the_public_philly_trace_is_read_quickly() -> None:
     began = time.process_time()
     trace = FORMATS["philly"](
-        str(TRACES / "philly" / "philly.csv"), Reading(begin=day(1), end=day(1) + timedelta(days=61))
+        str(TRACES / "philly" / "philly.csv"), TraceReading(begin=day(1), end=day(1) + timedelta(days=61))
     )
     assert time.process_time() - began < 6, "2 seconds on a quiet machine"
     assert len(trace.jobs) == 68_510

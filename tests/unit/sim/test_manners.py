@@ -12,12 +12,12 @@ from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.sim.formats.errors import TraceError
 from hai_scheduler.sim.formats.native import lines_of, read
-from hai_scheduler.sim.formats.trace import Reading
-from hai_scheduler.sim.scenario import Job, Manner
+from hai_scheduler.sim.formats.trace import TraceReading
+from hai_scheduler.sim.scenario import Manner, SimulatedJob
 from unit.sim.jobs_kit import a_job, run, runs_of, seconds, turns
 
 
-def interrupted(manner: Manner, *, profile: Profile = Profile.AUTO, **behaviour: object) -> list[Job]:
+def interrupted(manner: Manner, *, profile: Profile = Profile.AUTO, **behaviour: object) -> list[SimulatedJob]:
     """A long job, and an urgent one of 50 s that comes at 100 s."""
     long = replace(a_job(1, 4000, profile=profile, **behaviour), manner=manner)
     return [long, a_job(2, 50, submitted=100, priority=Priority.HIGH)]
@@ -83,11 +83,11 @@ def test_a_trace_says_how_its_jobs_are(tmp_path) -> None:
     file = tmp_path / "trace.jsonl"
     job = '{"submitted_at": "2026-01-05T08:00:00Z", "work_s": 5, "nodes": 1, "user": "a"'
     file.write_text(f'{job}}}\n{job}, "manner": "neither"}}\n')
-    trace = read(str(file), Reading())
+    trace = read(str(file), TraceReading())
     assert [job.manner for job in trace.jobs] == [Manner.CATCHES, Manner.NEITHER]
     again = tmp_path / "again.jsonl"
     again.write_text("\n".join(lines_of(trace.jobs, about="x")) + "\n")
-    assert [job.manner for job in read(str(again), Reading()).jobs] == [Manner.CATCHES, Manner.NEITHER]
+    assert [job.manner for job in read(str(again), TraceReading()).jobs] == [Manner.CATCHES, Manner.NEITHER]
     file.write_text(f'{job}, "manner": "rude"}}\n')
     with pytest.raises(TraceError, match="catches, polls, neither"):
-        read(str(file), Reading())
+        read(str(file), TraceReading())

@@ -12,9 +12,9 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.sim.curves import curves_of
 from hai_scheduler.sim.figures import rows_of
-from hai_scheduler.sim.records import Moment, Records, RunRecord, TaskRecord
-from hai_scheduler.sim.simulate import Outcome
-from hai_scheduler.sim.spans import Spans
+from hai_scheduler.sim.intervals import Intervals
+from hai_scheduler.sim.records import PlanInterval, Records, RunRecord, TaskRecord
+from hai_scheduler.sim.simulate import SimulationOutcome
 from hai_scheduler.sim.summary import jain, percentile, slowdown, summarize
 from hai_scheduler.sim.timeline import write_timeline
 from unit.sim.jobs_kit import a_job, a_setting, run
@@ -64,20 +64,20 @@ def an_outcome(
     runs: list[RunRecord],
     *,
     tasks: list[TaskRecord] | None = None,
-    moments: list[Moment] | None = None,
+    moments: list[PlanInterval] | None = None,
     ready: list[tuple[float, int]] | None = None,
     nodes: int = 2,
     last: float = 100,
     end: float = 200,
-) -> Outcome:
+) -> SimulationOutcome:
     records = Records(
         runs=runs,
         tasks=[a_record()] if tasks is None else tasks,
-        moments=moments or [Moment(T0, 0, 0, 0, nodes)],
+        moments=moments or [PlanInterval(T0, 0, 0, 0, nodes)],
         ready=[(at(time), count) for time, count in ready or [(0, nodes)]],
         plan_seconds=[0.001, 0.003, 0.002],
     )
-    return Outcome(
+    return SimulationOutcome(
         setting=a_setting(nodes), records=records, begin=T0, last_submission=at(last), end=at(end), unfinished=()
     )
 
@@ -124,7 +124,9 @@ def test_nodes_that_are_down_are_not_there_to_be_occupied() -> None:
 
 
 def test_busy_figures_are_of_the_time_when_tasks_wait() -> None:
-    moments = [Moment(at(time), 0, waiting, 0, 2) for time, waiting in ((0, 0), (20, 3), (60, 0), (90, 1), (150, 0))]
+    moments = [
+        PlanInterval(at(time), 0, waiting, 0, 2) for time, waiting in ((0, 0), (20, 3), (60, 0), (90, 1), (150, 0))
+    ]
     made = summarize(an_outcome([a_turn(0, 40, up=30)], moments=moments))
     assert made["busy_occupancy"] == 20 / (2 * 50), "20 to 40 of 20 to 60 and 90 to 100"
     assert made["busy_useful"] == 10 / (2 * 50)
@@ -192,7 +194,7 @@ def test_a_whole_simulation_adds_up() -> None:
 
 
 def test_intervals_know_how_much_of_them_lies_between_two_times() -> None:
-    spans = Spans([(10, 20), (30, 30), (40, 50)])
+    spans = Intervals([(10, 20), (30, 30), (40, 50)])
     assert spans.total == 20
     assert [spans.within(a, b) for a, b in ((0, 5), (0, 15), (15, 45), (12, 12), (45, 90), (60, 70))] == [
         0, 5, 10, 0, 5, 0,
@@ -200,7 +202,7 @@ def test_intervals_know_how_much_of_them_lies_between_two_times() -> None:
 
 
 def test_a_timeline_holds_a_line_for_each_moment(tmp_path) -> None:
-    records = Records(moments=[Moment(T0, 0.1 + 0.2, 2, 1_234_567.5, 3), Moment(at(1.5), 0, 0, 0, 3)])
+    records = Records(moments=[PlanInterval(T0, 0.1 + 0.2, 2, 1_234_567.5, 3), PlanInterval(at(1.5), 0, 0, 0, 3)])
     with (tmp_path / "out.csv").open("w") as file:
         write_timeline(records, file)
     assert (tmp_path / "out.csv").read_text().splitlines() == [
@@ -211,7 +213,7 @@ def test_a_timeline_holds_a_line_for_each_moment(tmp_path) -> None:
 
 
 def test_curves_are_means_over_equal_stretches() -> None:
-    moments = [Moment(T0, 2, 0, 0, 2), Moment(at(50), 1, 4, 0, 2), Moment(at(125), 0, 0, 0, 2)]
+    moments = [PlanInterval(T0, 2, 0, 0, 2), PlanInterval(at(50), 1, 4, 0, 2), PlanInterval(at(125), 0, 0, 0, 2)]
     curves = curves_of("hai", an_outcome([], moments=moments), points=2)
     assert curves.hours == (50 / 3600, 150 / 3600)
     assert curves.occupancy == (0.75, 0.125)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from hai_spawner.sizes.grants import Grant
+from hai_spawner.sizes.allocations import Allocation
 
 GPU = "nvidia.com/gpu"
 SIZES: dict[str, Any] = {
@@ -27,8 +27,8 @@ def a_hub() -> SimpleNamespace:
     return SimpleNamespace(public_host="", api_url="http://127.0.0.1:1/hub/api", base_url="/hub/", url="http://h")
 
 
-def a_grant(user: str, size: str, *groups: str, server: str = "") -> Grant:
-    return Grant(user=user, server=server, size=size, groups=frozenset(groups))
+def a_grant(user: str, size: str, *groups: str, server: str = "") -> Allocation:
+    return Allocation(user=user, server=server, size=size, groups=frozenset(groups))
 
 
 def a_node(name: str = "n-1", *, cpu: str = "8", memory: str = "64Gi", gpus: int = 0, **given: Any) -> dict[str, Any]:

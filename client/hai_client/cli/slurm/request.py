@@ -28,7 +28,7 @@ _NOT_EXPORTED = re.compile(
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class SlurmRequest:
     """A task to submit, and the options that `hai-batch` is to have."""
 
     fields: dict[str, Any]
@@ -41,7 +41,7 @@ class Asked:
         return TaskRequest(command=("hai-batch", *named, *self.batch, "--", script, *arguments), **self.fields)
 
 
-def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked:
+def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> SlurmRequest:
     """What the options mean. Raises BadOption, Invalid.
 
     Args:
@@ -80,7 +80,7 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Asked
         fields["signal"] = word
         batch.append(f"--notice={word}")
         fields["env"].setdefault("SUBMITIT_PREEMPT_SIGNAL", word)
-    return Asked(fields, tuple(batch), tuple(notes))
+    return SlurmRequest(fields, tuple(batch), tuple(notes))
 
 
 def nodes_of(words: Words) -> tuple[int, int]:

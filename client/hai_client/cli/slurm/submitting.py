@@ -11,7 +11,7 @@ from hai_client.cli import foresight
 from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
 from hai_client.cli.slurm.listing import status_of
-from hai_client.cli.slurm.request import Asked, asked
+from hai_client.cli.slurm.request import SlurmRequest, asked
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submit import folder
 from hai_client.slurm.options import SRUN, BadOption, Words, read
@@ -56,7 +56,7 @@ def srun(argv: Sequence[str], ctx: Context) -> int:
     return follow_to_end(ctx, made) and (status_of(ctx.client.task(made.id)) or 1)
 
 
-def _tell(name: str, words: Words, task: Asked) -> None:
+def _tell(name: str, words: Words, task: SlurmRequest) -> None:
     """Name what is left out; nothing of it would change the job."""
     if "quiet" not in words.given:
         for note in task.notes:

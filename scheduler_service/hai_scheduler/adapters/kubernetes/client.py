@@ -38,11 +38,11 @@ _REQUEST_S: Final = 30.0
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 
 
-class Refused(Exception):
+class ApiRefused(Exception):
     """The API server will never take this request: a quota, a policy, an invalid object."""
 
 
-class Forbidden(Temporary):
+class ApiForbidden(Temporary):
     """The service's account lacks a right, which the message names. It passes when an admin grants the right."""
 
 
@@ -58,12 +58,12 @@ class Expired(Exception):
     """The server no longer has the resource version that a watch was to start from."""
 
 
-class Unusable(Exception):
+class ClusterUnusable(Exception):
     """The cluster cannot be used as it is configured; the message says what to do."""
 
 
 async def connect(settings: ClusterSettings) -> ApiClient:
-    """Return a client that is configured as the settings say. Raises Unusable."""
+    """Return a client that is configured as the settings say. Raises ClusterUnusable."""
     configuration = Configuration()
     file = _file(settings)
     # Enough for the watches beside all requests that are under way.
@@ -81,7 +81,7 @@ async def connect(settings: ClusterSettings) -> ApiClient:
                 persist_config=False,
             )
     except (ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError) as error:
-        raise Unusable(
+        raise ClusterUnusable(
             f"KubernetesSettings.kubeconfig: {file} cannot be used: {error}; name a kubeconfig file that works with "
             "kubectl, or run the service in a pod with a service account"
         ) from None
@@ -92,7 +92,7 @@ def _file(settings: ClusterSettings) -> str:
     return settings.kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
 
 
-class Api:
+class KubernetesApi:
     """Sends requests, and sends them again while the server is busy. Every error that may pass is Temporary."""
 
     def __init__(self, client: ApiClient, clock: Clock, *, parallel: int = 16) -> None:
@@ -148,7 +148,7 @@ class Api:
     ) -> AsyncIterator[dict[str, Any]]:
         """Yield the events of a watch until the server ends it, as it is asked to after `seconds`.
 
-        An empty event comes first: the server has accepted the watch. Raises Temporary, Expired, Refused.
+        An empty event comes first: the server has accepted the watch. Raises Temporary, Expired, ApiRefused.
         """
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=_REQUEST_S, sock_read=seconds + _LONGEST_PAUSE_S)
         asked = {**query, "watch": "true", "allowWatchBookmarks": "true", "timeoutSeconds": max(1, round(seconds))}
@@ -214,9 +214,11 @@ def _answer(status: int, data: bytes, what: str) -> dict[str, Any]:
     message = _message(data) or f"status {status}"
     meaning = meaning_of(status, message)
     if meaning is Meaning.DENIED:
-        raise Refused(message)
+        raise ApiRefused(message)
     if meaning is Meaning.RIGHT:
-        raise Forbidden(f"the service's account lacks a right, which an admin must give it (the chart does): {message}")
+        raise ApiForbidden(
+            f"the service's account lacks a right, which an admin must give it (the chart does): {message}"
+        )
     if status == HTTPStatus.NOT_FOUND:
         raise Missing(message)
     if status == HTTPStatus.CONFLICT and _reason(data) == "AlreadyExists":
@@ -226,7 +228,7 @@ def _answer(status: int, data: bytes, what: str) -> dict[str, Any]:
     passing = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.CONFLICT) or status in _BUSY
     if passing or meaning is Meaning.PASSING:
         raise Temporary(f"{what}: {message}")
-    raise Refused(message)
+    raise ApiRefused(message)
 
 
 def _denied(status: int, data: bytes) -> bool:
@@ -260,7 +262,7 @@ async def gather_all(*work: Any) -> None:
     """Run all of `work` at once to its end; then raise the worst error: Refused before Temporary before any other."""
     done = await asyncio.gather(*work, return_exceptions=True)
     errors = [result for result in done if isinstance(result, BaseException)]
-    for kind in (Refused, Temporary, BaseException):
+    for kind in (ApiRefused, Temporary, BaseException):
         for error in errors:
             if isinstance(error, kind):
                 raise error

@@ -7,8 +7,9 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes.client import Api, Missing, Refused, connect, gather_all
-from hai_scheduler.adapters.kubernetes.launching import Launcher
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, KubernetesApi, Missing, connect, gather_all
+from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
+from hai_scheduler.adapters.kubernetes.launching import PodLauncher
 from hai_scheduler.adapters.kubernetes.marks import Marks
 from hai_scheduler.adapters.kubernetes.names import KILLED, origin_of, parts_of, run_name, run_selector
 from hai_scheduler.adapters.kubernetes.observation import (
@@ -20,11 +21,10 @@ from hai_scheduler.adapters.kubernetes.observation import (
     steady_of,
 )
 from hai_scheduler.adapters.kubernetes.pod_status import has_ended, has_started
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings
-from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, Thing
+from hai_scheduler.adapters.kubernetes.preflight import check
+from hai_scheduler.adapters.kubernetes.ranks import NodeHealth
+from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.kubernetes.sight import Sight
-from hai_scheduler.adapters.kubernetes.startup import check
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
@@ -32,8 +32,8 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Launch
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ async def open_cluster(
         clock: The clock.
         acts: Whether runs are to be started and ended through it; else rights to read are enough.
     """
-    api = Api(await connect(settings), clock, parallel=settings.parallel)
+    api = KubernetesApi(await connect(settings), clock, parallel=settings.parallel)
     try:
         await check(api, settings.namespace, acts=acts)
     except BaseException:
@@ -71,13 +71,13 @@ class KubernetesCluster:
     on old data: while the API server cannot be reached, `nodes` and `observe` raise Temporary.
     """
 
-    def __init__(self, settings: ClusterSettings, api: Api, logs: LogSource, clock: Clock) -> None:
+    def __init__(self, settings: ClusterSettings, api: KubernetesApi, logs: LogSource, clock: Clock) -> None:
         self._settings = settings
         self._api = api
         self._logs = logs
         self._clock = clock
-        self._sight = Sight(api, clock, settings)
-        self._launcher = Launcher(api, self._sight, settings)
+        self._sight = ClusterCache(api, clock, settings)
+        self._launcher = PodLauncher(api, self._sight, settings)
         self._marks = Marks(api, settings.namespace)
         #: False: another platform may use the namespace too.
         self.exclusive = False
@@ -112,7 +112,7 @@ class KubernetesCluster:
         refused = (_refused(run_id, ranks, why) for run_id, (ranks, why) in self._refused.items())
         return [*seen, *(shown for shown in refused if all(run.run_id != shown.run_id for run in seen))]
 
-    def _observe(self, run: RunSight, around: Surroundings) -> Observation:
+    def _observe(self, run: RunObjects, around: NodeHealth) -> Observation:
         known = self._steady.get(run.run_id)
         if known is not None and known.run is run and around.are_well(known.nodes):
             return known.shown
@@ -122,7 +122,7 @@ class KubernetesCluster:
             self._steady[run.run_id] = steady
         return shown
 
-    def _read(self, run: RunSight, around: Surroundings) -> Observation:
+    def _read(self, run: RunObjects, around: NodeHealth) -> Observation:
         """Return what a run shows; if it cannot be read, only what is certain of it."""
         try:
             shown = observe_run(run, around)
@@ -135,10 +135,10 @@ class KubernetesCluster:
         self._unreadable.pop(run.run_id, None)
         return shown
 
-    def _around(self) -> Surroundings:
+    def _around(self) -> NodeHealth:
         sight = self._sight
         now, after = self._clock.now(), self._settings.lost_after
-        return Surroundings(now=now, nodes=sight.nodes.items.keys(), unready=sight.unready, lost_after=after)
+        return NodeHealth(now=now, nodes=sight.nodes.items.keys(), unready=sight.unready, lost_after=after)
 
     def changes(self) -> AsyncIterator[None]:
         """Yield when a watch reports a change. Raises Temporary."""
@@ -146,7 +146,7 @@ class KubernetesCluster:
 
     # -- starting -----------------------------------------------------------------------------------------
 
-    async def launch(self, launch: Launch) -> None:
+    async def launch(self, launch: LaunchOrder) -> None:
         """Create the objects of the run that do not exist yet. Raises Temporary."""
         await self._sight.fresh()
         there = self._sight.run(launch.run_id)
@@ -163,7 +163,7 @@ class KubernetesCluster:
         except Temporary as error:
             self._unmade[launch.run_id] = str(error)
             raise
-        except Refused as error:
+        except ApiRefused as error:
             words = f"Kubernetes refused it: {error}"
             run = self._sight.run(launch.run_id)
             made = run.pods if run is not None else {}
@@ -172,7 +172,7 @@ class KubernetesCluster:
                 self._refused[launch.run_id] = (len(launch.nodes), words)
         self._sight.wake()
 
-    def _superseded(self, launch: Launch) -> bool:
+    def _superseded(self, launch: LaunchOrder) -> bool:
         """Whether a later run of its task is in the cluster. If that was settled, the service tells ranks to end."""
         task, _, number = run_name(launch.run_id).rpartition("-")
         for name, service in self._sight.services.items.items():
@@ -181,7 +181,7 @@ class KubernetesCluster:
                 return True
         return False
 
-    def _look_after(self, run: RunSight, shown: Observation) -> None:
+    def _look_after(self, run: RunObjects, shown: Observation) -> None:
         """Take down a gang that does not come up, until no pod of it is left. Leave other platforms' runs alone."""
         if not self._marks.is_own(run.origin):
             return
@@ -228,7 +228,7 @@ class KubernetesCluster:
         if not recorded:
             try:
                 await self._launcher.bury(run_id, now)
-            except Refused as error:
+            except ApiRefused as error:
                 # It would refuse the record of a launch too; and a pod asks the service before it starts anything.
                 log.warning("that run %s is ended cannot be recorded: %s", run_id, error)
                 self._refused[run_id] = (0, str(error))
@@ -236,11 +236,11 @@ class KubernetesCluster:
             await self._end_pods(run_id)
         self._sight.wake()
 
-    def _ended(self, run: RunSight) -> bool:
+    def _ended(self, run: RunObjects) -> bool:
         shown = self._read(run, self._around())
         return bool(shown.ranks) and len(shown.ranks) == run.ranks and all(rank.state.gone for rank in shown.ranks)
 
-    def _left(self, run: RunSight) -> bool:
+    def _left(self, run: RunObjects) -> bool:
         """Whether a pod of the run is left that has not ended and is not about to."""
         return any(not has_ended(pod) and not _ends_soon(pod, self._settings.kill_grace_s) for pod in run.pods.values())
 
@@ -261,14 +261,14 @@ class KubernetesCluster:
             await self._api.request("DELETE", f"{self._pods}/{pod['metadata']['name']}", body=body)
         except Missing:
             log.debug("pod %s has gone already", pod["metadata"]["name"])
-        except Refused as error:
+        except ApiRefused as error:
             raise Temporary(f"the pod {pod['metadata']['name']} cannot be deleted: {error}") from None
 
     async def _delete_pods(self, run_id: RunId, query: dict[str, str | int], *, grace_s: int) -> None:
         body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": grace_s}
         try:
             await self._api.request("DELETE", self._pods, query=query, body=body)
-        except (Missing, Refused) as error:
+        except (Missing, ApiRefused) as error:
             raise Temporary(f"the pods of run {run_id} cannot be deleted: {error}") from None
 
     async def settle(self, run_id: RunId) -> None:
@@ -284,7 +284,7 @@ class KubernetesCluster:
             await self._api.request("DELETE", f"{self._services}/{run_name(run_id)}", body=body)
         except Missing:
             log.debug("run %s has been removed already", run_id)
-        except Refused as error:
+        except ApiRefused as error:
             raise Temporary(f"run {run_id} cannot be removed from Kubernetes: {error}") from None
         self._sight.services.drop(run_name(run_id))
 
@@ -324,31 +324,31 @@ class KubernetesCluster:
     # -- reading ------------------------------------------------------------------------------------------
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """Return the pods' addresses in rank order; None until every supervisor is up. Raises NotFound, Temporary."""
+        """Return the pods' addresses in rank order; None until every supervisor is up. Raises Absent, Temporary."""
         await self._sight.fresh()
         run = self._sight.run(run_id)
         if run is None or not run.ranks:
-            raise NotFound(f"there is no run {run_id} here")
+            raise Absent(f"there is no run {run_id} here")
         found = [_address(run.pods.get(rank) or run.removed.get(rank)) for rank in range(run.ranks)]
         addresses = tuple(address for address in found if address is not None)
         return addresses if len(addresses) == len(found) else None
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """Return lines of a rank's log from a logical offset. Raises NotFound, Temporary."""
+        """Return lines of a rank's log from a logical offset. Raises Absent, Temporary."""
         parts_of(run_id)
         await self._sight.ready()
         run = self._sight.run(run_id)
         if run is not None and self._marks.is_anothers(run.origin):
-            raise NotFound(f"run {run_id} is another platform's")
+            raise Absent(f"run {run_id} is another platform's")
         if run is None:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
         if not 0 <= rank < run.ranks:
-            raise NotFound(f"there is no rank {rank} of run {run_id}")
+            raise Absent(f"there is no rank {rank} of run {run_id}")
         shown = self._read(run, self._around())
         ended = any(seen.rank == rank and seen.state.gone for seen in shown.ranks)
         try:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=ended)
-        except NotFound:
+        except Absent:
             return LogChunk(start=0, next=0, data=b"", final=ended)
 
     def log_place(self, run_id: RunId) -> LogPlace | None:

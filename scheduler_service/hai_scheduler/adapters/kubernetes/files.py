@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from hai_scheduler.core.workspace.mounts import Mount
-from hai_scheduler.ports.files import Fault
+from hai_scheduler.ports.files import PathFault
 
 
 class PodFiles:
@@ -20,7 +20,7 @@ class PodFiles:
         python: str | None = None,
         user: str = "",
         own_python: str | None = None,
-    ) -> Fault | None:
+    ) -> PathFault | None:
         """Return None: the image may have any file."""
         del command, cwd, checkpoint_dir, python, user, own_python
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes.client import Api, Expired, Missing, Refused
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, Expired, KubernetesApi, Missing
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
 
@@ -31,7 +31,7 @@ class Informer:
 
     def __init__(
         self,
-        api: Api,
+        api: KubernetesApi,
         clock: Clock,
         path: str,
         *,
@@ -85,7 +85,7 @@ class Informer:
             except Expired:
                 log.info("%s: the watch has expired; everything is listed again", self._path)
                 await self._clock.sleep(_FIRST_PAUSE_S)
-            except (Temporary, Refused, Missing) as error:
+            except (Temporary, ApiRefused, Missing) as error:
                 self._note(str(error))
                 await self._clock.sleep(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE_S)

@@ -7,20 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from hai_scheduler.adapters.kubernetes import manifests
-from hai_scheduler.adapters.kubernetes.client import Api, Exists, Missing, Refused, gather_all
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, Exists, KubernetesApi, Missing, gather_all
+from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
 from hai_scheduler.adapters.kubernetes.names import KILLED, LAUNCHED, run_name
 from hai_scheduler.adapters.kubernetes.pod_parts import HAI, SHM
 from hai_scheduler.adapters.kubernetes.record import Record, StartError, Thing
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.kubernetes.sight import Sight
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 
 
-def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:
+def fault(launch: LaunchOrder, nodes: dict[str, Thing], settings: ClusterSettings) -> StartError | None:
     """Return why the run can never be started on this cluster; None if it can."""
     for rank, name in enumerate(launch.nodes):
         node = nodes.get(name)
@@ -38,16 +38,16 @@ def fault(launch: Launch, nodes: dict[str, Thing], settings: ClusterSettings) ->
     return None
 
 
-class Launcher:
+class PodLauncher:
     """Creates the objects of runs. Two calls, or two services at once, still create each object once."""
 
-    def __init__(self, api: Api, sight: Sight, settings: ClusterSettings) -> None:
+    def __init__(self, api: KubernetesApi, sight: ClusterCache, settings: ClusterSettings) -> None:
         self._api = api
         self._sight = sight
         self._settings = settings
         self._inside = f"/api/v1/namespaces/{settings.namespace}"
 
-    async def launch(self, launch: Launch, now: datetime) -> None:
+    async def launch(self, launch: LaunchOrder, now: datetime) -> None:
         """Create the Service, then the Secret and all pods, those that do not exist yet.
 
         Raises:
@@ -79,7 +79,7 @@ class Launcher:
     def _capacity(self, node: str) -> Capacity:
         return capacity_of(self._sight.nodes.items[node], self._settings.gpu_resources)
 
-    async def _service(self, launch: Launch, wrong: StartError | None) -> Thing:
+    async def _service(self, launch: LaunchOrder, wrong: StartError | None) -> Thing:
         body = manifests.service(launch, wrong.to_annotation() if wrong is not None else None)
         try:
             made = await self._api.request("POST", f"{self._inside}/services", body=body)
@@ -130,7 +130,7 @@ class Launcher:
             made = await self._api.request("PATCH", f"{self._inside}/services/{run_name(run_id)}", body=body)
         except Missing:
             return False
-        except Refused as error:
+        except ApiRefused as error:
             raise Temporary(f"the record of run {run_id} cannot be written: {error}") from None
         self._sight.services.put(made)
         return True

@@ -37,7 +37,7 @@ from hai_scheduler.adapters.kubernetes.resources import Capacity, gpus_of, has_r
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 #: Name of the container that a rank runs in.
 CONTAINER: Final = "rank"
@@ -50,7 +50,7 @@ INIT_RESOURCES: Final = {
 _SPEC_SCHEMA: Final = 1
 
 
-def service(launch: Launch, annotations: dict[str, str] | None = None) -> dict[str, Any]:
+def service(launch: LaunchOrder, annotations: dict[str, str] | None = None) -> dict[str, Any]:
     """Return the run's headless Service: it gives its pods names, owns them, and is the record of the run.
 
     Args:
@@ -105,7 +105,7 @@ def owner(made: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
+def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, Any]) -> dict[str, Any]:
     """Return the Secret that all supervisors of the run read: its token, and the spec with the user's variables."""
     return {
         "apiVersion": "v1",
@@ -120,7 +120,7 @@ def secret(launch: Launch, settings: ClusterSettings, owned_by: dict[str, Any]) 
     }
 
 
-def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
+def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
     return {
         "schema": _SPEC_SCHEMA,
@@ -146,7 +146,7 @@ def spec(launch: Launch, settings: ClusterSettings) -> dict[str, Any]:
 
 
 def pod(
-    launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings, owned_by: dict[str, Any]
+    launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings, owned_by: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the pod of a rank.
 
@@ -154,7 +154,7 @@ def pod(
         launch: The run.
         rank: The number of the rank.
         capacity: What the rank's node has: a whole-node task requests all its GPUs (U2). A shared-node task requests
-            a number of GPUs; the device plugin decides which ones, not `Launch.gpus`.
+            a number of GPUs; the device plugin decides which ones, not `LaunchOrder.gpus`.
         settings: The settings of the cluster.
         owned_by: The owner reference that `owner` returns.
     """
@@ -192,7 +192,7 @@ def pod(
 
 
 def _container(
-    launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings, volumes: Volumes
+    launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings, volumes: Volumes
 ) -> dict[str, Any]:
     wanted = len(launch.gpus[rank]) if launch.gpus else 0
     gpus = sum(gpus_of(capacity, wanted).values())

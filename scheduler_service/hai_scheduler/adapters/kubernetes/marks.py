@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, fields
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes.client import Api, Exists, Missing, Refused
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, Exists, KubernetesApi, Missing
 from hai_scheduler.adapters.kubernetes.names import MANAGED, MANAGER, MARKS
 from hai_scheduler.adapters.shared.origins import check_mark
 from hai_scheduler.core.model.ids import Origin
@@ -19,7 +19,7 @@ _NUMBERS: Final = tuple(field.name for field in fields(Mark) if field.name != "d
 class Marks:
     """The ConfigMap `hai-databases`: a key for each database. A write fails if it has changed since it was read."""
 
-    def __init__(self, api: Api, namespace: str) -> None:
+    def __init__(self, api: KubernetesApi, namespace: str) -> None:
         self._api = api
         self._all = f"/api/v1/namespaces/{namespace}/configmaps"
         self._one = f"{self._all}/{MARKS}"
@@ -56,7 +56,7 @@ class Marks:
             raise Temporary(f"the ConfigMap {MARKS} was removed just now, and is made again") from None
         except Exists:
             raise Temporary(f"the ConfigMap {MARKS} was made by another process just now") from None
-        except Refused as error:
+        except ApiRefused as error:
             raise Temporary(f"the ConfigMap {MARKS} cannot be written: {error}") from None
 
     async def _read(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class Marks:
             return await self._api.request("GET", self._one)
         except Missing:
             return {}
-        except Refused as error:
+        except ApiRefused as error:
             raise Temporary(f"the ConfigMap {MARKS} cannot be read: {error}") from None
 
     async def _write(self, known: dict[str, Any], data: dict[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 from typing import Any, Final
 
 from hai_scheduler.core.model.ids import Origin, RunId
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 
 PREFIX: Final = "hai.jupyter.org/"
 MANAGED: Final = "app.kubernetes.io/managed-by"
@@ -38,10 +38,10 @@ _MOST_DIGITS = 18
 
 
 def parts_of(run_id: str) -> tuple[str, str]:
-    """Return the task's id and the number of a run, both as text. Raises NotFound for a malformed id."""
+    """Return the task's id and the number of a run, both as text. Raises Absent for a malformed id."""
     task, dot, number = run_id.partition(".")
     if not (dot and _is_number(task) and _is_number(number)):
-        raise NotFound(f"there is no run {run_id!r}")
+        raise Absent(f"there is no run {run_id!r}")
     return task, number
 
 
@@ -50,25 +50,25 @@ def _is_number(text: str) -> bool:
 
 
 def run_name(run_id: str) -> str:
-    """Return the name of the run's Service and Secret. Raises NotFound for a malformed id."""
+    """Return the name of the run's Service and Secret. Raises Absent for a malformed id."""
     task, number = parts_of(run_id)
     return f"hai-{task}-{number}"
 
 
 def pod_name(run_id: str, rank: int) -> str:
-    """Return the name of a rank's pod. Raises NotFound for a malformed id."""
+    """Return the name of a rank's pod. Raises Absent for a malformed id."""
     return f"{run_name(run_id)}-{rank}"
 
 
 def run_labels(run_id: str, user: str, origin: Origin | None = None) -> dict[str, str]:
-    """Return the labels of all objects of a run. Raises NotFound for a malformed id."""
+    """Return the labels of all objects of a run. Raises Absent for a malformed id."""
     task, number = parts_of(run_id)
     labels = {MANAGED: MANAGER, TASK: task, RUN: number, USER: label_value(user)}
     return labels if origin is None else {**labels, ORIGIN: str(origin)}
 
 
 def run_selector(run_id: str) -> str:
-    """Return the label selector of a run's pods. Raises NotFound for a malformed id."""
+    """Return the label selector of a run's pods. Raises Absent for a malformed id."""
     task, number = parts_of(run_id)
     return f"{SELECTOR},{TASK}={task},{RUN}={number}"
 

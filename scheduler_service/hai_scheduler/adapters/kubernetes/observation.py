@@ -16,8 +16,8 @@ from hai_scheduler.adapters.kubernetes.pod_status import (
     waiting_for,
     waits,
 )
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings, observe_pod
-from hai_scheduler.adapters.kubernetes.record import Record, RunSight, StartError, Thing
+from hai_scheduler.adapters.kubernetes.ranks import NodeHealth, observe_pod
+from hai_scheduler.adapters.kubernetes.record import Record, RunObjects, StartError, Thing
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
@@ -28,13 +28,13 @@ TOMBSTONES_STAY = timedelta(hours=1)
 _NO_RECORD = Record(nodes=(), created_at=None, launched=False, killed=False, start_error=None, deleting=True)
 
 
-def observe_run(run: RunSight, around: Surroundings) -> Observation:
+def observe_run(run: RunObjects, around: NodeHealth) -> Observation:
     """Return what a run shows, rank by rank."""
     seen = (_observe_rank(run, rank, around) for rank in range(run.ranks))
     return _shown(run, tuple(rank for rank in seen if rank is not None), around)
 
 
-def observe_roughly(run: RunSight, around: Surroundings, why: str) -> Observation:
+def observe_roughly(run: RunObjects, around: NodeHealth, why: str) -> Observation:
     """Return what a run shows if something of it cannot be read: only what Kubernetes says of its containers.
 
     So the run can still be ended, and it is over once all its containers are.
@@ -43,7 +43,7 @@ def observe_roughly(run: RunSight, around: Surroundings, why: str) -> Observatio
     return _shown(run, tuple(rank for rank in seen if rank is not None), around)
 
 
-def _rough_rank(run: RunSight, rank: int, around: Surroundings, why: str) -> RankObservation | None:
+def _rough_rank(run: RunObjects, rank: int, around: NodeHealth, why: str) -> RankObservation | None:
     pod = run.pods.get(rank) or run.removed.get(rank)
     if pod is None:
         return _removed(rank, None, run.record or _NO_RECORD, around)
@@ -56,7 +56,7 @@ def _rough_rank(run: RunSight, rank: int, around: Surroundings, why: str) -> Ran
     return RankObservation(rank=rank, state=RankState.RUNNING if "running" in state else RankState.PENDING, message=why)
 
 
-def _shown(run: RunSight, shown: tuple[RankObservation, ...], around: Surroundings) -> Observation:
+def _shown(run: RunObjects, shown: tuple[RankObservation, ...], around: NodeHealth) -> Observation:
     record = run.record
     settled = record is None or record.deleting or is_kept(run, around.now)
     return Observation(
@@ -70,18 +70,18 @@ def _shown(run: RunSight, shown: tuple[RankObservation, ...], around: Surroundin
     )
 
 
-def is_tombstone(run: RunSight) -> bool:
+def is_tombstone(run: RunObjects) -> bool:
     """Whether nothing of the run exists but the order to end it, which came before any order to start it."""
     return run.record is not None and run.record.killed and not run.ranks
 
 
-def is_kept(run: RunSight, now: datetime) -> bool:
+def is_kept(run: RunObjects, now: datetime) -> bool:
     """Whether the run is a tombstone that must stay, because a late launch may still have to find it."""
     made = run.record.created_at if run.record is not None else None
     return is_tombstone(run) and (made is None or now - made < TOMBSTONES_STAY)
 
 
-def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObservation | None:
+def _observe_rank(run: RunObjects, rank: int, around: NodeHealth) -> RankObservation | None:
     record = run.record or _NO_RECORD
     pod, last = run.pods.get(rank), run.removed.get(rank)
     seen = observe_pod(rank, pod, around) if pod is not None else _removed(rank, last, record, around)
@@ -100,7 +100,7 @@ def _observe_rank(run: RunSight, rank: int, around: Surroundings) -> RankObserva
     return seen
 
 
-def _removed(rank: int, last: Thing | None, record: Record, around: Surroundings) -> RankObservation | None:
+def _removed(rank: int, last: Thing | None, record: Record, around: NodeHealth) -> RankObservation | None:
     """Return what is known of a rank without a pod; `last` is the pod as last seen. None if no pod was ever seen."""
     ended = ranks.ended_rank(rank, last) if last is not None else None
     if ended is not None:
@@ -120,7 +120,7 @@ def _removed(rank: int, last: Thing | None, record: Record, around: Surroundings
     return None
 
 
-def _deleted_unseen(rank: int, record: Record, around: Surroundings) -> datetime | None:
+def _deleted_unseen(rank: int, record: Record, around: NodeHealth) -> datetime | None:
     """Return now if the rank's node is well: then its pod was deleted while this service did not watch. Else None."""
     nodes = frozenset(record.nodes[rank : rank + 1])
     return around.now if nodes and around.are_well(nodes) else None
@@ -140,12 +140,12 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
 class Steady:
     """A run that is not read again until it or one of its nodes changes; most runs are such, which makes ticks fast."""
 
-    run: RunSight
+    run: RunObjects
     shown: Observation
     nodes: frozenset[str]
 
 
-def steady_of(run: RunSight, shown: Observation) -> Steady | None:
+def steady_of(run: RunObjects, shown: Observation) -> Steady | None:
     """Return the run as Steady if all its ranks run and time alone cannot change what it shows; else None."""
     record = run.record
     if record is None or not record.launched or record.killed or record.start_error or record.deleting:
@@ -156,7 +156,7 @@ def steady_of(run: RunSight, shown: Observation) -> Steady | None:
     return Steady(run, shown, frozenset([name for name in names if name])) if len(names) == run.ranks else None
 
 
-def not_up(run: RunSight, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
+def not_up(run: RunObjects, now: datetime, settings: ClusterSettings, *, unmade: str = "") -> StartError | None:
     """Return why a gang must be taken down that has not come up in time; None if it need not be.
 
     `unmade` is why not all of its pods could be created, if that is known.
@@ -177,14 +177,14 @@ def not_up(run: RunSight, now: datetime, settings: ClusterSettings, *, unmade: s
     return None
 
 
-def _up(run: RunSight, rank: int) -> bool:
+def _up(run: RunObjects, rank: int) -> bool:
     pod = run.pods.get(rank) or run.removed.get(rank)
     if pod is None:
         return False
     return has_started(pod) or deleted_at(pod) is not None or has_ended(pod)
 
 
-def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:
+def _start_error(run: RunObjects, record: Record, waiting: list[int], limit: timedelta, unmade: str) -> StartError:
     blame, waiting = _to_blame(run, record, waiting)
     first = waiting[0]
     pod = run.pods.get(first)
@@ -195,7 +195,7 @@ def _start_error(run: RunSight, record: Record, waiting: list[int], limit: timed
     return StartError(message=f"{message}: {why or 'its pod was not started'}", ranks=tuple(waiting), blame=blame)
 
 
-def _to_blame(run: RunSight, record: Record, waiting: list[int]) -> tuple[Blame, list[int]]:
+def _to_blame(run: RunObjects, record: Record, waiting: list[int]) -> tuple[Blame, list[int]]:
     """Return the worst blame among the ranks that are not up, and the ranks that have it."""
     up = {node for rank, node in enumerate(record.nodes) if rank not in waiting and _up(run, rank)}
     blames = {

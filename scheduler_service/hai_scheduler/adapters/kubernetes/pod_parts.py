@@ -10,7 +10,7 @@ from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 #: The platform's folder in a pod, and the files in it.
 HAI: Final = "/hai"
@@ -55,7 +55,7 @@ def container_security(*, rdma: bool = False) -> dict[str, Any]:
     return {"allowPrivilegeEscalation": False, "capabilities": capabilities}
 
 
-def variables(launch: Launch, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
+def variables(launch: LaunchOrder, rank: int, gpus: int, settings: ClusterSettings) -> list[dict[str, Any]]:
     """Return the variables that tell a supervisor which rank it is. All others are in the Secret."""
     plain = {
         "HAI_RANK": str(rank),
@@ -76,7 +76,7 @@ def variables(launch: Launch, rank: int, gpus: int, settings: ClusterSettings) -
 class Volumes:
     """The volumes of a pod and where its container sees them."""
 
-    def __init__(self, launch: Launch, rank: int, settings: ClusterSettings) -> None:
+    def __init__(self, launch: LaunchOrder, rank: int, settings: ClusterSettings) -> None:
         self.volumes: list[dict[str, Any]] = []
         self.mounts: list[dict[str, Any]] = []
         self._names: dict[tuple[MountKind, str], str] = {}
@@ -84,7 +84,7 @@ class Volumes:
         for mount in launch.mounts:
             self._add(mount)
 
-    def _platform(self, launch: Launch, rank: int, settings: ClusterSettings) -> None:
+    def _platform(self, launch: LaunchOrder, rank: int, settings: ClusterSettings) -> None:
         self._one("hai", {"emptyDir": {"sizeLimit": _platform_size(settings)}}, HAI)
         secret = {"secretName": run_name(launch.run_id), "defaultMode": 0o440}
         self._one("hai-spec", {"secret": secret}, SPEC, readOnly=True)

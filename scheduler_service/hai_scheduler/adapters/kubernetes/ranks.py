@@ -67,7 +67,7 @@ _MOST_STATUS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class NodeHealth:
     """The state of the cluster around a pod, on which its rank's state depends too."""
 
     now: datetime
@@ -82,7 +82,7 @@ class Surroundings:
         return nodes <= self.nodes and self.unready.keys().isdisjoint(nodes)
 
 
-def observe_pod(rank: int, pod: Thing, around: Surroundings) -> RankObservation:
+def observe_pod(rank: int, pod: Thing, around: NodeHealth) -> RankObservation:
     """Return what a pod shows of its rank. If the pod was deleted, `leaving_by` is when it will be ended."""
     ended = ended_rank(rank, pod)
     if ended is not None:
@@ -290,7 +290,7 @@ def _words(status: dict[str, Any]) -> str:
     return ": ".join(part for part in (said.get("reason") or "", line(said.get("message"))) if part) or _UNSEEN
 
 
-def _lost(pod: Thing, around: Surroundings) -> str:
+def _lost(pod: Thing, around: NodeHealth) -> str:
     """Return why the rank is lost: its node is gone, or not ready for too long. Empty while it is not certain."""
     name = (pod.get("spec") or {}).get("nodeName")
     if not name:

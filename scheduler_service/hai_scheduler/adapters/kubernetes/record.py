@@ -108,7 +108,7 @@ def _json(text: str | None) -> Any:
 
 
 @dataclass(slots=True, kw_only=True)
-class RunSight:
+class RunObjects:
     """A run as the cluster shows it: its record (None: the Service was removed), and its pods by rank."""
 
     run_id: RunId
@@ -146,17 +146,17 @@ class RunSight:
         return max(self.pods, default=-1) + 1
 
 
-def runs_seen(services: Iterable[Thing], pods: Iterable[Thing], removed: Iterable[Thing]) -> dict[RunId, RunSight]:
+def runs_seen(services: Iterable[Thing], pods: Iterable[Thing], removed: Iterable[Thing]) -> dict[RunId, RunObjects]:
     """Return runs by id from their Services and pods. A removed pod counts only while more of its run exists."""
-    runs: dict[RunId, RunSight] = {}
+    runs: dict[RunId, RunObjects] = {}
     for service in services:
         run_id = run_of(service)
         if run_id is not None:
-            runs[run_id] = RunSight(run_id=run_id, record=Record.read(service))
+            runs[run_id] = RunObjects(run_id=run_id, record=Record.read(service))
     for pod in pods:
         run_id, rank = run_of(pod), rank_of(pod)
         if run_id is not None and rank is not None:
-            runs.setdefault(run_id, RunSight(run_id=run_id)).pods[rank] = pod
+            runs.setdefault(run_id, RunObjects(run_id=run_id)).pods[rank] = pod
     for pod in removed:
         run_id, rank = run_of(pod), rank_of(pod)
         if run_id in runs and rank is not None and rank not in runs[run_id].pods:

@@ -9,7 +9,7 @@ from typing import Any
 
 from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def gpus_of(capacity: Capacity, wanted: int) -> dict[str, int]:
     return {name: number for name, number in taken.items() if number}
 
 
-def has_rdma(launch: Launch, settings: ClusterSettings) -> bool:
+def has_rdma(launch: LaunchOrder, settings: ClusterSettings) -> bool:
     """Whether the ranks of a run may have RDMA devices: the group's policy and the user's right must both allow it."""
     return "rdma" in launch.rights and launch.group in settings.rdma_groups
 
@@ -69,7 +69,9 @@ def _requested(there: Decimal, share: float, reserve: Decimal) -> Decimal:
     return max(Decimal(0), min(there * Decimal(str(share)), there - reserve))
 
 
-def resources_of(launch: Launch, rank: int, capacity: Capacity, settings: ClusterSettings) -> dict[str, dict[str, str]]:
+def resources_of(
+    launch: LaunchOrder, rank: int, capacity: Capacity, settings: ClusterSettings
+) -> dict[str, dict[str, str]]:
     """Return the `resources` of a rank's container."""
     wanted = len(launch.gpus[rank]) if launch.gpus else 0
     share = Decimal(wanted) / capacity.gpu_count if wanted and capacity.gpu_count else Decimal(1)

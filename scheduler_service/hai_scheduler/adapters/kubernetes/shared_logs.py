@@ -10,7 +10,7 @@ from hai_scheduler.adapters.kubernetes.names import parts_of
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 
@@ -25,12 +25,12 @@ class SharedLogs:
         return LogPlace(folder=str(self._of(run_id)))
 
     async def read(self, run_id: RunId, rank: int, *, offset: int, limit: int, ended: bool) -> LogChunk:
-        """Return whole lines from a logical offset. Raises NotFound, Temporary."""
+        """Return whole lines from a logical offset. Raises Absent, Temporary."""
         folder = self._of(run_id) / str(rank)
         try:
             return await in_reader(lambda: _read(folder, offset, limit, ended))
         except FileNotFoundError:
-            raise NotFound(f"there is no log of rank {rank} of run {run_id}") from None
+            raise Absent(f"there is no log of rank {rank} of run {run_id}") from None
         except OSError as error:
             raise Temporary(f"the log of run {run_id} cannot be read: {error.strerror or error}") from error
 

@@ -37,8 +37,8 @@ from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import Blame
-from hai_scheduler.ports.cluster import Launch
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 log = logging.getLogger(__name__)
@@ -199,7 +199,7 @@ class LocalCluster:
         asyncio.get_running_loop().remove_reader(handle)
         os.close(handle)
 
-    async def launch(self, launch: Launch) -> None:
+    async def launch(self, launch: LaunchOrder) -> None:
         """Write the folders of all ranks and start their supervisors, those that have not been started yet."""
         await self._load()
         folder = RunFolder(self._root, launch.run_id)
@@ -218,7 +218,7 @@ class LocalCluster:
         """Return the run of a folder, created if it is not known."""
         return self._runs.setdefault(str(folder.run_id), LocalRun(folder, self._starter))
 
-    def _launch(self, run: LocalRun, launch: Launch) -> None:
+    def _launch(self, run: LocalRun, launch: LaunchOrder) -> None:
         _check_origin(run.folder, launch)
         with run.guard:
             if run.folder.killed:
@@ -229,7 +229,7 @@ class LocalCluster:
             for number, name in enumerate(launch.nodes):
                 self._launch_rank(run, launch, number, name, port)
 
-    def _launch_rank(self, run: LocalRun, launch: Launch, number: int, name: str, port: int) -> None:
+    def _launch_rank(self, run: LocalRun, launch: LaunchOrder, number: int, name: str, port: int) -> None:
         folder = run.folder.rank(number)
         node = self._nodes.get(name)
         missing = _missing(launch, number, name, node)
@@ -249,7 +249,7 @@ class LocalCluster:
         else:
             rank.ensure_started()
 
-    def _account(self, launch: Launch) -> tuple[Account | None, str | None]:
+    def _account(self, launch: LaunchOrder) -> tuple[Account | None, str | None]:
         """Return the account of the run's commands, None for this process's user; and why there is none, if so."""
         if self._settings.accounts is None:
             return None, None
@@ -259,7 +259,13 @@ class LocalCluster:
             return None, str(error)
 
     def _spec(
-        self, launch: Launch, folder: RankFolder, node: LocalNode | None, name: str, port: int, account: Account | None
+        self,
+        launch: LaunchOrder,
+        folder: RankFolder,
+        node: LocalNode | None,
+        name: str,
+        port: int,
+        account: Account | None,
     ) -> dict[str, Any]:
         if node is None:
             # The rank will not start; its spec is written all the same, so that its folder is complete.
@@ -305,7 +311,7 @@ class LocalCluster:
             "log_parts": self._settings.log_parts,
         }
 
-    def _own_folder(self, launch: Launch, folder: RankFolder, account: Account | None) -> Path | None:
+    def _own_folder(self, launch: LaunchOrder, folder: RankFolder, account: Account | None) -> Path | None:
         """Create and return the folder of the job's account; None without an account. Raises OSError."""
         if account is None or self._settings.accounts is None:
             return None
@@ -351,10 +357,10 @@ class LocalCluster:
         return LocalRun(folder, self._starter) if folder.path.is_dir() else None
 
     async def read_log(self, run_id: RunId, rank: int, *, offset: int, limit: int) -> LogChunk:
-        """Return lines of a rank's log from a logical offset. Raises NotFound, Temporary."""
+        """Return lines of a rank's log from a logical offset. Raises Absent, Temporary."""
         run = await self._find(run_id)
         if run is None or rank not in run.ranks:
-            raise NotFound(f"there is no rank {rank} of a run {run_id}")
+            raise Absent(f"there is no rank {rank} of a run {run_id}")
         with _as_temporary(f"the log of run {run_id} cannot be read"):
             return await in_reader(
                 lambda: with_rights(run.folder.path, lambda: self._read_log(run.ranks[rank], offset, limit))
@@ -370,10 +376,10 @@ class LocalCluster:
         return LogPlace(folder=str(RunFolder(self._root, run_id).path), below="log", own=True)
 
     async def addresses(self, run_id: RunId) -> tuple[str, ...] | None:
-        """Return a loopback address for each rank: all ranks are on this machine. Raises NotFound."""
+        """Return a loopback address for each rank: all ranks are on this machine. Raises Absent."""
         run = await self._find(run_id)
         if run is None or not run.ranks:
-            raise NotFound(f"there is no run {run_id} here")
+            raise Absent(f"there is no run {run_id} here")
         return tuple(loopbacks(len(run.ranks)))
 
     async def settle(self, run_id: RunId) -> None:
@@ -443,12 +449,12 @@ class LocalCluster:
         await asyncio.to_thread(self._starter.close)
 
 
-def _check_origin(folder: RunFolder, launch: Launch) -> None:
+def _check_origin(folder: RunFolder, launch: LaunchOrder) -> None:
     """Check that no run of another database has the id. Raises Temporary, OSError."""
     check_origin(launch, folder.facts().origin)
 
 
-def _missing(launch: Launch, rank: int, name: str, node: LocalNode | None) -> str | None:
+def _missing(launch: LaunchOrder, rank: int, name: str, node: LocalNode | None) -> str | None:
     """Return which node or GPU of the rank this machine does not have, in words; None if it has all of them."""
     if node is None:
         return f"{name} is not a node of this machine; see the list of nodes"

@@ -9,11 +9,11 @@ from hai_client.rank import environment
 from hai_client.rank.identity import Account
 from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.local.nodes import LocalNode
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 
 def rank_environment(
-    launch: Launch,
+    launch: LaunchOrder,
     *,
     rank: int,
     node: LocalNode,

@@ -12,7 +12,7 @@ from hai_client.rank.pythons import VENV, programs
 from hai_scheduler.adapters.local.accounts import Accounts
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.workspace.mounts import Mount
-from hai_scheduler.ports.files import Fault
+from hai_scheduler.ports.files import PathFault
 
 #: Programs whose first argument that is not an option is a script.
 _INTERPRETERS: Final = ("python", "python3", "bash", "sh", "zsh")
@@ -39,7 +39,7 @@ class LocalFiles:
         python: str | None = None,
         user: str = "",
         own_python: str | None = None,
-    ) -> Fault | None:
+    ) -> PathFault | None:
         """Return the first path that no rank could use, else None. With accounts, only the user's account is checked.
 
         This process may see files that the user may not: an answer would tell the user whether they exist.
@@ -56,7 +56,7 @@ class LocalFiles:
 
 def _fault(
     command: Sequence[str], cwd: str, checkpoint_dir: str | None, python: str | None, own_python: str | None
-) -> Fault | None:
+) -> PathFault | None:
     try:
         files = _of_folder(cwd) or _of_command(command, Path(cwd)) or _of_checkpoints(checkpoint_dir)
         return files or _of_python(python) or _of_own_python(own_python)
@@ -64,25 +64,25 @@ def _fault(
         return None
 
 
-def _of_account(accounts: Accounts, user: str) -> Fault | None:
+def _of_account(accounts: Accounts, user: str) -> PathFault | None:
     try:
         accounts.of(user)
     except NoAccount as error:
-        return Fault(field="user", value=user, message=str(error))
+        return PathFault(field="user", value=user, message=str(error))
     return None
 
 
-def _of_folder(cwd: str) -> Fault | None:
+def _of_folder(cwd: str) -> PathFault | None:
     if Path(cwd).is_dir():
         return None
-    return Fault(field="cwd", value=cwd, message=f"there is no folder {cwd!r}: correct it, or create it first")
+    return PathFault(field="cwd", value=cwd, message=f"there is no folder {cwd!r}: correct it, or create it first")
 
 
-def _of_command(command: Sequence[str], cwd: Path) -> Fault | None:
+def _of_command(command: Sequence[str], cwd: Path) -> PathFault | None:
     for word in _files(command):
         if not (cwd / word).is_file():
             message = f"there is no file {word!r} in {str(cwd)!r}: correct the path, or cwd"
-            return Fault(field="command", value=word, message=message)
+            return PathFault(field="command", value=word, message=message)
     return None
 
 
@@ -102,7 +102,7 @@ def _files(command: Sequence[str]) -> Iterable[str]:
             return
 
 
-def _of_checkpoints(folder: str | None) -> Fault | None:
+def _of_checkpoints(folder: str | None) -> PathFault | None:
     if folder is None:
         return None
     there = Path(folder)
@@ -112,23 +112,23 @@ def _of_checkpoints(folder: str | None) -> Fault | None:
         return None
     why = "cannot be written to" if there.is_dir() else "is not a folder"
     message = f"{str(there)!r} {why}: choose a folder that the platform may write to"
-    return Fault(field="checkpoint_dir", value=folder, message=message)
+    return PathFault(field="checkpoint_dir", value=folder, message=message)
 
 
-def _of_python(python: str | None) -> Fault | None:
+def _of_python(python: str | None) -> PathFault | None:
     if python is None or os.access(python, os.X_OK):
         return None
     message = (
         f"the Python of this environment, {python!r}, is not on this machine: choose another one, or tell an admin"
     )
-    return Fault(field="environment", value=python, message=message)
+    return PathFault(field="environment", value=python, message=message)
 
 
-def _of_own_python(folder: str | None) -> Fault | None:
+def _of_own_python(folder: str | None) -> PathFault | None:
     if folder is None or (Path(programs(folder)) / "python").exists():
         return None
     message = (
         f"there is no Python in {folder!r} on the platform's machine, which all nodes share: correct --venv, create the"
         " environment first, or say --no-venv for the platform's Python"
     )
-    return Fault(field=f"env.{VENV}", value=folder, message=message)
+    return PathFault(field=f"env.{VENV}", value=folder, message=message)

@@ -30,7 +30,7 @@ from hai_scheduler.adapters.local.records import (
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.run import Blame
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ ASIDE = ".aside"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
+class FolderFacts:
     """What the folders of a run's ranks say about the run."""
 
     #: None where no origin is written, or it cannot be read.
@@ -92,7 +92,7 @@ class RunFolder:
     def __init__(self, root: Path, run_id: RunId) -> None:
         task, dot, number = run_id.partition(".")
         if not (_is_number(task) and dot and _is_number(number)):
-            raise NotFound(f"there is no run {run_id!r}")
+            raise Absent(f"there is no run {run_id!r}")
         self._root = root
         self.run_id = run_id
         self.path = root / task / number
@@ -122,12 +122,12 @@ class RunFolder:
             # If it were left out it would count as lost, and the task would be started a second time beside it.
             return True
 
-    def facts(self) -> RunFacts:
+    def facts(self) -> FolderFacts:
         """Return origin, user and nodes of the run, from the readable `spec.json` of its ranks. Raises OSError."""
         specs = [self.rank(rank).order() or {} for rank in self.ranks()]
         first = next((spec for spec in specs if spec), {})
         user = first.get("user")
-        return RunFacts(
+        return FolderFacts(
             origin=Origin.parse(str(first.get("origin"))),
             nodes=tuple(str(spec.get("node", "")) for spec in specs),
             user=user if isinstance(user, str) else None,

@@ -11,10 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.local.folders import RankFolder, RunFacts, RunFolder, exit_code_of
+from hai_scheduler.adapters.local.folders import FolderFacts, RankFolder, RunFolder, exit_code_of
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
-from hai_scheduler.adapters.local.starting import Started, Starter
+from hai_scheduler.adapters.local.starting import StartedKeeper, Starter
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
@@ -48,7 +48,7 @@ class LocalRank:
     def __init__(self, folder: RankFolder, starter: Starter) -> None:
         self.folder = folder
         self._starter = starter
-        self._process: Started | None = None
+        self._process: StartedKeeper | None = None
         self._starts = 0
         #: The last observation, when no process of the rank was left; the folder is not read again.
         self._end: RankObservation | None = None
@@ -81,7 +81,7 @@ class LocalRank:
             reason = f"{self._starter.python} cannot be started: {error.strerror}; correct the path of Python"
             self.folder.end_unstarted(None, reason)
 
-    def _spawn(self) -> Started:
+    def _spawn(self) -> StartedKeeper:
         return self._starter.start(self.folder.path)
 
     def reap(self) -> bool:
@@ -191,7 +191,7 @@ class LocalRun:
         self._starter = starter
         self._end: Observation | None = None
         #: Origin, user and nodes of the run; they do not change once a rank is fully prepared.
-        self._facts: RunFacts | None = None
+        self._facts: FolderFacts | None = None
         self.ranks = {rank: LocalRank(folder.rank(rank), starter) for rank in folder.ranks()}
         #: What was observed last; None before the first time.
         self._seen: Observation | None = None
@@ -227,14 +227,14 @@ class LocalRun:
         for rank in self.ranks.values():
             rank.let_go()
 
-    def facts(self) -> RunFacts:
+    def facts(self) -> FolderFacts:
         """Return origin, user and nodes of the run, as far as its folder can be read."""
         if self._facts is not None and len(self._facts.nodes) == len(self.ranks):
             return self._facts
         try:
             self._facts = with_rights(self.folder.path, self.folder.facts)
         except OSError:  # the run's ranks report the error; it must not keep other runs from being observed
-            return self._facts or RunFacts()
+            return self._facts or FolderFacts()
         return self._facts
 
     def observe(self) -> Observation:

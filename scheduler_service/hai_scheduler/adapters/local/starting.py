@@ -25,7 +25,7 @@ _PAUSE_S: Final = 30.0
 _END_S: Final = 2.0
 
 
-class Started(Protocol):
+class StartedKeeper(Protocol):
     """A keeper that was started for this process: the process around a supervisor."""
 
     @property
@@ -47,7 +47,7 @@ class Started(Protocol):
         ...
 
 
-class Child:
+class KeeperChild:
     """A keeper that is a child of this process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
@@ -56,15 +56,15 @@ class Child:
 
     @property
     def succeeded(self) -> bool:
-        """See `Started`."""
+        """See `StartedKeeper`."""
         return self._process.returncode == 0
 
     def ended(self) -> bool:
-        """See `Started`."""
+        """See `StartedKeeper`."""
         return self._process.poll() is not None
 
     def let_go(self) -> None:
-        """See `Started`."""
+        """See `StartedKeeper`."""
         if self._process.poll() is None:
             # Otherwise Popen's destructor would warn that the child is still running.
             self._process.returncode = 0
@@ -85,14 +85,14 @@ class Forked:
         self._look.register(handle, select.POLLIN)
 
     def ended(self) -> bool:
-        """See `Started`."""
+        """See `StartedKeeper`."""
         with self._turn:
             if self._handle is not None and self._look.poll(0):
                 self._close()
             return self._handle is None
 
     def let_go(self) -> None:
-        """See `Started`."""
+        """See `StartedKeeper`."""
         with self._turn:
             self._close()
 
@@ -212,10 +212,10 @@ class Starter:
         """The pid of the fork server; None while there is none."""
         return self._server.pid
 
-    def start(self, folder: Path) -> Started:
+    def start(self, folder: Path) -> StartedKeeper:
         """Start the supervisor of the rank in a folder. Raises OSError."""
         with (folder / "supervisor.log").open("ab") as output:
-            return self._server.start(folder, output.fileno()) or Child(self._spawn(folder, output.fileno()))
+            return self._server.start(folder, output.fileno()) or KeeperChild(self._spawn(folder, output.fileno()))
 
     def _spawn(self, folder: Path, output: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hai_scheduler.adapters.memory.state import State
 
 
-class Part:
+class TxPart:
     """A part of a transaction, which works on its own state; the store takes that over at the end or drops it."""
 
     def __init__(self, state: State, *, writing: bool) -> None:

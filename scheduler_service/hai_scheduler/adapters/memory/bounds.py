@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.adapters.memory.base import TxPart
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bounds import Stored
 
 
-class BoundPart(Part):
+class BoundPart(TxPart):
     """The part of a transaction that deals with the amount of stored data."""
 
     async def stored(self, user: str) -> Stored:

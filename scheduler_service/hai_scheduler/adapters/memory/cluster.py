@@ -19,8 +19,8 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.cluster import Launch
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 
@@ -68,7 +68,7 @@ class MemoryCluster:
         clock: Clock,
         nodes: Iterable[Node] = (),
         *,
-        behaviour: Behaviour | Callable[[Launch], Behaviour] | None = None,
+        behaviour: Behaviour | Callable[[LaunchOrder], Behaviour] | None = None,
         notices: Notices | None = None,
         remember: timedelta = timedelta(hours=1),
         exclusive: bool = True,
@@ -157,7 +157,7 @@ class MemoryCluster:
         finally:
             self._listeners.discard(rung)
 
-    async def launch(self, launch: Launch) -> None:
+    async def launch(self, launch: LaunchOrder) -> None:
         """See `Cluster.launch`. A node that is not ready is a reason to try again, an unknown one a start error."""
         self._reach()
         now = self._clock.now()
@@ -217,7 +217,7 @@ class MemoryCluster:
         """See `Cluster.addresses`: names of nodes, once every rank has begun."""
         run = self._runs.get(run_id)
         if run is None:
-            raise NotFound(f"there is no run {run_id} here")
+            raise Absent(f"there is no run {run_id} here")
         now, nodes = self._clock.now(), run.launch.nodes
         return nodes if len(run.ranks) == len(nodes) and all(now >= rank.up_at for rank in run.ranks.values()) else None
 
@@ -299,18 +299,18 @@ class MemoryCluster:
         self.put_node(replace(self._nodes[name], ready=False))
 
     def lose_rank(self, run_id: RunId, rank: int, *, node_well: bool = False) -> None:
-        """Let a rank's supervisor die with its processes; `node_well`: the node itself is well. Raises NotFound."""
+        """Let a rank's supervisor die with its processes; `node_well`: the node itself is well. Raises Absent."""
         fate = Fate(at=self._clock.now(), state=RankState.LOST, supervisor_killed=node_well)
         self._rank(run_id, rank).befall(fate)
         self._changed([])
 
     def break_start(self, run_id: RunId, rank: int, error: str) -> None:
-        """Let the start of a rank fail, for a reason that is not its user's. Raises NotFound."""
+        """Let the start of a rank fail, for a reason that is not its user's. Raises Absent."""
         self._rank(run_id, rank).befall(Fate(at=self._clock.now(), error=error))
         self._changed([])
 
     def finish(self, run_id: RunId, code: int = 0) -> None:
-        """Let every rank of the run exit with this status now. Raises NotFound."""
+        """Let every rank of the run exit with this status now. Raises Absent."""
         self._rank(run_id, 0)
         for rank in self._runs[run_id].ranks.values():
             rank.befall(Fate(at=self._clock.now(), code=code))
@@ -326,7 +326,7 @@ class MemoryCluster:
         done: bool = False,
         for_all: bool = False,
     ) -> None:
-        """Let the job in a rank report this by itself; what is left out stays as it was. Raises NotFound."""
+        """Let the job in a rank report this by itself; what is left out stays as it was. Raises Absent."""
         said = self._rank(run_id, rank).said
         said.checkpoint = checkpoint or said.checkpoint
         said.job_state = said.job_state if job_state is None else job_state
@@ -339,14 +339,14 @@ class MemoryCluster:
         self._broken_after = after
 
     def write_log(self, run_id: RunId, rank: int, text: str) -> None:
-        """Let a rank print a line. Raises NotFound."""
+        """Let a rank print a line. Raises Absent."""
         now = self._clock.now()
         found = self._rank(run_id, rank)
         found.tell(now, self._runs[run_id].behaviour.prints)
         found.write(now, text)
 
     def rotate_log(self, run_id: RunId, rank: int, before: int) -> None:
-        """Delete a rank's log up to an offset. Raises NotFound."""
+        """Delete a rank's log up to an offset. Raises Absent."""
         found = self._rank(run_id, rank)
         gone = max(0, min(before, found.log_start + len(found.log)) - found.log_start)
         del found.log[:gone]
@@ -390,11 +390,11 @@ class MemoryCluster:
         live = self._still_live().items()
         return [(run_id, rank) for run_id, run in live for rank in run.ranks.values() if not rank.gone(now)]
 
-    def _new_run(self, launch: Launch) -> ScriptedRun:
+    def _new_run(self, launch: LaunchOrder) -> ScriptedRun:
         self._saved[launch.task_id] = self.saved_work(launch.task_id)
         return ScriptedRun(launch=launch, behaviour=self._behaviour_of(launch), base=self._saved[launch.task_id])
 
-    def _comes_late(self, launch: Launch, run: ScriptedRun | None) -> bool:
+    def _comes_late(self, launch: LaunchOrder, run: ScriptedRun | None) -> bool:
         """Whether the run is over, or a later run of its task was launched."""
         if run is not None and run.over:
             return True
@@ -404,10 +404,10 @@ class MemoryCluster:
     def _rank(self, run_id: RunId, rank: int) -> ScriptedRank:
         run = self._runs.get(run_id)
         if run is None or rank not in run.ranks:
-            raise NotFound(f"there is no rank {rank} of run {run_id}")
+            raise Absent(f"there is no rank {rank} of run {run_id}")
         return run.ranks[rank]
 
-    def _behaviour_of(self, launch: Launch) -> Behaviour:
+    def _behaviour_of(self, launch: LaunchOrder) -> Behaviour:
         if launch.task_id in self._scripts:
             return self._scripts[launch.task_id]
         return self._behaviour if isinstance(self._behaviour, Behaviour) else self._behaviour(launch)
@@ -484,7 +484,7 @@ def notices_of(store: Store) -> Notices:
         try:
             async with store.read() as tx:
                 run = (await tx.get_task(TaskId(int(task_id)))).live_run
-        except NotFound:
+        except Absent:
             return None
         return run.notice if run is not None and run.id == run_id else None
 

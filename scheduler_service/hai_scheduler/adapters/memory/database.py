@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.adapters.memory.base import TxPart
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 
 
-class DatabasePart(Part):
+class DatabasePart(TxPart):
     """The part of a transaction that deals with the store itself."""
 
     async def mark(self) -> Mark:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import Misplaced, NotFound
+from hai_scheduler.ports.errors import Absent, OffsetMismatch
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 
@@ -24,7 +24,7 @@ class MemoryLogs:
         pieces = self._pieces.get((run_id, rank), [])
         end = _end(pieces)
         if offset != end and not (skip and offset > end):
-            raise Misplaced(end)
+            raise OffsetMismatch(end)
         grown = [*pieces, (offset, data)]
         end = _end(grown)
         self._pieces[run_id, rank] = [(start, piece) for start, piece in grown if start + len(piece) > end - keep]
@@ -34,7 +34,7 @@ class MemoryLogs:
         """See `LogSource.read`."""
         pieces = self._pieces.get((run_id, rank))
         if pieces is None:
-            raise NotFound(f"no log of rank {rank} of run {run_id} is kept")
+            raise Absent(f"no log of rank {rank} of run {run_id} is kept")
         return join(pieces, offset=offset, limit=limit, end=_end(pieces), ended=ended)
 
     async def forget(self, run_id: RunId) -> None:

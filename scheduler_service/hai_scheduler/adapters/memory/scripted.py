@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.endings import SIGNALLING
+from hai_scheduler.core.lifecycle.run_outcome import SIGNALLING
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Checkpoint, Notice, RankState
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 _SIGNALLING = {profile.value for profile in SIGNALLING}
 _TERM = 143
@@ -101,7 +101,7 @@ class ScriptedRank:
 class ScriptedRun:
     """One run: the order to launch it, the ranks that were started, and its notice."""
 
-    launch: Launch
+    launch: LaunchOrder
     behaviour: Behaviour
     #: What the task had saved before this run.
     base: timedelta

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hai_scheduler.adapters.memory.shelf import Shelf
+from hai_scheduler.adapters.memory.paged_map import PagedMap
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
-from hai_scheduler.ports.values import Event, UserRecord
+from hai_scheduler.ports.values import HistoryEvent, UserRecord
 
 QuotaKey = tuple[str, str, Priority]
 
@@ -37,18 +37,18 @@ class State:
     #: The last task id and event seq that were given; none is given twice.
     last_task: int = 0
     last_event: int = 0
-    tasks: Shelf[Task] = field(default_factory=Shelf)
+    tasks: PagedMap[Task] = field(default_factory=PagedMap)
     #: The tasks that have not ended, once more: a tick must not walk through all history.
-    open: Shelf[Task] = field(default_factory=Shelf)
-    specs: Shelf[TaskSpec] = field(default_factory=Shelf)
+    open: PagedMap[Task] = field(default_factory=PagedMap)
+    specs: PagedMap[TaskSpec] = field(default_factory=PagedMap)
     #: By task id: all runs of the task, by number.
-    runs: Shelf[Mapping[int, Run]] = field(default_factory=Shelf)
+    runs: PagedMap[Mapping[int, Run]] = field(default_factory=PagedMap)
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    events: Shelf[Event] = field(default_factory=Shelf)
+    events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
     #: Decayed use, by user and node group.
-    uses: Mapping[tuple[str, str], Use] = field(default_factory=dict)
+    uses: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
     #: In the order in which they were added.
     strikes: tuple[Strike, ...] = ()
     users: Mapping[str, UserRecord] = field(default_factory=dict)

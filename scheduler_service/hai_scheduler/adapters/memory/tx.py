@@ -8,21 +8,21 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from hai_scheduler.adapters.memory.base import Part
+from hai_scheduler.adapters.memory.base import TxPart
 from hai_scheduler.adapters.memory.bounds import BoundPart
 from hai_scheduler.adapters.memory.database import DatabasePart
 from hai_scheduler.adapters.memory.state import HeldLease, State
-from hai_scheduler.adapters.memory.surroundings import SurroundingsPart
+from hai_scheduler.adapters.memory.workspace import WorkspacePart
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark, Strike
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.errors import Conflict, LeaseLost, NotFound
-from hai_scheduler.ports.values import Event, Lease, NewTask, TaskFilter, UserRecord
+from hai_scheduler.ports.errors import Absent, LeaseLost, WriteConflict
+from hai_scheduler.ports.values import HistoryEvent, Lease, NewTask, TaskFilter, UserRecord
 
 
-class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
+class MemoryTx(WorkspacePart, DatabasePart, BoundPart, TxPart):
     """A transaction; see `hai_scheduler.ports.store.Tx`."""
 
     async def add_task(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
@@ -51,7 +51,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         """See `Tx.get_task`."""
         task = self._seen().tasks.get(task_id)
         if task is None:
-            raise NotFound(f"there is no task {task_id}")
+            raise Absent(f"there is no task {task_id}")
         return task
 
     async def find_task(self, user: str, name: str) -> Task | None:
@@ -67,7 +67,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         """See `Tx.get_spec`."""
         spec = self._seen().specs.get(task_id)
         if spec is None:
-            raise NotFound(f"there is no task {task_id}")
+            raise Absent(f"there is no task {task_id}")
         return _copy_of(spec)
 
     async def tasks_with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
@@ -81,7 +81,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         state = self._writable()
         stored = await self.get_task(task.id)
         if stored.version != task.version:
-            raise Conflict(f"task {task.id} is at version {stored.version}, not {task.version}")
+            raise WriteConflict(f"task {task.id} is at version {stored.version}, not {task.version}")
         saved = replace(task, version=task.version + 1)
         self.state = _with_task(state, saved)
         return saved
@@ -114,10 +114,10 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         return [task for _, _, task in sorted(over, key=lambda entry: entry[:2])[:limit]]
 
     async def delete_task(self, task_id: TaskId) -> None:
-        """See `Tx.delete_task`. Raises NotFound, and Conflict for a task that has not ended."""
+        """See `Tx.delete_task`. Raises Absent, and WriteConflict for a task that has not ended."""
         state = self._writable()
         if not (await self.get_task(task_id)).state.ended:
-            raise Conflict(f"task {task_id} has not ended")
+            raise WriteConflict(f"task {task_id} has not ended")
         self.state = replace(
             state,
             tasks=state.tasks.drop(task_id),
@@ -126,7 +126,7 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
             keys={key: number for key, number in state.keys.items() if number != task_id},
         )
 
-    async def add_event(self, event: Event) -> Event:
+    async def add_event(self, event: HistoryEvent) -> HistoryEvent:
         """See `Tx.add_event`."""
         state = self._writable()
         # Through JSON, so that data that no database takes fail here too, and the caller's dict is not shared.
@@ -134,16 +134,16 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         self.state = replace(state, last_event=added.seq, events=state.events.put(added.seq, added))
         return added
 
-    async def add_events(self, events: Iterable[Event]) -> None:
+    async def add_events(self, events: Iterable[HistoryEvent]) -> None:
         """See `Tx.add_events`."""
         for event in events:
             await self.add_event(event)
 
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
-    ) -> Sequence[Event]:
+    ) -> Sequence[HistoryEvent]:
         """See `Tx.events`."""
-        found: Iterable[Event] = self._seen().events.after(after)
+        found: Iterable[HistoryEvent] = self._seen().events.after(after)
         if user is not None:
             found = (event for event in found if event.user is None or event.user == user)
         if task_id is not None:
@@ -172,17 +172,17 @@ class MemoryTx(SurroundingsPart, DatabasePart, BoundPart, Part):
         self.state = replace(state, quotas={k: row for k, row in state.quotas.items() if k != key})
         return key in state.quotas
 
-    async def uses(self) -> Sequence[Use]:
+    async def uses(self) -> Sequence[Usage]:
         """See `Tx.uses`."""
         rows = self._seen().uses
         return [rows[key] for key in sorted(rows)]
 
-    async def put_use(self, use: Use) -> None:
+    async def put_use(self, use: Usage) -> None:
         """See `Tx.put_use`."""
         state = self._writable()
         self.state = replace(state, uses={**state.uses, (use.user, use.group): use})
 
-    async def delete_use(self, use: Use) -> None:
+    async def delete_use(self, use: Usage) -> None:
         """See `Tx.delete_use`."""
         state = self._writable()
         self.state = replace(state, uses={k: row for k, row in state.uses.items() if k != (use.user, use.group)})

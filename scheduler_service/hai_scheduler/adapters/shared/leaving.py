@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 
-def leaving_of(launch: Launch) -> dict[str, Any]:
+def leaving_of(launch: LaunchOrder) -> dict[str, Any]:
     """Return the part of `spec.json` that says how the job is told to leave, and what counts as its checkpoints."""
     signal = launch.signal
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.marks import Mark
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.lineage import Superseded
 
@@ -19,7 +19,7 @@ def check_mark(known: Mark | None, mark: Mark) -> None:
         )
 
 
-def check_origin(launch: Launch, there: Origin | None) -> None:
+def check_origin(launch: LaunchOrder, there: Origin | None) -> None:
     """Check that a run on the cluster with the launch's id is the same run. Raises Temporary.
 
     A run without an origin was started by an older version, and is taken for the same.

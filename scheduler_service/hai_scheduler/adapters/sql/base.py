@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 Values = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
-class Part:
+class TxPart:
     """A connection with an open transaction, and whether it may write.
 
     A transaction belongs to one coroutine at a time, because a connection executes one statement after the other.

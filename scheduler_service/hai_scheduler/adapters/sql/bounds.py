@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import Integer, cast, delete, func, or_, select, true
 
-from hai_scheduler.adapters.sql.base import Part
+from hai_scheduler.adapters.sql.base import TxPart
 from hai_scheduler.adapters.sql.tables import EVENTS, TASKS
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.bounds import Stored
 
 
-class BoundPart(Part):
+class BoundPart(TxPart):
     """The part of a transaction that deals with the amount of stored data."""
 
     async def stored(self, user: str) -> Stored:

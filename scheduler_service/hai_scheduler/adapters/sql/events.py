@@ -11,7 +11,7 @@ from hai_scheduler.adapters.sql.looking import LookingPart
 from hai_scheduler.adapters.sql.rows import event_of, event_values
 from hai_scheduler.adapters.sql.tables import EVENTS
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 
 _ADD = insert(EVENTS)
 
@@ -19,18 +19,18 @@ _ADD = insert(EVENTS)
 class EventPart(LookingPart):
     """The part of a transaction that deals with events."""
 
-    async def add_event(self, event: Event) -> Event:
+    async def add_event(self, event: HistoryEvent) -> HistoryEvent:
         """See `Tx.add_event`. Seqs follow commits because writers are serialised."""
         (seq,) = (await self._change(_ADD, event_values(event))).inserted_primary_key or (0,)
         return replace(event, seq=seq)
 
-    async def add_events(self, events: Iterable[Event]) -> None:
+    async def add_events(self, events: Iterable[HistoryEvent]) -> None:
         """See `Tx.add_events`."""
         self._change_later(_ADD, [event_values(event) for event in events])
 
     async def events(
         self, *, after: int, limit: int, user: str | None = None, task_id: TaskId | None = None
-    ) -> Sequence[Event]:
+    ) -> Sequence[HistoryEvent]:
         """See `Tx.events`."""
         found = select(EVENTS).where(EVENTS.c.seq > after).order_by(EVENTS.c.seq).limit(limit)
         if user is not None:

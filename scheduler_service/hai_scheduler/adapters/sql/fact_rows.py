@@ -10,7 +10,7 @@ from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_i
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Strike
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 
 
 def quota_values(quota: Quota) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def quota_of(row: Row[Any]) -> Quota:
     )
 
 
-def use_values(use: Use) -> dict[str, Any]:
+def use_values(use: Usage) -> dict[str, Any]:
     """Return all columns of a use."""
     return {
         "user_name": use.user,
@@ -47,9 +47,9 @@ def use_values(use: Use) -> dict[str, Any]:
     }
 
 
-def use_of(row: Row[Any]) -> Use:
+def use_of(row: Row[Any]) -> Usage:
     """Return the use of a row of `tables.USES`."""
-    return Use(user=row.user_name, group=row.group_name, node_seconds=row.node_seconds, at=of_instant(row.at))
+    return Usage(user=row.user_name, group=row.group_name, node_seconds=row.node_seconds, at=of_instant(row.at))
 
 
 def strike_values(strike: Strike) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hai_scheduler.adapters.sql.looking import OWN, LookingPart
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.tables import LEASE, NODE_MARKS, QUOTAS, SETTINGS, STRIKES, TASKS, USERS, USES
 from hai_scheduler.core.model.node import NodeMark, Strike
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.values import Lease, UserRecord
 
@@ -63,20 +63,20 @@ class FactPart(LookingPart):
         )
         return (await self._change(delete(QUOTAS).where(row))).rowcount > 0
 
-    async def uses(self) -> Sequence[Use]:
+    async def uses(self) -> Sequence[Usage]:
         """See `Tx.uses`."""
         return list(await self._facts("uses", self._read_uses))
 
-    async def _read_uses(self) -> Sequence[Use]:
+    async def _read_uses(self) -> Sequence[Usage]:
         rows = [use_of(row) for row in await self._ask(_USES)]
         return sorted(rows, key=lambda use: (use.user, use.group))
 
-    async def put_use(self, use: Use) -> None:
+    async def put_use(self, use: Usage) -> None:
         """See `Tx.put_use`."""
         await self._changes("uses")
         self._put_later(USES, use_values(use))
 
-    async def delete_use(self, use: Use) -> None:
+    async def delete_use(self, use: Usage) -> None:
         """See `Tx.delete_use`."""
         await self._changes("uses")
         row = and_(USES.c.user_name == use.user, USES.c.group_name == use.group)

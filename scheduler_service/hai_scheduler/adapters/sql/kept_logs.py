@@ -16,7 +16,7 @@ from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import LOG_PIECES
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import Misplaced, NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 #: A piece is merged with the one before it if both together are not larger than this, in bytes: so a log that grows by
@@ -49,7 +49,7 @@ class SqlLogs:
             last = (await connection.execute(_LAST.where(own))).first()
             end = 0 if last is None else last.next
             if offset != end and not (skip and offset > end):
-                raise Misplaced(end)
+                raise OffsetMismatch(end)
             await _add(connection, own, {"run_id": run_id, "rank": rank}, last, offset, data)
             old = LOG_PIECES.c.next <= offset + len(data) - keep
             await connection.execute(delete(LOG_PIECES).where(own, old))
@@ -62,7 +62,7 @@ class SqlLogs:
             async with self._readers.connect() as connection:
                 end = (await connection.execute(select(func.max(LOG_PIECES.c.next)).where(own))).scalar_one()
                 if end is None:
-                    raise NotFound(f"no log of rank {rank} of run {run_id} is kept")
+                    raise Absent(f"no log of rank {rank} of run {run_id} is kept")
                 behind = LOG_PIECES.c.next > offset
                 sizes = select(LOG_PIECES.c.start, LOG_PIECES.c.next).where(own, behind).order_by(LOG_PIECES.c.start)
                 until = _until((await connection.execute(sizes.limit(PIECES))).all(), offset, limit)

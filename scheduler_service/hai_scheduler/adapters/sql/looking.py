@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import CursorResult, Executable, Row, TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hai_scheduler.adapters.sql.base import Part, Values
+from hai_scheduler.adapters.sql.base import TxPart, Values
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.tables import SETTINGS
 
@@ -51,7 +51,7 @@ def _statement(dialect: str) -> TextClause:
     )
 
 
-class LookingPart(Part):
+class LookingPart(TxPart):
     """The part of a transaction that knows how far the database has come."""
 
     def __init__(

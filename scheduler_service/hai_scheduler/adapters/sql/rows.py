@@ -15,7 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskSpec, TaskState
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -357,7 +357,7 @@ def spec_of(row: Row[Any]) -> TaskSpec:
     )
 
 
-def event_values(event: Event) -> _Values:
+def event_values(event: HistoryEvent) -> _Values:
     """Return the columns of an event without seq, which the store gives."""
     return {
         "at": to_instant(event.at),
@@ -370,9 +370,9 @@ def event_values(event: Event) -> _Values:
     }
 
 
-def event_of(row: Row[Any]) -> Event:
+def event_of(row: Row[Any]) -> HistoryEvent:
     """Return the event of a row of `tables.EVENTS`."""
-    return Event(
+    return HistoryEvent(
         seq=row.seq,
         at=of_instant(row.at),
         kind=row.kind,

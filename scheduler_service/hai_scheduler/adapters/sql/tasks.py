@@ -43,7 +43,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.errors import Conflict, NotFound
+from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.values import NewTask, TaskFilter
 
 #: A task with its latest run: the columns of the task, then those of the run.
@@ -137,7 +137,7 @@ class TaskPart(LookingPart):
         """See `Tx.get_task`."""
         for task in _tasks(await self._ask(_ONE, {"task_id": task_id})):
             return task
-        raise NotFound(f"there is no task {task_id}")
+        raise Absent(f"there is no task {task_id}")
 
     async def find_task(self, user: str, name: str) -> Task | None:
         """See `Tx.find_task`."""
@@ -151,7 +151,7 @@ class TaskPart(LookingPart):
         """See `Tx.get_spec`."""
         row = (await self._ask(select(SPECS).where(SPECS.c.task_id == task_id))).first()
         if row is None:
-            raise NotFound(f"there is no task {task_id}")
+            raise Absent(f"there is no task {task_id}")
         return spec_of(row)
 
     async def tasks_with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
@@ -181,14 +181,14 @@ class TaskPart(LookingPart):
         await super().flush()
 
     async def _refuse(self, saves: Sequence[Mapping[str, Any]]) -> None:
-        """Raise Conflict for the task that was not stored."""
+        """Raise WriteConflict for the task that was not stored."""
         self._later.clear()
         written = {save["_id"]: save["version"] for save in saves}
         for save in saves:
             stored = await self.get_task(save["_id"])
             if stored.version != written[save["_id"]]:
-                raise Conflict(f"task {stored.id} is at version {stored.version}, not {save['_version']}")
-        raise Conflict("a task was changed meanwhile")
+                raise WriteConflict(f"task {stored.id} is at version {stored.version}, not {save['_version']}")
+        raise WriteConflict("a task was changed meanwhile")
 
     async def unfinished_tasks(self) -> Sequence[Task]:
         """See `Tx.unfinished_tasks`. Only tasks written since this process has last read them are read again."""
@@ -258,11 +258,11 @@ class TaskPart(LookingPart):
         return _tasks(await self._ask(over.order_by(TASKS.c.ended_at, TASKS.c.id).limit(limit)))
 
     async def delete_task(self, task_id: TaskId) -> None:
-        """See `Tx.delete_task`. Raises NotFound, and Conflict for a task that has not ended."""
+        """See `Tx.delete_task`. Raises Absent, and WriteConflict for a task that has not ended."""
         # Its spec and runs are deleted too (ON DELETE CASCADE).
         if (await self._change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get_task(task_id)
-            raise Conflict(f"task {task_id} has not ended")
+            raise WriteConflict(f"task {task_id} has not ended")
         await self._put(SETTINGS, {"name": FORGOTTEN, "value": secrets.token_hex(8)})
 
 

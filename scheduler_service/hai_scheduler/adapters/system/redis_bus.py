@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 
-from hai_scheduler.ports.bus import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Subscription
 
 log = logging.getLogger(__name__)
 
@@ -83,12 +83,12 @@ class RedisBus:
             self._unsent = {_ALL: None}
         self._to_send.set()
 
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Subscription]:
         """Listen to topics. Rings since the moment of entering are kept until waited for."""
         return self._listen(topics)
 
     @asynccontextmanager
-    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Ears]:
+    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Subscription]:
         self._listened.update(topics)
         try:
             async with self._here.listen(*topics) as ears:

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from hai_scheduler.ports.bus import Bus, Ears
+from hai_scheduler.ports.bus import Bus, Subscription
 
 log = logging.getLogger(__name__)
 
@@ -89,12 +89,12 @@ class SocketBus:
         if self._soon is None and self._ears is not None:
             self._soon = asyncio.get_running_loop().call_soon(self._flush)
 
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Ears]:
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Subscription]:
         """Listen to topics. Rings since the moment of entering are kept until waited for."""
         return self._listen(topics)
 
     @asynccontextmanager
-    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Ears]:
+    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Subscription]:
         self._listened.update(topics)
         try:
             async with self._here.listen(*topics) as ears:

@@ -21,14 +21,14 @@ class UnknownTypeError(TypeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class PlainValue:
     """The type of a value without parts: `str`, `int`, `float`, `bool`, `time`, `any` or `null`."""
 
     name: Literal["str", "int", "float", "bool", "time", "any", "null"]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TextChoice:
     """The type of a text that is one of some words, in the order of the model."""
 
     values: tuple[str, ...]
@@ -62,22 +62,22 @@ class Reference:
     model: str
 
 
-Shape = Plain | Words | Several | Table | OneOf | Reference
-NULL: Final = Plain("null")
+Shape = PlainValue | TextChoice | Several | Table | OneOf | Reference
+NULL: Final = PlainValue("null")
 
-_PLAIN: Final[Mapping[Any, Plain]] = {
-    str: Plain("str"),
-    int: Plain("int"),
-    float: Plain("float"),
-    bool: Plain("bool"),
-    datetime: Plain("time"),
-    Any: Plain("any"),
+_PLAIN: Final[Mapping[Any, PlainValue]] = {
+    str: PlainValue("str"),
+    int: PlainValue("int"),
+    float: PlainValue("float"),
+    bool: PlainValue("bool"),
+    datetime: PlainValue("time"),
+    Any: PlainValue("any"),
     NoneType: NULL,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class ModelField:
     """A field of a model."""
 
     name: str
@@ -108,7 +108,7 @@ class Model:
     #: Lines of its docstring.
     doc: tuple[str, ...]
     #: Fields that its base does not have.
-    fields: tuple[Field, ...]
+    fields: tuple[ModelField, ...]
     #: True: clients send it; False: the service sends it.
     sent: bool
 
@@ -164,9 +164,9 @@ def _model(model: type[BaseModel]) -> Model:
     )
 
 
-def _field(where: str, field: FieldInfo, comment: str) -> Field:
+def _field(where: str, field: FieldInfo, comment: str) -> ModelField:
     required = field.is_required()
-    return Field(
+    return ModelField(
         name=where.rpartition(".")[2],
         shape=shape_of(field.annotation, where),
         comment=comment,
@@ -187,7 +187,7 @@ def shape_of(annotation: Any, where: str) -> Shape:
     if origin is Annotated:
         return shape_of(parts[0], where)
     if origin is Literal and all(isinstance(part, str) for part in parts):
-        return Words(parts)
+        return TextChoice(parts)
     if origin in (Union, UnionType):
         return OneOf(tuple(shape_of(part, where) for part in parts))
     if origin is list:

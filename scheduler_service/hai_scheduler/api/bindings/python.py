@@ -10,15 +10,15 @@ from typing import Any, Final
 
 from hai_scheduler.api.bindings.catalogue import (
     NULL,
-    Field,
     Model,
+    ModelField,
     OneOf,
-    Plain,
+    PlainValue,
     Reference,
     Several,
     Shape,
     Table,
-    Words,
+    TextChoice,
 )
 from hai_scheduler.api.bindings.constants import WORDS
 
@@ -100,10 +100,10 @@ def _class(model: Model, names: Mapping[str, str], asked: AbstractSet[tuple[str,
         yield f"    {field.name}: {_type(field.shape, names)}{_default(field, must=must)}"
 
 
-def _comment(field: Field) -> str:
+def _comment(field: ModelField) -> str:
     """Return the comment of a field, with its allowed words if no type shows them."""
     parts = [part for part in getattr(field.shape, "parts", (field.shape,)) if part != NULL]
-    words = parts[0].values if len(parts) == 1 and isinstance(parts[0], Words) else ()
+    words = parts[0].values if len(parts) == 1 and isinstance(parts[0], TextChoice) else ()
     if words in WORDS or all(re.search(rf"\b{word}\b", field.comment) for word in words):
         return field.comment
     return f"{field.comment} One of {', '.join(words)}.".lstrip()
@@ -116,7 +116,7 @@ def _in_python(text: str) -> str:
 
 def _type(shape: Shape, names: Mapping[str, str]) -> str:
     match shape:
-        case Plain(name):
+        case PlainValue(name):
             return _PLAIN[name] if shape != NULL else "None"
         case Several(of):
             return f"tuple[{_type(of, names)}, ...]"
@@ -132,7 +132,7 @@ def _type(shape: Shape, names: Mapping[str, str]) -> str:
             return "str"
 
 
-def _default(field: Field, *, must: bool) -> str:
+def _default(field: ModelField, *, must: bool) -> str:
     if field.required:
         # The service always sends the field; in an answer without it, it counts as null.
         return " = None" if field.nullable and not must else ""

@@ -7,15 +7,15 @@ from typing import Final
 
 from hai_scheduler.api.bindings.catalogue import (
     NULL,
-    Field,
     Model,
+    ModelField,
     OneOf,
-    Plain,
+    PlainValue,
     Reference,
     Several,
     Shape,
     Table,
-    Words,
+    TextChoice,
 )
 
 _PLAIN: Final = {
@@ -52,7 +52,7 @@ def _interface(model: Model, names: Mapping[str, str], words: Mapping[tuple[str,
 
 
 def _field(
-    field: Field, names: Mapping[str, str], words: Mapping[tuple[str, ...], str], *, optional: bool
+    field: ModelField, names: Mapping[str, str], words: Mapping[tuple[str, ...], str], *, optional: bool
 ) -> Iterator[str]:
     start = f"  {field.name}{'?' if optional else ''}:"
     parts = _parts(field.shape, names, words)
@@ -82,9 +82,9 @@ def _parts(shape: Shape, names: Mapping[str, str], words: Mapping[tuple[str, ...
             # null comes last.
             ordered = [part for part in parts if part != NULL] + [part for part in parts if part == NULL]
             return [word for part in ordered for word in _parts(part, names, words)]
-        case Words(values):
+        case TextChoice(values):
             return [words[values]] if values in words else [quoted(value) for value in values]
-        case Plain(name):
+        case PlainValue(name):
             return [_PLAIN[name]]
         case Several(of):
             inner = _parts(of, names, words)

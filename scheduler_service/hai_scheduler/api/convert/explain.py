@@ -19,7 +19,7 @@ from hai_scheduler.core.explaining.alternatives import WhatIf
 from hai_scheduler.core.explaining.explain import what_would
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder
-from hai_scheduler.service.insight.decisions import Decision
+from hai_scheduler.service.insight.decisions import DecisionLine
 from hai_scheduler.service.insight.explanations import Explanation
 from hai_scheduler.service.insight.forecast import Cost, Forecast
 from hai_scheduler.service.shared.caller import Caller
@@ -65,7 +65,7 @@ def _holder(holder: Holder, caller: Caller) -> HolderOut:
     )
 
 
-def decision_out(decision: Decision) -> DecisionOut:
+def decision_out(decision: DecisionLine) -> DecisionOut:
     """Return the model of a line of the decision log."""
     event = decision.event
     return DecisionOut(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
-from hai_scheduler.service.policy.book import Origin
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, written
+from hai_scheduler.service.policy.store import NumberOrigin
 
 
 def policy_out(view: PolicyView) -> PolicyOut:
@@ -31,7 +31,7 @@ def policy_out(view: PolicyView) -> PolicyOut:
     )
 
 
-def _policy_value(origin: Origin) -> PolicyValue:
+def _policy_value(origin: NumberOrigin) -> PolicyValue:
     return PolicyValue(
         value=written(origin.value),
         length_s=origin.value.total_seconds() if isinstance(origin.value, timedelta) else None,

@@ -17,7 +17,7 @@ from hai_scheduler.api.wire.storage import (
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule, Placed
 from hai_scheduler.service.workspace.named_environments import Listed
-from hai_scheduler.service.workspace.surroundings import ContainerView, Offer
+from hai_scheduler.service.workspace.runtime_env import ContainerView, EnvironmentOption
 
 
 def rule_of(name: str, body: MountPut) -> MountRule:
@@ -95,7 +95,7 @@ def _mounted(placed: Placed) -> MountedOut:
     )
 
 
-def _offered(offer: Offer) -> OfferedEnvironment:
+def _offered(offer: EnvironmentOption) -> OfferedEnvironment:
     found = offer.environment
     return OfferedEnvironment(
         name=found.name,

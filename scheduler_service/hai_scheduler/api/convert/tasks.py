@@ -18,7 +18,7 @@ from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
-from hai_scheduler.service.runs.jobs import Report, RunNotice
+from hai_scheduler.service.runs.rank_reports import Report, RunNotice
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submissions import Submission

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api.convert import events as events_convert
-from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
+from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.base import MAX_NUMBER
 from hai_scheduler.api.wire.params import FeedQuery, Nothing
 from hai_scheduler.service.insight.queries import whose
@@ -33,13 +33,15 @@ def _after(ask: Ask[FeedQuery, Nothing]) -> int | None:
 
 async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[Batch, None]:
     # The hello has an id too: a client that loses the connection before the first event misses nothing.
-    yield [Message("hello", f'{{"seq":{after}}}', str(after))]
+    yield [StreamMessage("hello", f'{{"seq":{after}}}', str(after))]
     events = ask.services.feed.follow(ask.caller, after=after, user=ask.query.user)
-    batch: list[Message] = []
+    batch: list[StreamMessage] = []
     async with aclosing(events):
         async for event in events:
             if event is not None:
-                batch.append(Message(event.kind, events_convert.event_out(event).model_dump_json(), str(event.seq)))
+                batch.append(
+                    StreamMessage(event.kind, events_convert.event_out(event).model_dump_json(), str(event.seq))
+                )
             if event is None or len(batch) >= BATCH:
                 yield batch
                 batch = []

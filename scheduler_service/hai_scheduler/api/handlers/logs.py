@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api.convert import logs as logs_convert
-from hai_scheduler.api.server.route import Ask, Batch, Message, Stream
+from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.logs import LogHits, LogPage
 from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
 from hai_scheduler.service.logs.lines import Cursor, Page
@@ -46,7 +46,7 @@ async def _follow(ask: Ask[LogQuery, Nothing]) -> AsyncGenerator[Batch, None]:
     async with aclosing(pages):
         async for page in pages:
             yield _messages(page)
-    yield [Message("end", "{}")]
+    yield [StreamMessage("end", "{}")]
 
 
 def _messages(page: Page) -> bytes:
@@ -54,7 +54,8 @@ def _messages(page: Page) -> bytes:
     made = page.made.get("messages")
     if made is None:
         messages = (
-            Message("line", logs_convert.line_out(line).model_dump_json(), str(line.cursor)) for line in page.lines
+            StreamMessage("line", logs_convert.line_out(line).model_dump_json(), str(line.cursor))
+            for line in page.lines
         )
         made = page.made["messages"] = "".join(message.encode() for message in messages).encode()
     return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.orphans import OrphanList, OrphanOut
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.service.origin.orphan_book import Orphan
+from hai_scheduler.service.origin.orphan_registry import OrphanedRun
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> OrphanList:
@@ -18,7 +18,7 @@ async def end(ask: Ask[Nothing, Nothing]) -> OrphanOut:
     return _out(await ask.services.orphans.end(ask.caller, ask.path["run_id"]))
 
 
-def _out(orphan: Orphan) -> OrphanOut:
+def _out(orphan: OrphanedRun) -> OrphanOut:
     return OrphanOut(
         run=orphan.run_id,
         origin=None if orphan.origin is None else str(orphan.origin),

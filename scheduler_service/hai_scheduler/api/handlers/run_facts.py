@@ -6,12 +6,12 @@ from hai_scheduler.api.server.problems import gone
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.runs import RunFactsOut
-from hai_scheduler.service.shared.errors import InTheWay
+from hai_scheduler.service.shared.errors import Conflict
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> RunFactsOut:
     """Return the user, the task and the address of the run. Raises Refused: 410 when it is over."""
     try:
-        return RunFactsOut.model_validate(await ask.services.run_book.facts(ask.run))
-    except InTheWay as error:
+        return RunFactsOut.model_validate(await ask.services.run_registry.facts(ask.run))
+    except Conflict as error:
         raise gone(error) from None

@@ -8,16 +8,16 @@ from hai_scheduler.api.server.route import Ask, RawBytes
 from hai_scheduler.api.wire.logs import LogTaken
 from hai_scheduler.api.wire.params import GangQuery, LogPieceQuery, Nothing, NoticeQuery
 from hai_scheduler.api.wire.runs import Addresses, NoticeAnswer, RankReport
-from hai_scheduler.ports.errors import Misplaced
-from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unknown
+from hai_scheduler.ports.errors import OffsetMismatch
+from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound
 
 
 async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
     """Return the notice of the run, if it must leave; waits for a newer one if asked to."""
     query = ask.query
     try:
-        told = await ask.services.jobs.notice(ask.run, query.rank, seen=query.seen, wait=query.wait)
-    except (InTheWay, Unknown) as error:
+        told = await ask.services.rank_reports.notice(ask.run, query.rank, seen=query.seen, wait=query.wait)
+    except (Conflict, NotFound) as error:
         raise gone(error) from None
     return NoticeAnswer(notice=None if told is None else convert.notice_out(told))
 
@@ -25,8 +25,8 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
 async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
     """Return the addresses of all ranks once every rank is up."""
     try:
-        found = await ask.services.gangs.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
-    except InTheWay as error:
+        found = await ask.services.rendezvous.addresses(ask.run, ask.query.rank, wait=ask.query.wait)
+    except Conflict as error:
         raise gone(error) from None
     return Addresses(addresses=None if found is None else list(found))
 
@@ -37,8 +37,8 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
-        await ask.services.jobs.report(ask.run, rank, convert.report_of(ask.body))
-    except (InTheWay, Unknown) as error:
+        await ask.services.rank_reports.report(ask.run, rank, convert.report_of(ask.body))
+    except (Conflict, NotFound) as error:
         raise gone(error) from None
 
 
@@ -49,9 +49,9 @@ async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
         end = await ask.services.rank_logs.take(
             ask.run, rank, offset=query.offset, data=bytes(ask.body), skip=query.skip
         )
-    except InTheWay as error:
+    except Conflict as error:
         raise gone(error) from None
-    except Misplaced as error:
+    except OffsetMismatch as error:
         detail = f"The log goes on at {error.expected}, not at {query.offset}: send it from there."
         raise Refused("conflict", detail, {"Upload-Offset": str(error.expected)}) from None
     return LogTaken(next=end)

@@ -55,4 +55,4 @@ async def delete_environment(ask: Ask[Nothing, Nothing]) -> None:
 async def places(ask: Ask[PlacesQuery, Nothing]) -> PlacesOut:
     """Return what a development container of a user gets."""
     query = ask.query
-    return convert.places_out(await ask.services.surroundings.places(query.user, query.groups, query.node_group))
+    return convert.places_out(await ask.services.runtime_envs.places(query.user, query.groups, query.node_group))

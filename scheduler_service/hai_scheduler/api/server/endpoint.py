@@ -28,7 +28,7 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import OPEN, RUN, Answer, Ask, Route, Stream, Text
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.api.server.table import Table
+from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
@@ -77,7 +77,7 @@ class Endpoint(HubHandler):
     SUPPORTED_METHODS = _EveryMethod()
 
     def initialize(  # type: ignore[override]  # tornado hands on what the routing rule says
-        self, *, auth: Auth, table: Table, services: Services, users: UserBook, limits: Limits
+        self, *, auth: Auth, table: RouteIndex, services: Services, users: UserBook, limits: Limits
     ) -> None:
         """Take the arguments of the routing rule; tornado calls this."""
         super().initialize(auth=auth)

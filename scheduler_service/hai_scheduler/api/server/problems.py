@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from tornado.web import HTTPError
 
 from hai_scheduler.api.wire.problem import FieldError, Problem
-from hai_scheduler.ports.errors import Conflict, NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary, WriteConflict
 from hai_scheduler.service.shared.errors import HaiError, Invalid
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
 
@@ -69,9 +69,9 @@ def problem_of(error: BaseException) -> Problem | None:
             return make(error.code, str(error)) if error.code in CODES else None
         case ValidationError():
             return _invalid([_of_pydantic(one) for one in error.errors(include_url=False)])
-        case Conflict():
+        case WriteConflict():
             return make("conflict", "Another request changed it at the same moment: read it again and try again.")
-        case NotFound():
+        case Absent():
             return make("not_found", "There is no such thing.")
         case Temporary():
             return make("unavailable", _of_temporary(error))

@@ -63,7 +63,7 @@ class Ask(Generic[Query, Body]):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class StreamMessage:
     """One server-sent event; `data` is JSON."""
 
     event: str
@@ -77,7 +77,7 @@ class Message:
 
 
 #: Messages that are sent together, or their encoded bytes.
-Batch = Sequence[Message] | bytes
+Batch = Sequence[StreamMessage] | bytes
 
 
 @dataclass(frozen=True, slots=True)

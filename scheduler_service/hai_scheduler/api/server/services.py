@@ -20,14 +20,14 @@ from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.quota.own import OwnQuotas
-from hai_scheduler.service.runs.gangs import Gangs
-from hai_scheduler.service.runs.jobs import Jobs
-from hai_scheduler.service.runs.run_facts import RunBook
+from hai_scheduler.service.runs.rank_reports import RankReports
+from hai_scheduler.service.runs.rendezvous import Rendezvous
+from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class Services:
     store: Store
     submissions: Submissions
     administration: Administration
-    jobs: Jobs
-    run_book: RunBook
-    gangs: Gangs
+    rank_reports: RankReports
+    run_registry: RunRegistry
+    rendezvous: Rendezvous
     rank_logs: RankLogs
     queries: Queries
     readiness: Readiness
@@ -56,5 +56,5 @@ class Services:
     policy: PolicyChanges
     mount_rules: MountRules
     environments: NamedEnvironments
-    surroundings: Surroundings
+    runtime_envs: RuntimeEnvs
     metrics: Metrics

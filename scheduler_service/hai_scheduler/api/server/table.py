@@ -10,7 +10,7 @@ from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import Route
 
 
-class Table:
+class RouteIndex:
     """The routes below a prefix. For each method, a fixed path wins over a path with variable parts."""
 
     def __init__(self, prefix: str, routes: Sequence[Route]) -> None:

@@ -10,13 +10,13 @@ from pydantic.config import JsonDict
 
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Output
-from hai_scheduler.service.policy.numbers import NUMBERS, Kind
+from hai_scheduler.service.policy.numbers import NUMBERS, NumberKind
 
-_VALUES: dict[Kind, JsonDict] = {
-    Kind.DURATION: {"type": ["string", "number"]},
-    Kind.FLOAT: {"type": ["number", "string"]},
-    Kind.INT: {"type": ["integer", "string"]},
-    Kind.WEIGHTS: {"type": ["object", "string"], "additionalProperties": {"type": ["number", "string"]}},
+_VALUES: dict[NumberKind, JsonDict] = {
+    NumberKind.DURATION: {"type": ["string", "number"]},
+    NumberKind.FLOAT: {"type": ["number", "string"]},
+    NumberKind.INT: {"type": ["integer", "string"]},
+    NumberKind.WEIGHTS: {"type": ["object", "string"], "additionalProperties": {"type": ["number", "string"]}},
 }
 #: The policy numbers as the OpenAPI document shows them.
 _NUMBERS_SCHEMA: JsonDict = {

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
 from hai_scheduler.service.shared.orders import MOST_HORIZON
-from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
+from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.capacity.spots import Spot
+from hai_scheduler.core.capacity.node_states import NodeState
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.placement import Leaf
@@ -20,20 +20,20 @@ class FeasibleNodes:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._spots = ledger.spots
+        self._node_states = ledger.node_states
 
     # -- kinds of tasks ---------------------------------------------------------------------------
 
     def differ(self, task: Task, priority: Priority) -> bool:
         """Whether the nodes open to the task may differ from those open to all tasks with as many GPUs."""
-        if task.avoid or (self._ledger.floor.mixed and task.gpus is not None):
+        if task.avoid or (self._ledger.node_group.mixed and task.gpus is not None):
             return True
         promised = self._ledger.promised
         return bool(promised.names) and (bool(task.promise) or promised.are_below(priority))
 
     def stand_for_all(self, task: Task) -> bool:
         """Whether a refusal of the task holds for every task of its priority that is no smaller."""
-        return not (task.avoid or task.promise or (self._ledger.floor.mixed and task.gpus is not None))
+        return not (task.avoid or task.promise or (self._ledger.node_group.mixed and task.gpus is not None))
 
     # -- now --------------------------------------------------------------------------------------
 
@@ -41,65 +41,71 @@ class FeasibleNodes:
         """Return the nodes on which the task could start now; with `reserved` also those reserved for the head (B2)."""
         names = self._ledger.pools.names(task.gpus)
         extra = [*self._ledger.promised.names, *(self._ledger.reserved if reserved else ())]
-        names += [name for name in extra if self._has_room(self._spots[name], task, priority, reserved=reserved)]
-        names = [name for name in dict.fromkeys(names) if self._spots[name].suits(task)]
+        names += [name for name in extra if self._has_room(self._node_states[name], task, priority, reserved=reserved)]
+        names = [name for name in dict.fromkeys(names) if self._node_states[name].suits(task)]
         return self._preferred(names, task)
 
     def now_among(self, names: Iterable[str], task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
         """Return those of the given nodes on which the task could start now."""
-        spots = (self._spots[name] for name in names if name in self._ledger.floor.nodes)
-        suiting = [spot for spot in spots if spot.suits(task)]
-        own = [spot.node.name for spot in suiting if self._has_room(spot, task, priority, reserved=reserved)]
+        node_states = (self._node_states[name] for name in names if name in self._ledger.node_group.nodes)
+        suiting = [node_state for node_state in node_states if node_state.suits(task)]
+        own = [
+            node_state.node.name
+            for node_state in suiting
+            if self._has_room(node_state, task, priority, reserved=reserved)
+        ]
         return self._preferred(own, task)
 
-    def _has_room(self, spot: Spot, task: Task, priority: Priority, *, reserved: bool) -> bool:
+    def _has_room(self, node_state: NodeState, task: Task, priority: Priority, *, reserved: bool) -> bool:
         """Whether the node has enough free GPUs beside promises that the task must respect (B1, B3, P5)."""
-        if spot.reserved and not reserved:
+        if node_state.reserved and not reserved:
             return False
-        have, want = len(spot.free), spot.amount(task)
-        return have >= want and have - spot.kept_from(task, priority) >= want
+        have, want = len(node_state.free), node_state.amount(task)
+        return have >= want and have - node_state.kept_from(task, priority) >= want
 
     # -- soon -------------------------------------------------------------------------------------
 
     def soon(self, task: Task, priority: Priority) -> list[str]:
         """Return the nodes that are being freed and that the task may get; nodes open now are not among them."""
         names = dict.fromkeys((*self._ledger.leaving, *self._ledger.promised.names))
-        return self._preferred([name for name in names if self._will_do(self._spots[name], task, priority)], task)
+        return self._preferred([name for name in names if self._will_do(self._node_states[name], task, priority)], task)
 
     def soon_among(self, names: Iterable[str], task: Task, priority: Priority) -> list[str]:
         """Return those of the given nodes that are being freed and that the task may get."""
-        spots = (self._spots[name] for name in names if name in self._ledger.floor.nodes)
-        return self._preferred([spot.node.name for spot in spots if self._will_do(spot, task, priority)], task)
+        node_states = (self._node_states[name] for name in names if name in self._ledger.node_group.nodes)
+        return self._preferred(
+            [node_state.node.name for node_state in node_states if self._will_do(node_state, task, priority)], task
+        )
 
-    def _will_do(self, spot: Spot, task: Task, priority: Priority) -> bool:
-        if spot.reserved or not spot.suits(task):
+    def _will_do(self, node_state: NodeState, task: Task, priority: Priority) -> bool:
+        if node_state.reserved or not node_state.suits(task):
             return False
-        have = len(spot.free) - spot.kept_from(task, priority)
-        want = spot.amount(task)
-        return have < want <= have + spot.leaving()
+        have = len(node_state.free) - node_state.kept_from(task, priority)
+        want = node_state.amount(task)
+        return have < want <= have + node_state.leaving()
 
     # -- among them -------------------------------------------------------------------------------
 
     def without_others(self, names: Iterable[str], task: Task) -> list[str]:
         """Return those of the given nodes that the task can have while all promises to other tasks are kept."""
-        return [name for name in names if self._has_room_beside_promises(self._spots[name], task)]
+        return [name for name in names if self._has_room_beside_promises(self._node_states[name], task)]
 
-    def _has_room_beside_promises(self, spot: Spot, task: Task) -> bool:
-        if not spot.promises:
+    def _has_room_beside_promises(self, node_state: NodeState, task: Task) -> bool:
+        if not node_state.promises:
             return True
-        others = sum(promise.gpus for promise in spot.promises if promise.task_id != task.id)
-        return len(spot.free) + spot.leaving() - others >= spot.amount(task)
+        others = sum(promise.gpus for promise in node_state.promises if promise.task_id != task.id)
+        return len(node_state.free) + node_state.leaving() - others >= node_state.amount(task)
 
     def by_leaf(self, names: Iterable[str]) -> dict[Leaf, list[str]]:
         """Return the names by leaf; each list keeps their order."""
         found: defaultdict[Leaf, list[str]] = defaultdict(list)
         for name in names:
-            found[self._spots[name].leaf].append(name)
+            found[self._node_states[name].leaf].append(name)
         return found
 
     def _preferred(self, names: Iterable[str], task: Task) -> list[str]:
-        return sorted(names, key=lambda name: self._preference(self._spots[name], task))
+        return sorted(names, key=lambda name: self._preference(self._node_states[name], task))
 
-    def _preference(self, spot: Spot, task: Task) -> tuple[bool, int, str]:
-        own = any(promise.task_id == task.id for promise in spot.promises) or spot.node.name in task.promise
-        return not own, spot.shown, spot.node.name
+    def _preference(self, node_state: NodeState, task: Task) -> tuple[bool, int, str]:
+        own = any(promise.task_id == task.id for promise in node_state.promises) or node_state.node.name in task.promise
+        return not own, node_state.shown, node_state.node.name

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable
 
-from hai_scheduler.core.capacity.spots import Spot
+from hai_scheduler.core.capacity.node_states import NodeState
 from hai_scheduler.core.nodes.placement import Leaf
 
 
@@ -16,43 +16,43 @@ class FreePools:
     Each node is in the one list for its number of `shown` GPUs, in order of names, and in no list if it shows none.
     """
 
-    def __init__(self, spots: Iterable[Spot]) -> None:
+    def __init__(self, node_states: Iterable[NodeState]) -> None:
         """Index the nodes that may have open GPUs, given in order of names."""
         #: Whole nodes by leaf, and how many there are.
         self.empty: defaultdict[Leaf, list[str]] = defaultdict(list)
         self.empties = 0
         #: Shared nodes by their open GPUs.
         self.shared: defaultdict[int, list[str]] = defaultdict(list)
-        for spot in spots:  # in order of names: appending keeps each list sorted
-            shown = len(spot.free) if spot.usable else 0
-            spot.shown = shown
-            if shown == spot.size:
-                self.empty[spot.leaf].append(spot.node.name)
+        for node_state in node_states:  # in order of names: appending keeps each list sorted
+            shown = len(node_state.free) if node_state.usable else 0
+            node_state.shown = shown
+            if shown == node_state.size:
+                self.empty[node_state.leaf].append(node_state.node.name)
                 self.empties += 1
             elif shown:
-                self.shared[shown].append(spot.node.name)
+                self.shared[shown].append(node_state.node.name)
 
-    def update(self, spot: Spot) -> None:
+    def update(self, node_state: NodeState) -> None:
         """Index the GPUs that are open on the node now."""
-        before, now = spot.shown, max(0, spot.open())
+        before, now = node_state.shown, max(0, node_state.open())
         if before == now:
             return
         if before:
-            self._remove(spot, before)
-        if now == spot.size:
-            insort(self.empty[spot.leaf], spot.node.name)
+            self._remove(node_state, before)
+        if now == node_state.size:
+            insort(self.empty[node_state.leaf], node_state.node.name)
             self.empties += 1
         elif now:
-            insort(self.shared[now], spot.node.name)
-        spot.shown = now
+            insort(self.shared[now], node_state.node.name)
+        node_state.shown = now
 
-    def _remove(self, spot: Spot, shown: int) -> None:
-        if shown == spot.size:
-            names = self.empty[spot.leaf]
+    def _remove(self, node_state: NodeState, shown: int) -> None:
+        if shown == node_state.size:
+            names = self.empty[node_state.leaf]
             self.empties -= 1
         else:
             names = self.shared[shown]
-        del names[bisect_left(names, spot.node.name)]
+        del names[bisect_left(names, node_state.node.name)]
 
     def count(self, gpus: int | None, gpus_per_node: int) -> int:
         """Return on how many nodes any task could take that many GPUs (None: whole nodes).
@@ -77,15 +77,17 @@ class FreePools:
         found += [name for part in self.empty.values() for name in part]
         return found
 
-    def check(self, spots: Iterable[Spot]) -> None:
+    def check(self, node_states: Iterable[NodeState]) -> None:
         """Raise AssertionError if a node shows another number of GPUs than are open, or is in a wrong list."""
         listed = {name: size for size, names in self.shared.items() for name in names}
         whole = {name: leaf for leaf, names in self.empty.items() for name in names}
         assert len(whole) == self.empties, f"{self.empties} whole nodes are counted, {len(whole)} are listed"
         for lists in (self.shared.values(), self.empty.values()):
             assert all(names == sorted(set(names)) for names in lists), "a list of nodes is out of order"
-        for spot in spots:
-            shown = max(0, spot.open())
-            assert spot.shown == shown, f"{spot.name} shows {spot.shown} GPUs, {shown} are open"
-            assert whole.get(spot.name) == (spot.leaf if shown == spot.size else None), spot.name
-            assert listed.get(spot.name, 0) == (0 if shown == spot.size else shown), spot.name
+        for node_state in node_states:
+            shown = max(0, node_state.open())
+            assert node_state.shown == shown, f"{node_state.name} shows {node_state.shown} GPUs, {shown} are open"
+            assert whole.get(node_state.name) == (node_state.leaf if shown == node_state.size else None), (
+                node_state.name
+            )
+            assert listed.get(node_state.name, 0) == (0 if shown == node_state.size else shown), node_state.name

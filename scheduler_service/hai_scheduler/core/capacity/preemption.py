@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.capacity.spots import Spot, held_by
+from hai_scheduler.core.capacity.node_states import NodeState, held_by
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
@@ -25,7 +25,7 @@ from hai_scheduler.core.ordering.turns import Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RequestClass:
     """What the offers to a task depend on: which turns may end for it, and how much of a node it takes."""
 
     priority: Priority
@@ -36,7 +36,7 @@ class Kind:
     besides: str | None = None
 
 
-class OfferKey(NamedTuple):
+class CandidateKey(NamedTuple):
     """The sort key of an offer: least harm first (P4). Keys of one kind differ, because each node is in one offer."""
 
     #: The fields of the largest `Harm` among the turns; they are copied here, so that comparing is fast.
@@ -53,64 +53,64 @@ class OfferKey(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Offer:
+class Candidate:
     """Turns that may end together, and the nodes that this would free."""
 
     turns: tuple[Turn, ...]
     nodes: tuple[str, ...]
-    key: OfferKey
+    key: CandidateKey
     #: Users of turns with the priority of the waiting task: their own tasks cannot use the offer (P3).
     users: frozenset[str]
 
-    def __lt__(self, other: Offer) -> bool:
+    def __lt__(self, other: Candidate) -> bool:
         return self.key < other.key
 
 
 @dataclass(slots=True)
-class Offers:
+class Candidates:
     """All offers to tasks of one kind, and how many nodes they would free."""
 
-    kind: Kind
-    sorted: list[Offer] = field(default_factory=list)
+    kind: RequestClass
+    sorted: list[Candidate] = field(default_factory=list)
     total: int = 0
     #: By user, how many nodes are in offers that the user's tasks cannot use, because own tasks would leave (P3).
     own: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    by_node: dict[str, Offer] = field(default_factory=dict)
+    by_node: dict[str, Candidate] = field(default_factory=dict)
     seen: int = 0
 
-    def add(self, offer: Offer) -> None:
+    def add(self, candidate: Candidate) -> None:
         """Add an offer."""
-        for name in offer.nodes:
-            self.by_node[name] = offer
-        insort(self.sorted, offer)
-        self._count(offer, len(offer.nodes))
+        for name in candidate.nodes:
+            self.by_node[name] = candidate
+        insort(self.sorted, candidate)
+        self._count(candidate, len(candidate.nodes))
 
-    def fill(self, offers: Iterable[Offer]) -> None:
+    def fill(self, candidates: Iterable[Candidate]) -> None:
         """Add many offers at once."""
-        for offer in offers:
-            for name in offer.nodes:
-                self.by_node[name] = offer
-            self.sorted.append(offer)
-            self._count(offer, len(offer.nodes))
+        for candidate in candidates:
+            for name in candidate.nodes:
+                self.by_node[name] = candidate
+            self.sorted.append(candidate)
+            self._count(candidate, len(candidate.nodes))
         self.sorted.sort()
 
     def drop(self, name: str) -> None:
         """Remove the offer that would free the node, if there is one."""
-        offer = self.by_node.get(name)
-        if offer is None:
+        candidate = self.by_node.get(name)
+        if candidate is None:
             return
-        for freed in offer.nodes:
+        for freed in candidate.nodes:
             del self.by_node[freed]
-        del self.sorted[bisect_left(self.sorted, offer)]
-        self._count(offer, -len(offer.nodes))
+        del self.sorted[bisect_left(self.sorted, candidate)]
+        self._count(candidate, -len(candidate.nodes))
 
-    def _count(self, offer: Offer, nodes: int) -> None:
+    def _count(self, candidate: Candidate, nodes: int) -> None:
         self.total += nodes
-        for user in offer.users:
+        for user in candidate.users:
             self.own[user] += nodes
 
 
-class Market:
+class CandidateIndex:
     """All offers of a node group by kind of request; those of a kind are built when they are first needed."""
 
     def __init__(self, ledger: Ledger, turns: Sequence[Turn], rules: Rules) -> None:
@@ -119,9 +119,9 @@ class Market:
         for turn in turns:
             self._at[turn.priority].append(turn)
         self._rules = rules
-        self._by_kind: dict[Kind, Offers] = {}
+        self._by_kind: dict[RequestClass, Candidates] = {}
         #: The turns that may end for each kind, whatever number of GPUs the kind has.
-        self._able: dict[Kind, list[Turn]] = {}
+        self._able: dict[RequestClass, list[Turn]] = {}
         #: Users with shared-node tasks, and the priorities of these tasks.
         self._sharers = {(turn.task.user, turn.priority) for turn in turns if not turn.whole}
         #: How many turns and nodes were examined.
@@ -131,7 +131,7 @@ class Market:
         """Drop all offers, because nodes have been reserved or released; they are built again when needed."""
         self._by_kind.clear()
 
-    def offers(self, kind: Kind) -> Offers:
+    def candidates(self, kind: RequestClass) -> Candidates:
         """Return the current offers to tasks of the kind."""
         found = self._by_kind.get(kind)
         if found is None:
@@ -140,22 +140,22 @@ class Market:
             self._refresh(found)
         return found
 
-    def offers_to(self, user: str, kind: Kind, need: int) -> Offers:
+    def candidates_for(self, user: str, kind: RequestClass, need: int) -> Candidates:
         """Return the current offers to a user's task of the kind that needs `need` nodes.
 
         On a shared node the offer with least harm may include the user's own equal tasks, which do not leave for the
         user (P3). If too few nodes are left because of that, offers without these tasks are returned.
         """
-        offers = self.offers(kind)
-        own = offers.own.get(user, 0)
-        if own and offers.total - own < need and (user, kind.priority) in self._sharers:
-            return self.offers(replace(kind, besides=user))
-        return offers
+        candidates = self.candidates(kind)
+        own = candidates.own.get(user, 0)
+        if own and candidates.total - own < need and (user, kind.priority) in self._sharers:
+            return self.candidates(replace(kind, besides=user))
+        return candidates
 
-    def _all(self, kind: Kind) -> Offers:
-        offers = Offers(kind, seen=len(self._ledger.changed))
+    def _all(self, kind: RequestClass) -> Candidates:
+        candidates = Candidates(kind, seen=len(self._ledger.changed))
         shared: defaultdict[str, list[Turn]] = defaultdict(list)
-        found: list[Offer | None] = []
+        found: list[Candidate | None] = []
         for turn in self._able_for(replace(kind, gpus=None)):
             if turn.leaving:
                 continue
@@ -165,15 +165,15 @@ class Market:
             for name in turn.nodes:
                 shared[name].append(turn)
         found += [
-            self._of_node(spot, kind, able)
+            self._of_node(node_state, kind, able)
             for name, able in shared.items()
-            if (spot := self._ledger.spots.find(name)) is not None
+            if (node_state := self._ledger.node_states.find(name)) is not None
         ]
         self.work += len(shared)
-        offers.fill(offer for offer in found if offer is not None)
-        return offers
+        candidates.fill(candidate for candidate in found if candidate is not None)
+        return candidates
 
-    def _able_for(self, kind: Kind) -> list[Turn]:
+    def _able_for(self, kind: RequestClass) -> list[Turn]:
         able = self._able.get(kind)
         if able is None:
             asked = [turn for level, turns in self._at.items() if level <= kind.priority for turn in turns]
@@ -181,62 +181,64 @@ class Market:
             able = self._able[kind] = [turn for turn in asked if self._may_end(turn, kind)]
         return able
 
-    def _may_end(self, turn: Turn, kind: Kind) -> bool:
+    def _may_end(self, turn: Turn, kind: RequestClass) -> bool:
         if turn.leaving or turn.priority > kind.priority:
             return False
         if turn.task.user == kind.besides and turn.priority == kind.priority:
             return False
         return self._rules.may_end(turn, kind.priority, kind.rank)
 
-    def _refresh(self, offers: Offers) -> None:
+    def _refresh(self, candidates: Candidates) -> None:
         """Build the offers of changed nodes again."""
-        names = dict.fromkeys(self._ledger.changed[offers.seen :])
-        offers.seen = len(self._ledger.changed)
+        names = dict.fromkeys(self._ledger.changed[candidates.seen :])
+        candidates.seen = len(self._ledger.changed)
         gangs: dict[int, Turn] = {}
         for name in names:
             self.work += 1
-            offers.drop(name)
-            spot = self._ledger.spots[name]
-            able = [turn for turn in spot.turns if self._may_end(turn, offers.kind)]
-            self.work += len(spot.turns)
+            candidates.drop(name)
+            node_state = self._ledger.node_states[name]
+            able = [turn for turn in node_state.turns if self._may_end(turn, candidates.kind)]
+            self.work += len(node_state.turns)
             if able and able[0].whole:
                 gangs[able[0].task.id] = able[0]
-            elif able and (new := self._of_node(spot, offers.kind, able)) is not None:
-                offers.add(new)
+            elif able and (new := self._of_node(node_state, candidates.kind, able)) is not None:
+                candidates.add(new)
         for gang in gangs.values():
-            if (new := self._of_gang(gang, offers.kind)) is not None:
-                offers.add(new)
+            if (new := self._of_gang(gang, candidates.kind)) is not None:
+                candidates.add(new)
 
-    def _of_gang(self, turn: Turn, kind: Kind) -> Offer | None:
+    def _of_gang(self, turn: Turn, kind: RequestClass) -> Candidate | None:
         nodes = tuple([name for name in turn.nodes if self._of_use(name, kind)])
-        return self._offer((turn,), nodes, kind) if nodes else None
+        return self._candidate((turn,), nodes, kind) if nodes else None
 
-    def _offer(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: Kind) -> Offer:
+    def _candidate(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: RequestClass) -> Candidate:
         own = frozenset(turn.task.user for turn in turns if turn.priority == kind.priority)
         worst = max([self._rules.harm_of(turn) for turn in turns])
-        key = tuple.__new__(OfferKey, (*worst, nodes[0]))  # thousands in a plan, and faster than `OfferKey(...)`
-        return Offer(turns, nodes, key, own)
+        key = tuple.__new__(
+            CandidateKey, (*worst, nodes[0])
+        )  # thousands in a plan, and faster than `CandidateKey(...)`
+        return Candidate(turns, nodes, key, own)
 
-    def _of_use(self, name: str, kind: Kind) -> bool:
-        spot = self._ledger.spots.find(name)
+    def _of_use(self, name: str, kind: RequestClass) -> bool:
+        node_state = self._ledger.node_states.find(name)
         return (
-            spot is not None
-            and not spot.reserved
-            and spot.usable
-            and (kind.gpus is None or kind.gpus <= spot.node.gpus)
+            node_state is not None
+            and not node_state.reserved
+            and node_state.usable
+            and (kind.gpus is None or kind.gpus <= node_state.node.gpus)
         )
 
-    def _of_node(self, spot: Spot, kind: Kind, able: list[Turn]) -> Offer | None:
+    def _of_node(self, node_state: NodeState, kind: RequestClass, able: list[Turn]) -> Candidate | None:
         """Return the offer of a shared node: the tasks with least harm that free enough of it, or None."""
-        want = spot.size if kind.gpus is None else kind.gpus
-        have = len(spot.free) + spot.leaving() - spot.kept(kind.priority)  # lower promises give way
-        if have >= want or not self._of_use(spot.node.name, kind):
+        want = node_state.size if kind.gpus is None else kind.gpus
+        have = len(node_state.free) + node_state.leaving() - node_state.kept(kind.priority)  # lower promises give way
+        if have >= want or not self._of_use(node_state.node.name, kind):
             return None
         able.sort(key=self._rules.harm_of)
-        chosen = _fewest_needed(able, want - have, lambda turn: held_by(turn, spot))
+        chosen = _fewest_needed(able, want - have, lambda turn: held_by(turn, node_state))
         if chosen is None:
             return None
-        return self._offer(chosen, (spot.node.name,), kind)
+        return self._candidate(chosen, (node_state.node.name,), kind)
 
 
 def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int]) -> tuple[Turn, ...] | None:
@@ -261,7 +263,7 @@ def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Demand:
     """What a waiting task needs from the offers."""
 
     task: Task
@@ -273,14 +275,14 @@ class Ask:
     zone: str | None = None
 
 
-class Taken(NamedTuple):
+class TakenCandidate(NamedTuple):
     """An offer that is chosen for a task, and the nodes of the offer that the task can use."""
 
-    offer: Offer
+    candidate: Candidate
     nodes: tuple[str, ...]
 
 
-class Chooser:
+class VictimSelector:
     """Chooses the victims for a task (P4)."""
 
     def __init__(self, ledger: Ledger, rules: Rules) -> None:
@@ -288,23 +290,23 @@ class Chooser:
         self._rules = rules
         self.work = 0
 
-    def victims(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Turn] | None:
+    def victims(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Turn] | None:
         """Choose the turns that end so that the gang fits, within one zone if possible, else across zones (F1, F2).
 
         Args:
-            offers: The offers to tasks of the kind.
+            candidates: The offers to tasks of the kind.
             task: The waiting task.
             have: The nodes that the task can have without a preemption.
 
         Returns:
             The victims, or None if the gang would not fit even if all turns that may end did.
         """
-        found = self._found(offers, task, have)
+        found = self._found(candidates, task, have)
         if found is None:
             return None
-        turns = list({turn.task.id: turn for offer in found for turn in offer.turns}.values())
+        turns = list({turn.task.id: turn for candidate in found for turn in candidate.turns}.values())
         if any(len(turn.nodes) > 1 and not turn.whole for turn in turns):
-            self._let_off(turns, offers.kind.priority, task, have)
+            self._let_off(turns, candidates.kind.priority, task, have)
         return turns
 
     def _let_off(self, turns: list[Turn], priority: Priority, task: Task, have: Sequence[str]) -> None:
@@ -320,43 +322,45 @@ class Chooser:
         ledger = self._ledger
         names = dict.fromkeys(have)
         for name in (name for turn in turns for name in turn.nodes):
-            spot = ledger.spots.find(name)
-            if spot is not None and not spot.reserved and spot.suits(task):
-                left = sum(held_by(turn, spot) for turn in turns if turn in spot.turns and not turn.leaving)
-                if len(spot.free) + spot.leaving() + left - spot.kept_from(task, priority) >= spot.amount(task):
+            node_state = ledger.node_states.find(name)
+            if node_state is not None and not node_state.reserved and node_state.suits(task):
+                left = sum(held_by(turn, node_state) for turn in turns if turn in node_state.turns and not turn.leaving)
+                if len(node_state.free) + node_state.leaving() + left - node_state.kept_from(
+                    task, priority
+                ) >= node_state.amount(task):
                     names[name] = None
-        zones = Counter(ledger.floor.zone_of[name] for name in names)
+        zones = Counter(ledger.node_group.zone_of[name] for name in names)
         if max(zones.values(), default=0) >= task.nodes:
             return 0
         crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.crossers)
         return 1 if len(names) >= task.nodes and crossing < self._rules.policy.max_cross_zone else 2
 
-    def _found(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
-        zones = self._ledger.floor.zones
+    def _found(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
+        zones = self._ledger.node_group.zones
         if len(zones) == 1:
-            return self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
+            return self._candidates(candidates, Demand(task=task, need=task.nodes - len(have), without=have))
         options = []
         for zone in zones:
-            here = sum(self._ledger.floor.zone_of[name] == zone for name in have)
-            found = self._offers(offers, Ask(task=task, need=task.nodes - here, without=have, zone=zone))
+            here = sum(self._ledger.node_group.zone_of[name] == zone for name in have)
+            found = self._candidates(candidates, Demand(task=task, need=task.nodes - here, without=have, zone=zone))
             if found is not None:
-                options.append(([offer.key.harm for offer in reversed(found)], zone, found))
+                options.append(([candidate.key.harm for candidate in reversed(found)], zone, found))
         if options:
             return min(options, key=lambda option: option[:2])[2]
-        return self._victims_across(offers, task, have)
+        return self._victims_across(candidates, task, have)
 
-    def _victims_across(self, offers: Offers, task: Task, have: Sequence[str]) -> list[Offer] | None:
+    def _victims_across(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
         """Choose offers across zones; runs that span zones end first, if too many do for one more (F2)."""
         policy = self._rules.policy
-        too_many = self._ledger.crossing(task, offers.kind.priority, soon=True) + 1 - policy.max_cross_zone
-        first = self._crossers(offers.kind, task, max(0, too_many))
+        too_many = self._ledger.crossing(task, candidates.kind.priority, soon=True) + 1 - policy.max_cross_zone
+        first = self._crossers(candidates.kind, task, max(0, too_many))
         if first is None:
             return None
-        have = [*have, *(name for offer in first for name in offer.nodes)]
-        found = self._offers(offers, Ask(task=task, need=task.nodes - len(have), without=have))
+        have = [*have, *(name for candidate in first for name in candidate.nodes)]
+        found = self._candidates(candidates, Demand(task=task, need=task.nodes - len(have), without=have))
         return None if found is None else [*first, *found]
 
-    def _crossers(self, kind: Kind, task: Task, count: int) -> list[Offer] | None:
+    def _crossers(self, kind: RequestClass, task: Task, count: int) -> list[Candidate] | None:
         """Return offers of `count` runs that span zones, least harm first, with the nodes that the task can use.
 
         Returns None if fewer such runs may be told to leave for the task.
@@ -374,58 +378,66 @@ class Chooser:
         able.sort(key=self._rules.harm_of)
         return [self._whole(turn, task) for turn in able[:count]]
 
-    def _whole(self, turn: Turn, task: Task) -> Offer:
-        spots = [self._ledger.spots[name] for name in turn.nodes if name in self._ledger.floor.nodes]
-        usable = [spot.name for spot in spots if turn.whole and not spot.reserved and spot.suits(task)]
-        return Offer((turn,), tuple(usable), OfferKey(*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
+    def _whole(self, turn: Turn, task: Task) -> Candidate:
+        node_states = [self._ledger.node_states[name] for name in turn.nodes if name in self._ledger.node_group.nodes]
+        usable = [
+            node_state.name
+            for node_state in node_states
+            if turn.whole and not node_state.reserved and node_state.suits(task)
+        ]
+        return Candidate((turn,), tuple(usable), CandidateKey(*self._rules.harm_of(turn), turn.nodes[0]), frozenset())
 
-    def _offers(self, offers: Offers, ask: Ask) -> list[Offer] | None:
-        if ask.need <= 0:
+    def _candidates(self, candidates: Candidates, demand: Demand) -> list[Candidate] | None:
+        if demand.need <= 0:
             return []
-        found = self.choose(offers, ask)
-        return None if found is None else [taken.offer for taken in found]
+        found = self.choose(candidates, demand)
+        return None if found is None else [taken.candidate for taken in found]
 
-    def choose(self, offers: Offers, ask: Ask) -> list[Taken] | None:
-        """Return the offers that free at least `ask.need` nodes with least harm, or None if there are too few."""
-        chosen: list[Taken] = []
+    def choose(self, candidates: Candidates, demand: Demand) -> list[TakenCandidate] | None:
+        """Return the offers that free at least `demand.need` nodes with least harm, or None if there are too few."""
+        chosen: list[TakenCandidate] = []
         got = 0
-        for taken in self._in_order(offers, ask):
+        for taken in self._in_order(candidates, demand):
             chosen.append(taken)
             got += len(taken.nodes)
-            if got >= ask.need:
+            if got >= demand.need:
                 break
-        if got < ask.need:
+        if got < demand.need:
             return None
         for taken in reversed(chosen.copy()):
-            if got - len(taken.nodes) >= ask.need:
+            if got - len(taken.nodes) >= demand.need:
                 chosen.remove(taken)
                 got -= len(taken.nodes)
         return chosen
 
-    def _in_order(self, offers: Offers, ask: Ask) -> Iterator[Taken]:
+    def _in_order(self, candidates: Candidates, demand: Demand) -> Iterator[TakenCandidate]:
         """Yield the offers that the task can use, least harm first; ties by the fewest nodes beyond the need."""
-        for _, tied in groupby(offers.sorted, key=lambda offer: offer.key.order):
+        for _, tied in groupby(candidates.sorted, key=lambda candidate: candidate.key.order):
             usable = []
-            for offer in tied:
+            for candidate in tied:
                 self.work += 1
-                if nodes := self._freed(offer, ask):
-                    usable.append(Taken(offer, nodes))
+                if nodes := self._freed(candidate, demand):
+                    usable.append(TakenCandidate(candidate, nodes))
             if len(usable) > 1:
-                usable.sort(key=lambda taken: (max(0, len(taken.offer.turns[0].nodes) - ask.need), taken.offer.key))
+                usable.sort(
+                    key=lambda taken: (max(0, len(taken.candidate.turns[0].nodes) - demand.need), taken.candidate.key)
+                )
             yield from usable
 
-    def _freed(self, offer: Offer, ask: Ask) -> tuple[str, ...]:
-        if ask.task.user in offer.users or any(self._just_made_room(turn, ask.task) for turn in offer.turns):
+    def _freed(self, candidate: Candidate, demand: Demand) -> tuple[str, ...]:
+        if demand.task.user in candidate.users or any(
+            self._just_made_room(turn, demand.task) for turn in candidate.turns
+        ):
             return ()
-        if not (ask.without or ask.zone is not None or ask.task.avoid or ask.task.left_for):
-            return offer.nodes
+        if not (demand.without or demand.zone is not None or demand.task.avoid or demand.task.left_for):
+            return candidate.nodes
         return tuple(
             name
-            for name in offer.nodes
-            if name not in ask.without
-            and name not in ask.task.avoid
-            and ask.zone in (None, self._ledger.floor.zone_of[name])
-            and not self._ledger.promised.is_to(name, ask.task.left_for)  # P5
+            for name in candidate.nodes
+            if name not in demand.without
+            and name not in demand.task.avoid
+            and demand.zone in (None, self._ledger.node_group.zone_of[name])
+            and not self._ledger.promised.is_to(name, demand.task.left_for)  # P5
         )
 
     def _just_made_room(self, turn: Turn, waiting: Task) -> bool:
@@ -438,7 +450,7 @@ class Chooser:
         return waiting.left_for == turn.task.id and self._rules.now < until
 
 
-def reason_for(turn: Turn, kind: Kind, rules: Rules) -> Reason:
+def reason_for(turn: Turn, kind: RequestClass, rules: Rules) -> Reason:
     """Return why a chosen turn ends."""
     reason = rules.reason(turn, kind.priority, kind.rank)
     assert reason is not None, f"task {turn.task.id} may not be told to leave"

@@ -9,7 +9,7 @@ from heapq import nsmallest
 from operator import itemgetter
 
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.capacity.spots import Spot, held_by
+from hai_scheduler.core.capacity.node_states import NodeState, held_by
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -48,13 +48,13 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     Returns:
         The reservation, or None if the time is not known.
     """
-    if not ledger.floor.can_ever(task):
+    if not ledger.node_group.can_ever(task):
         return None
     leaves = _Leaves(task, priority, rank, rules)
     times = _times(task, priority, ledger, leaves)
-    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.floor.zones)
+    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.node_group.zones)
     options = [(option[-1][0], option) for option in within if option]
-    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.floor.zones) > 1 else None
+    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.node_group.zones) > 1 else None
     if across_at is not None and (option := _first(times, task.nodes, ledger, None)):
         options.append((max(across_at, option[-1][0]), option))
     if not options:
@@ -75,7 +75,7 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
 def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
     """Return the nodes that are available first, in one zone or (None) in all; ties by name. Empty if too few are."""
     found: list[tuple[datetime, str]] = []
-    zone_of = ledger.floor.zone_of
+    zone_of = ledger.node_group.zone_of
     for when, names in times:
         if len(found) >= nodes and when > found[-1][0]:
             break
@@ -85,8 +85,8 @@ def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) ->
 
 def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
     """Return when the task can have its part of each node, where that is known; soonest first."""
-    if ledger.floor.mixed and task.gpus is not None:
-        found = _times_of(ledger.spots.all(), task, priority, leaves)
+    if ledger.node_group.mixed and task.gpus is not None:
+        found = _times_of(ledger.node_states.all(), task, priority, leaves)
     else:
         found = _times_of(ledger.others, task, priority, leaves)
         nodes = ledger.gang_nodes - task.avoid
@@ -99,9 +99,9 @@ def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> l
     return sorted(found, key=itemgetter(0))
 
 
-def _times_of(spots: Iterable[Spot], task: Task, priority: Priority, leaves: _Leaves) -> list[_Times]:
-    suiting = [spot for spot in spots if spot.suits(task)]
-    times = [(_available(spot, task, priority, leaves), (spot.name,)) for spot in suiting]
+def _times_of(node_states: Iterable[NodeState], task: Task, priority: Priority, leaves: _Leaves) -> list[_Times]:
+    suiting = [node_state for node_state in node_states if node_state.suits(task)]
+    times = [(_available(node_state, task, priority, leaves), (node_state.name,)) for node_state in suiting]
     return [(when, names) for when, names in times if when is not None]
 
 
@@ -128,13 +128,13 @@ class _Leaves:
         return self._known[task_id]
 
 
-def _available(spot: Spot, task: Task, priority: Priority, leaves: _Leaves) -> datetime | None:
+def _available(node_state: NodeState, task: Task, priority: Priority, leaves: _Leaves) -> datetime | None:
     """Return when the task can have its part of the node; None if it is not known."""
-    have = len(spot.free) - spot.kept_from(task, priority)
-    want = spot.amount(task)
+    have = len(node_state.free) - node_state.kept_from(task, priority)
+    want = node_state.amount(task)
     if have >= want:
         return leaves.now
-    times = [(when, held_by(turn, spot)) for turn in spot.turns if (when := leaves.at(turn)) is not None]
+    times = [(when, held_by(turn, node_state)) for turn in node_state.turns if (when := leaves.at(turn)) is not None]
     if len(times) > 1:
         times.sort()
     for when, gpus in times:

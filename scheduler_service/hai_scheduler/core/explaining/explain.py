@@ -12,7 +12,7 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
 
-def span(length: timedelta) -> str:
+def human_duration(length: timedelta) -> str:
     """Return a length of time in its two largest units: `1 h 5 min`, `12 s`."""
     seconds = max(0, round(length.total_seconds()))
     parts = []
@@ -98,7 +98,7 @@ def _orphaned(verdict: Verdict) -> str:
 def _until(verdict: Verdict, name: str, now: datetime) -> str:
     """Return ` until 08:12:00 UTC, in 12 min`, or "" if the time is not known."""
     when = verdict.data.get(name)
-    return f" until {clock(when, now)}, in {span(when - now)}" if isinstance(when, datetime) else ""
+    return f" until {clock(when, now)}, in {human_duration(when - now)}" if isinstance(when, datetime) else ""
 
 
 def _quota(verdict: Verdict, _now: datetime) -> str:
@@ -141,7 +141,7 @@ def _reserved(verdict: Verdict, now: datetime) -> str:
 
 def _draining(verdict: Verdict, now: datetime) -> str:
     deadline = verdict.data["deadline"]
-    by = f" by {clock(deadline, now)}, in {span(deadline - now)}" if isinstance(deadline, datetime) else ""
+    by = f" by {clock(deadline, now)}, in {human_duration(deadline - now)}" if isinstance(deadline, datetime) else ""
     leaving = who(verdict.holders)
     return f"Starts when its nodes are free{by}" + (f": {leaving} saving and leaving." if leaving else ".")
 
@@ -266,7 +266,7 @@ def message_of(task: Task, verdict: Verdict | None, now: datetime) -> str:
         if task.state is not TaskState.RUNNING:
             return f"Starting on {where}{_waits(run)}."
         return f"Running on {where}{f' since {clock(run.running_at, now)}' if run.running_at else ''}."
-    left = span(run.notice.deadline - now)
+    left = human_duration(run.notice.deadline - now)
     verb = "Stopping" if task.state is TaskState.STOPPING else "Making room"
     return f"{verb} on {where}: {sentence_of(run.notice.reason)}; {left} left to save."
 

@@ -16,9 +16,9 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
-from hai_scheduler.core.ordering.use import share_of
-from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.ordering.usage import share_of
 from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.core.planning.plan_cache import PlanCache
 
 #: How often one explanation calls `plan` at most.
 MOST_PLANS = 8
@@ -104,7 +104,7 @@ class _Search:
     draining: bool = False
     #: Why the task would wait with the change that was tried last.
     latest: Verdict | None = None
-    _memory: Memory = field(default_factory=Memory, init=False)
+    _cache: PlanCache = field(default_factory=PlanCache, init=False)
 
     def __post_init__(self) -> None:
         found = {task.id: task for task in self.whole.tasks}
@@ -130,7 +130,7 @@ class _Search:
         if level is not None:
             before = (task for task in snapshot.tasks if not _waits_below(task, level))
             snapshot = replace(snapshot, tasks=tuple(before))
-        return plan(snapshot, self.policies, memory=self._memory)
+        return plan(snapshot, self.policies, cache=self._cache)
 
     def _try(self, change: WhatIf, *, now_only: bool = False) -> WhatIf | None:
         """Return the change with its effect, or None if it would not help or no plan is left."""

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TypeVar
 
-from hai_scheduler.core.lifecycle.endings import Ending, ending_of
 from hai_scheduler.core.lifecycle.events import (
     AskedToStop,
     AskedToSuspend,
@@ -31,7 +30,8 @@ from hai_scheduler.core.lifecycle.events import (
     StateKept,
     TimeSkipped,
 )
-from hai_scheduler.core.lifecycle.starts import row_with, wait_after
+from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, outcome_of
+from hai_scheduler.core.lifecycle.start_backoff import row_with, wait_after
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Source
 from hai_scheduler.core.model.reasons import Reason
@@ -326,7 +326,7 @@ def _failed_ranks(run: Run) -> tuple[int, ...]:
 def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     run = _live(task)
     row = row_with(task, at)
-    ending = ending_of(task, run)
+    ending = outcome_of(task, run)
     if ending.reason is Reason.FAILED and run.killed_at is None:  # else it was noted when the others were ended
         run = replace(run, failed_ranks=_failed_ranks(run))
     # At least zero: the clocks of replicas may disagree.
@@ -351,7 +351,7 @@ def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     return _back_in_queue(task, ending, at), ()
 
 
-def _worth_a_retry(task: Task, run: Run, ending: Ending) -> bool:
+def _worth_a_retry(task: Task, run: Run, ending: RunOutcome) -> bool:
     """Whether the task's retry policy wants its failed command started again (H2)."""
     retry = task.retry
     if retry is None or ending.reason is not Reason.FAILED or task.retries >= retry.count:
@@ -368,7 +368,7 @@ def _retry(task: Task, at: datetime) -> Task:
     )
 
 
-def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
+def _back_in_queue(task: Task, ending: RunOutcome, at: datetime) -> Task:
     """Put the task back into the queue: it waits from now on (O2), at its old place among its user's tasks (O3, H1)."""
     run = task.run
     ranks = () if run is None else run.ranks
@@ -383,7 +383,7 @@ def _back_in_queue(task: Task, ending: Ending, at: datetime) -> Task:
     )
 
 
-def _unsaved(task: Task, run: Run, ending: Ending) -> int:
+def _unsaved(task: Task, run: Run, ending: RunOutcome) -> int:
     """Return how many runs in a row, with this one, were interrupted without evidence of a checkpoint (P8).
 
     A run that was never up, or had no notice, does not count: it says nothing of how the job saves.
@@ -394,7 +394,7 @@ def _unsaved(task: Task, run: Run, ending: Ending) -> int:
     return task.unsaved + interrupted
 
 
-def _lost_work(run: Run, ending: Ending, at: datetime) -> timedelta | None:
+def _lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
     """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
 
     A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was

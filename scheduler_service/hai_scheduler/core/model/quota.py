@@ -27,7 +27,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Usage:
     """The node-seconds that ended runs of a user have held of a node group, decayed to the time `at` (O3)."""
 
     user: str

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, Strike
-from hai_scheduler.core.model.quota import Quota, Use
+from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.task import Task
 
 
@@ -26,7 +26,7 @@ class Snapshot:
     tasks: tuple[Task, ...]
     quotas: tuple[Quota, ...] = ()
     #: Decayed use of each user and node group by runs that have ended (O3).
-    uses: tuple[Use, ...] = ()
+    uses: tuple[Usage, ...] = ()
     #: Recent failures on nodes for reasons that were not the users' (H3).
     strikes: tuple[Strike, ...] = ()
     #: The user groups of each user.

@@ -74,7 +74,7 @@ class Verdict:
     holders: tuple[Holder, ...] = ()
 
 
-class Answering(Protocol):
+class VerdictSource(Protocol):
     """An object that can say why the tasks of a node group wait."""
 
     @property
@@ -98,7 +98,7 @@ class Answering(Protocol):
 class Verdicts(Mapping[TaskId, Verdict]):
     """The verdicts of a plan, by task id. A verdict is computed when it is first read: most are never read."""
 
-    def __init__(self, groups: Sequence[Answering] = ()) -> None:
+    def __init__(self, groups: Sequence[VerdictSource] = ()) -> None:
         """Join the verdicts of all node groups; each of `groups` answers for the tasks of one node group."""
         self._groups = groups
         self._made: dict[TaskId, Verdict] = {}

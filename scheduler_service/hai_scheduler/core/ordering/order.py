@@ -10,7 +10,7 @@ from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.task import Task
 
 #: The key that orders the tasks of one user: first submission, then id.
-Seat = tuple[datetime, TaskId]
+SubmissionKey = tuple[datetime, TaskId]
 
 
 def level_at(service: timedelta, policy: Policy) -> int:
@@ -30,20 +30,20 @@ def _own_key(task: Task) -> tuple[float, datetime, TaskId]:
     return rank, task.submitted_at, task.id
 
 
-def seats(hands: Iterable[list[Task]]) -> dict[TaskId, Seat]:
+def submission_keys(order_scopes: Iterable[list[Task]]) -> dict[TaskId, SubmissionKey]:
     """Return the seats of tasks whose users order them themselves (O3).
 
     A hand is one user's tasks at one priority and level. Its seats are their first submissions; the user's own order
     permutes the tasks among these seats. So the tasks of other users never move.
 
     Args:
-        hands: The hands of users who order their tasks themselves.
+        order_scopes: The hands of users who order their tasks themselves.
 
     Returns:
         The seat of each task, by its id.
     """
-    dealt: dict[TaskId, Seat] = {}
-    for hand in hands:
-        kept = sorted((task.submitted_at, task.id) for task in hand)
-        dealt.update((task.id, seat) for task, seat in zip(own_order(hand), kept, strict=True))
+    dealt: dict[TaskId, SubmissionKey] = {}
+    for order_scope in order_scopes:
+        kept = sorted((task.submitted_at, task.id) for task in order_scope)
+        dealt.update((task.id, key) for task, key in zip(own_order(order_scope), kept, strict=True))
     return dealt

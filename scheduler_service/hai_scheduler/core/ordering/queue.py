@@ -13,13 +13,19 @@ from typing import NamedTuple
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.order import Seat
-from hai_scheduler.core.ordering.parts import SEAT, Part, Size, Stand, dealt_seats
+from hai_scheduler.core.ordering.order import SubmissionKey
+from hai_scheduler.core.ordering.task_buckets import (
+    SUBMISSION_KEY,
+    BucketKey,
+    RequestShape,
+    TaskBucket,
+    reassigned_keys,
+)
 
 #: How many tasks of one rank and use are taken one by one from the heads of their lists; the rest is sorted at once.
 FEW = 64
 
-_SEAT = itemgetter(0)
+_KEY = itemgetter(0)
 
 
 class QueueEntry(NamedTuple):
@@ -35,14 +41,14 @@ class QueueEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hopeless:
+class Unplaceable:
     """The tasks that cannot be served in this walk any more."""
 
     #: Sizes that were refused for all tasks without promised nodes.
-    sizes: AbstractSet[Size]
+    shapes: AbstractSet[RequestShape]
     task: Callable[[Task], bool]
     #: What `task` returns for all tasks of a user and size without promised nodes; None if it depends on the task.
-    every: Callable[[str, Size], bool | None] = lambda _user, _size: None
+    every: Callable[[str, RequestShape], bool | None] = lambda _user, _size: None
     #: Makes a test for the tasks for which `every` returns None; its answers stay those of the moment when it was made.
     lasting: Callable[[], Callable[[Task], bool]] | None = None
 
@@ -50,12 +56,12 @@ class Hopeless:
 class Lane:
     """The tasks that wait at one priority. Most are never examined, so they are sorted only as far as needed."""
 
-    def __init__(self, parts: Mapping[Stand, Part], use: Mapping[str, float]) -> None:
-        """Begin with the tasks of `parts`; `add` brings the others. `use` is the decayed use of the users (O3)."""
+    def __init__(self, buckets: Mapping[BucketKey, TaskBucket], use: Mapping[str, float]) -> None:
+        """Begin with the tasks of `buckets`; `add` brings the others. `use` is the decayed use of the users (O3)."""
         self.use = use
-        self._parts = parts
+        self._buckets = buckets
         #: AUTO tasks, and tasks that have been promised nodes, avoid nodes, or fell from a higher priority.
-        self._added: defaultdict[Stand, list[Part]] = defaultdict(list)
+        self._added: defaultdict[BucketKey, list[TaskBucket]] = defaultdict(list)
         #: Ids of the added tasks that came in one by one.
         self._alone: set[TaskId] = set()
         #: A heap of rank, use and user that the walk has not reached; the tasks left of those that it has reached.
@@ -64,33 +70,33 @@ class Lane:
         #: Tasks that were moved to another lane, and their ranks.
         self.gone: dict[TaskId, tuple[Task, float]] = {}
         #: AUTO tasks in the lane (Q4), and tasks with promised nodes (B3).
-        self.auto: list[Part] = []
+        self.auto: list[TaskBucket] = []
         self._promised: list[Task] = []
         #: The sizes of the tasks.
-        self.sizes: set[Size] = set().union(*[part.by_size for part in parts.values()])
+        self.shapes: set[RequestShape] = set().union(*[bucket.by_shape for bucket in buckets.values()])
         #: How many tasks with promised nodes have not been examined (B3).
         self.promised = 0
 
-    def add(self, part: Part, rank: float) -> None:
+    def add(self, bucket: TaskBucket, rank: float) -> None:
         """Add tasks, before any task is taken out."""
-        user, asked = part.hand
-        self._added[rank, user].append(part)
-        self.sizes |= part.by_size.keys()
-        if len(part) == 1:
-            self._alone.add(part.first.id)
+        user, asked = bucket.order_scope
+        self._added[rank, user].append(bucket)
+        self.shapes |= bucket.by_shape.keys()
+        if len(bucket) == 1:
+            self._alone.add(bucket.first.id)
         if asked is None:
-            self.auto.append(part)
-        if part.promised:
-            self._promised += [task for task in part.tasks() if task.promise]
+            self.auto.append(bucket)
+        if bucket.promised:
+            self._promised += [task for task in bucket.tasks() if task.promise]
 
     def begin(self) -> None:
         """Begin, or begin again, at the first task; all tasks have been added."""
         self._begun = iter(())
-        self._heap = [(rank, self.use[user], user) for rank, user in self.stands()]
+        self._heap = [(rank, self.use[user], user) for rank, user in self.bucket_keys()]
         heapq.heapify(self._heap)
         self.promised = sum(task.id not in self.gone for task in self._promised)
 
-    def pop(self, hopeless: Hopeless) -> QueueEntry | None:
+    def pop(self, unplaceable: Unplaceable) -> QueueEntry | None:
         """Return the next task in order; None when all tasks that are not hopeless have been returned."""
         while True:
             for entry in self._begun:
@@ -100,22 +106,22 @@ class Lane:
             if not self._heap:
                 return None
             rank, _, user = self._heap[0]
-            if self._is_over((rank, user), hopeless.sizes):
+            if self._is_over((rank, user), unplaceable.shapes):
                 heapq.heappop(self._heap)
             else:
-                self._begun = self._next(self._heap, hopeless)
+                self._begun = self._next(self._heap, unplaceable)
 
-    def _is_over(self, stand: Stand, refused: AbstractSet[Size]) -> bool:
-        return all(part.is_over(refused) for part in self.parts_at(stand))
+    def _is_over(self, bucket_key: BucketKey, refused: AbstractSet[RequestShape]) -> bool:
+        return all(bucket.is_over(refused) for bucket in self.buckets_at(bucket_key))
 
-    def _next(self, heap: list[tuple[float, float, str]], hopeless: Hopeless) -> Iterator[QueueEntry]:
+    def _next(self, heap: list[tuple[float, float, str]], unplaceable: Unplaceable) -> Iterator[QueueEntry]:
         """Return the tasks of the next rank, and of the next user or users with equal use, in order."""
         rank, use, user = heapq.heappop(heap)
-        stands = [(rank, user)]
+        bucket_keys = [(rank, user)]
         while heap and heap[0][1] == use and heap[0][0] == rank:
-            stands.append((rank, heapq.heappop(heap)[2]))
-        left = _left([part for stand in stands for part in self.parts_at(stand)], hopeless)
-        return (QueueEntry(rank, use, *seat, task) for seat, task in _merged(left))
+            bucket_keys.append((rank, heapq.heappop(heap)[2]))
+        left = _left([bucket for bucket_key in bucket_keys for bucket in self.buckets_at(bucket_key)], unplaceable)
+        return (QueueEntry(rank, use, *key, task) for key, task in _merged(left))
 
     def remove(self, task: Task, rank: float) -> None:
         """Remove the task, which has that rank in this lane; it waits in another lane from now on."""
@@ -127,11 +133,11 @@ class Lane:
             return False
         if task.id in self._alone:
             return True
-        stand = rank, task.user
-        part, added = self._parts.get(stand), self._added.get(stand)
-        if part is not None and task in part:
+        bucket_key = rank, task.user
+        bucket, added = self._buckets.get(bucket_key), self._added.get(bucket_key)
+        if bucket is not None and task in bucket:
             return True
-        return added is not None and any(task in part for part in added)
+        return added is not None and any(task in bucket for bucket in added)
 
     def is_gone(self, task: Task) -> bool:
         """Whether the task was removed."""
@@ -139,16 +145,16 @@ class Lane:
 
     def ranks(self) -> set[float]:
         """Return the ranks of all tasks."""
-        return {rank for rank, _ in self._parts} | {rank for rank, _ in self._added}
+        return {rank for rank, _ in self._buckets} | {rank for rank, _ in self._added}
 
-    def stands(self) -> list[Stand]:
+    def bucket_keys(self) -> list[BucketKey]:
         """Return each pair of rank and user that has tasks, in no order."""
-        return [*self._parts, *(stand for stand in self._added if stand not in self._parts)]
+        return [*self._buckets, *(bucket_key for bucket_key in self._added if bucket_key not in self._buckets)]
 
-    def parts_at(self, stand: Stand) -> Sequence[Part]:
+    def buckets_at(self, bucket_key: BucketKey) -> Sequence[TaskBucket]:
         """Return the user's tasks of that rank, with those that were removed."""
-        part, added = self._parts.get(stand), self._added.get(stand, ())
-        return added if part is None else (part, *added)
+        bucket, added = self._buckets.get(bucket_key), self._added.get(bucket_key, ())
+        return added if bucket is None else (bucket, *added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,58 +162,58 @@ class _List:
     """Tasks in the order of their seats; some may be hopeless."""
 
     tasks: Sequence[Task]
-    seat: Callable[[Task], Seat] = SEAT
-    hopeless: Callable[[Task], bool] | None = None
+    key: Callable[[Task], SubmissionKey] = SUBMISSION_KEY
+    unplaceable: Callable[[Task], bool] | None = None
 
-    def rest(self, begin: int) -> Iterable[tuple[Seat, Task]]:
+    def rest(self, begin: int) -> Iterable[tuple[SubmissionKey, Task]]:
         """Yield the tasks from an index on that are not hopeless, with their seats."""
         for place in range(begin, len(self.tasks)):
             task = self.tasks[place]
-            if self.hopeless is None or not self.hopeless(task):
-                yield self.seat(task), task
+            if self.unplaceable is None or not self.unplaceable(task):
+                yield self.key(task), task
 
 
-def _left(parts: Sequence[Part], hopeless: Hopeless) -> list[_List]:
+def _left(buckets: Sequence[TaskBucket], unplaceable: Unplaceable) -> list[_List]:
     """Return the tasks that are not hopeless now, in lists by seat: their own seats, or those from their user (O3)."""
-    dealt = dealt_seats(parts)
+    dealt = reassigned_keys(buckets)
     lists, own = [], []
-    for part in parts:
-        found = _with_hope(part, hopeless)
-        if dealt and part.first.id in dealt:
+    for bucket in buckets:
+        found = _with_hope(bucket, unplaceable)
+        if dealt and bucket.first.id in dealt:
             own += [task for each in found for _, task in each.rest(0)]
         else:
             lists += found
     return [*lists, _List(sorted(own, key=lambda task: dealt[task.id]), lambda task: dealt[task.id])]
 
 
-def _with_hope(part: Part, hopeless: Hopeless) -> list[_List]:
-    if part.promised:
-        return [_List(sorted((task for task in part.tasks() if not hopeless.task(task)), key=SEAT))]
+def _with_hope(bucket: TaskBucket, unplaceable: Unplaceable) -> list[_List]:
+    if bucket.promised:
+        return [_List(sorted((task for task in bucket.tasks() if not unplaceable.task(task)), key=SUBMISSION_KEY))]
     lists = []
-    for size, tasks in part.by_size.items():
-        over = size in hopeless.sizes or hopeless.every(part.hand[0], size)
+    for shape, tasks in bucket.by_shape.items():
+        over = shape in unplaceable.shapes or unplaceable.every(bucket.order_scope[0], shape)
         if over is None:
-            lists.append(_List(tasks, hopeless=hopeless.lasting() if hopeless.lasting else hopeless.task))
+            lists.append(_List(tasks, unplaceable=unplaceable.lasting() if unplaceable.lasting else unplaceable.task))
         elif not over:
             lists.append(_List(tasks))
     return lists
 
 
-def _merged(lists: Sequence[_List]) -> Iterator[tuple[Seat, Task]]:
+def _merged(lists: Sequence[_List]) -> Iterator[tuple[SubmissionKey, Task]]:
     """Yield the tasks of all lists in order: `FEW` from the heads of the lists, then the rest, sorted at once."""
-    heads = [(each.seat(each.tasks[0]), number, 0) for number, each in enumerate(lists) if each.tasks]
+    heads = [(each.key(each.tasks[0]), number, 0) for number, each in enumerate(lists) if each.tasks]
     heapq.heapify(heads)
     for _ in range(FEW):
         if not heads:
             return
-        seat, number, place = heads[0]
-        tasks, hopeless = lists[number].tasks, lists[number].hopeless
-        if hopeless is None or not hopeless(tasks[place]):
-            yield seat, tasks[place]
+        key, number, place = heads[0]
+        tasks, unplaceable = lists[number].tasks, lists[number].unplaceable
+        if unplaceable is None or not unplaceable(tasks[place]):
+            yield key, tasks[place]
         if place + 1 < len(tasks):
-            heapq.heapreplace(heads, (lists[number].seat(tasks[place + 1]), number, place + 1))
+            heapq.heapreplace(heads, (lists[number].key(tasks[place + 1]), number, place + 1))
         else:
             heapq.heappop(heads)
     rest = [entry for _, number, place in heads for entry in lists[number].rest(place)]
-    rest.sort(key=_SEAT)
+    rest.sort(key=_KEY)
     yield from rest

@@ -43,7 +43,7 @@ class Cap:
 NO_ROW = Cap(0, "none")
 
 
-class QuotaBook:
+class QuotaTable:
     """The rows of quota, and the rule which of them counts for a user (Q1, Q2, Q3)."""
 
     def __init__(self, quotas: Iterable[Quota], groups_of: Mapping[str, Collection[str]], now: datetime) -> None:
@@ -141,7 +141,7 @@ def _room(row: Quota) -> float:
 
 
 @dataclass(slots=True)
-class Account:
+class QuotaAccount:
     """A cap, and how much of it is held. Both are counted in whole GPUs, so that sums are exact (Q1)."""
 
     cap: Cap
@@ -167,18 +167,18 @@ class Account:
         return self.held / self.gpus_per_node
 
 
-class Accounts:
+class QuotaAccounts:
     """Quota of one node group while a plan is made. Running tasks are counted first, then tasks that start (Q6)."""
 
-    def __init__(self, book: QuotaBook, group: str, gpus_per_node: int) -> None:
+    def __init__(self, quota_table: QuotaTable, group: str, gpus_per_node: int) -> None:
         """Begin with no GPU held; `gpus_per_node` is that of the group's largest node, 0 counts as 1."""
-        self._book = book
+        self._quota_table = quota_table
         self._group = group
         self._gpus = max(1, gpus_per_node)
         #: What running tasks hold, in GPUs; an account is made when it is first needed.
         self._running: defaultdict[tuple[str, Priority], int] = defaultdict(int)
-        self._of_user: dict[tuple[str, Priority], tuple[Account, ...]] = {}
-        self._of_total: dict[tuple[str, Priority], Account] = {}
+        self._of_user: dict[tuple[str, Priority], tuple[QuotaAccount, ...]] = {}
+        self._of_total: dict[tuple[str, Priority], QuotaAccount] = {}
         #: Cache: how many more GPUs a user may hold at a priority; dropped when GPUs are added that count for the user.
         self._rooms: dict[tuple[str, Priority], float] = {}
         #: Cache: priorities of AUTO tasks by user and size; dropped when GPUs are added that count for the user (Q4).
@@ -188,25 +188,25 @@ class Accounts:
         """Return how many GPUs the task holds when it runs."""
         return task.nodes * (self._gpus if task.gpus is None else task.gpus)
 
-    def of(self, user: str, priority: Priority) -> tuple[Account, ...]:
+    def of(self, user: str, priority: Priority) -> tuple[QuotaAccount, ...]:
         """Return every account in which a task of the user at the priority counts: the user's own, then totals (Q2)."""
         found = self._of_user.get((user, priority))
         if found is None:
             held = self._running.get((user, priority), 0)
-            own = Account(self._book.cap(user, self._group, priority), self._gpus, held)
-            totals = [self._total(cap, priority) for cap in self._book.shared(user, self._group, priority)]
+            own = QuotaAccount(self._quota_table.cap(user, self._group, priority), self._gpus, held)
+            totals = [self._total(cap, priority) for cap in self._quota_table.shared(user, self._group, priority)]
             found = self._of_user[user, priority] = (own, *totals)
         return found
 
-    def _total(self, cap: Cap, priority: Priority) -> Account:
+    def _total(self, cap: Cap, priority: Priority) -> QuotaAccount:
         key = (cap.source, priority)
         if key not in self._of_total:
             held = sum(
                 units
                 for (user, level), units in self._running.items()
-                if level == priority and cap in self._book.shared(user, self._group, priority)
+                if level == priority and cap in self._quota_table.shared(user, self._group, priority)
             )
-            self._of_total[key] = Account(cap, self._gpus, held)
+            self._of_total[key] = QuotaAccount(cap, self._gpus, held)
         return self._of_total[key]
 
     def begin(self, running: Iterable[tuple[Task, Priority]]) -> None:
@@ -253,7 +253,7 @@ class Accounts:
 
     def _highest(self, user: str, units: int) -> Priority:
         best = None
-        for level in self._book.open_levels(user, self._group):
+        for level in self._quota_table.open_levels(user, self._group):
             if self.fits(user, level, units):
                 return level
             if best is None and self.could_ever_fit(user, level, units):

@@ -16,9 +16,9 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_of
-from hai_scheduler.core.ordering.user_use import UserUse
 
 _NEVER = float("inf")
 
@@ -36,7 +36,7 @@ class Harm(NamedTuple):
 class Rules:
     """First come, first served, by priority (O1, P1): the base of all disciplines."""
 
-    def __init__(self, policy: Policy, now: datetime, use: UserUse, remaining: Mapping[TaskId, timedelta]) -> None:
+    def __init__(self, policy: Policy, now: datetime, use: FairShare, remaining: Mapping[TaskId, timedelta]) -> None:
         self.policy = policy
         self.now = now
         self.use = use

@@ -9,15 +9,15 @@ from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.order import level_at
-from hai_scheduler.core.ordering.use import share_of
+from hai_scheduler.core.ordering.usage import share_of
 
 _HOUR = timedelta(hours=1)
 
 
 @dataclass(slots=True, eq=False)
-class Span:
+class TurnFacts:
     """The facts of a turn that do not change with time. A span is kept from plan to plan, and never changes."""
 
     task: Task
@@ -27,7 +27,7 @@ class Span:
     share: float
     crosses: bool
     #: From when the turn may end for an equal of a lower level, and for any equal (P2, P6; in a `Turn` also P7).
-    floor_at: datetime
+    earliest_end: datetime
     slice_at: datetime
     #: When the turn ends by the time limit of its task; None without one.
     ends_at: datetime | None
@@ -42,7 +42,7 @@ class Span:
 
 
 @dataclass(slots=True, eq=False)
-class Turn(Span):
+class Turn(TurnFacts):
     """A running task, as a plan sees it at one moment."""
 
     #: The effective priority (O4).
@@ -71,11 +71,11 @@ class Turn(Span):
         service = policy.slice if level == 0 else policy.long_after
         begun = self.run.running_at or self.run.started_at
         rises = begun + (service - self.task.served) if service > self.task.served else begun
-        earliest = max(rises, self.floor_at)
+        earliest = max(rises, self.earliest_end)
         return min(earliest, self.slice_at)
 
 
-def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
+def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> TurnFacts:
     """Return the span of the task's turn, which is this run."""
     start, limit, nodes = run.turn_start, task.time_limit, run.nodes
     least = policy.min_run
@@ -83,13 +83,13 @@ def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
     if task.leaving_took is not None or task.starting_took is not None:
         least = max(least, policy.worth * task.switch_cost)
         length = max(least, length)
-    return Span(
+    return TurnFacts(
         task,
         run,
         nodes,
-        share=share_of(task, floor.gpus_per_node),
-        crosses=floor.spans_zones(nodes),
-        floor_at=start + least,
+        share=share_of(task, node_group.gpus_per_node),
+        crosses=node_group.spans_zones(nodes),
+        earliest_end=start + least,
         slice_at=start + length,
         ends_at=None if limit is None else start + (limit - task.served),
         demoted_at=start + policy.demote_after if run.priority is Priority.ABOVE_NORMAL else None,
@@ -99,27 +99,27 @@ def span_of(task: Task, run: Run, policy: Policy, floor: Floor) -> Span:
     )
 
 
-def turn_at(span: Span, now: datetime) -> Turn:
+def turn_at(facts: TurnFacts, now: datetime) -> Turn:
     """Return the turn at a moment."""
-    priority, protected = span.run.priority, span.protected_until
-    if span.demoted_at is not None and now >= span.demoted_at:
+    priority, protected = facts.run.priority, facts.protected_until
+    if facts.demoted_at is not None and now >= facts.demoted_at:
         priority = Priority.NORMAL
-    floor_at, slice_at = span.floor_at, span.slice_at
+    earliest_end, slice_at = facts.earliest_end, facts.slice_at
     if protected is not None and protected > now:
-        floor_at, slice_at = max(floor_at, protected), max(slice_at, protected)
+        earliest_end, slice_at = max(earliest_end, protected), max(slice_at, protected)
     return Turn(
-        span.task,
-        span.run,
-        span.nodes,
-        span.share,
-        span.crosses,
-        floor_at,
+        facts.task,
+        facts.run,
+        facts.nodes,
+        facts.share,
+        facts.crosses,
+        earliest_end,
         slice_at,
-        span.ends_at,
-        span.demoted_at,
+        facts.ends_at,
+        facts.demoted_at,
         protected,
-        span.kept,
-        span.leaving,
+        facts.kept,
+        facts.leaving,
         priority,
     )
 

@@ -11,7 +11,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.placement import choose
-from hai_scheduler.core.ordering.places import Place
+from hai_scheduler.core.ordering.positions import QueuePosition
 from hai_scheduler.core.ordering.turns import Turn
 from hai_scheduler.core.planning.group_state import GroupState
 
@@ -36,11 +36,11 @@ class Diagnosis:
         self._reach: dict[tuple[Priority, int | None], Reach] = {}
         self._open: dict[tuple[Priority, int | None], list[str]] = {}
 
-    def kind(self, task: Task, place: Place) -> VerdictKind:
+    def kind(self, task: Task, place: QueuePosition) -> VerdictKind:
         """Return what a task waits for that is not held and for which no nodes are being freed."""
         accounts = self._state.accounts
         units = accounts.units(task)
-        if not self._ledger.floor.can_ever(task) or not accounts.could_ever_fit(task.user, place.priority, units):
+        if not self._ledger.node_group.can_ever(task) or not accounts.could_ever_fit(task.user, place.priority, units):
             return VerdictKind.NEVER
         if self._paused:
             return VerdictKind.PAUSED
@@ -50,7 +50,7 @@ class Diagnosis:
             return VerdictKind.QUOTA
         return self._kind_of_room(task, place)
 
-    def _kind_of_room(self, task: Task, place: Place) -> VerdictKind:
+    def _kind_of_room(self, task: Task, place: QueuePosition) -> VerdictKind:
         """Return why a task that is within its quota has no nodes."""
         names = self.free(task, place.priority)
         kept = self.kept_from(task, place.priority)
@@ -89,15 +89,15 @@ class Diagnosis:
         if key not in self._reach:
             total = 0
             own: defaultdict[str, int] = defaultdict(int)
-            for spot in self._ledger.spots.all():
-                if not spot.usable or (gpus is not None and gpus > spot.node.gpus):
+            for node_state in self._ledger.node_states.all():
+                if not node_state.usable or (gpus is not None and gpus > node_state.node.gpus):
                     continue
-                if any(promise.priority >= priority for promise in spot.promises):
+                if any(promise.priority >= priority for promise in node_state.promises):
                     continue
-                if any(not turn.leaving and self._stays(turn, priority) for turn in spot.turns):
+                if any(not turn.leaving and self._stays(turn, priority) for turn in node_state.turns):
                     continue
                 total += 1
-                for user in {turn.task.user for turn in spot.turns if turn.priority == priority}:
+                for user in {turn.task.user for turn in node_state.turns if turn.priority == priority}:
                     own[user] += 1
             self._reach[key] = Reach(total, own)
         return self._reach[key]

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from hai_scheduler.core.capacity.must_leave import must_leave
+from hai_scheduler.core.capacity.forced_exits import forced_exits
 from hai_scheduler.core.model.decisions import Decision
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.ordering.parts import Part
-from hai_scheduler.core.ordering.places import Queue
+from hai_scheduler.core.ordering.positions import Queue
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.quota import LEVELS
-from hai_scheduler.core.planning.answers import Answers
+from hai_scheduler.core.ordering.task_buckets import TaskBucket
 from hai_scheduler.core.planning.group_state import GroupState
-from hai_scheduler.core.planning.horizon import Outlook
-from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.group_verdicts import GroupVerdicts
+from hai_scheduler.core.planning.next_change import Outlook
 from hai_scheduler.core.planning.placer import Placer
+from hai_scheduler.core.planning.plan_cache import PlanCache
 from hai_scheduler.core.planning.promises import Promises
 from hai_scheduler.core.planning.queue_head import QueueHead
 from hai_scheduler.core.planning.queue_walk import QueueWalk
@@ -34,7 +34,7 @@ class GroupDecisions:
 
     decisions: Sequence[Decision]
     #: The verdicts of the tasks that go on waiting.
-    answers: Answers
+    answers: GroupVerdicts
     #: What `horizon` needs to say when time alone changes the plan.
     outlook: Outlook
     #: How many tasks, turns, nodes and offers were examined.
@@ -44,16 +44,18 @@ class GroupDecisions:
 class GroupPlan:
     """The plan of one node group while it is made. Call `make` once."""
 
-    def __init__(self, group: str, snapshot: Snapshot, policy: Policy, discipline: Discipline, memory: Memory) -> None:
-        """Prepare the plan of a group; `memory` must have been updated with the snapshot."""
+    def __init__(
+        self, group: str, snapshot: Snapshot, policy: Policy, discipline: Discipline, cache: PlanCache
+    ) -> None:
+        """Prepare the plan of a group; `cache` must have been updated with the snapshot."""
         self._snapshot, self._paused = snapshot, snapshot.paused
-        self._state = state = GroupState(group, snapshot, policy, discipline, memory)
-        self._standing, self._accounts, self._rules = state.standing, state.accounts, state.rules
+        self._state = state = GroupState(group, snapshot, policy, discipline, cache)
+        self._task_index, self._accounts, self._rules = state.task_index, state.accounts, state.rules
         #: Decayed use of the users who have waiting tasks (O3).
         self._use: dict[str, float] = {}
-        self._standing.line_up(self._rules)
-        self._queue = Queue({level: Lane(self._standing.plain(level), self._use) for level in LEVELS})
-        self._head = QueueHead(state.ledger, state.market, self._rules)
+        self._task_index.line_up(self._rules)
+        self._queue = Queue({level: Lane(self._task_index.plain(level), self._use) for level in LEVELS})
+        self._head = QueueHead(state.ledger, state.candidate_index, self._rules)
         placer = Placer(state)
         self._promises = Promises(state, placer)
         self._walk = QueueWalk(state, self._queue, placer, self._promises, self._head)
@@ -62,8 +64,8 @@ class GroupPlan:
         """Take the steps of the plan, and return what they have decided."""
         self._end_turns()  # 1
         self._note_held_tasks()  # 2
-        if self._standing.waiting:
-            self._use.update((user, self._rules.use_of(user)) for user in self._standing.users())
+        if self._task_index.waiting:
+            self._use.update((user, self._rules.use_of(user)) for user in self._task_index.users())
             special = self._special_tasks()
             if not self._paused:
                 self._keep_promises(special)  # 3
@@ -76,13 +78,13 @@ class GroupPlan:
     def _end_turns(self) -> None:
         """Step 1: end turns for time limits, pauses and drains. Bad nodes are in quarantine by now (H3)."""
         state = self._state
-        for turn, decision in must_leave(state.turns.values(), self._snapshot, state.floor.draining):
+        for turn, decision in forced_exits(state.turns.values(), self._snapshot, state.node_group.draining):
             state.decisions.append(decision)
             state.ledger.leave(turn)
 
     def _note_held_tasks(self) -> None:
         """Step 2: note the held tasks, which are not in the queue."""
-        for task in self._standing.held.values():
+        for task in self._task_index.held.values():
             self._state.pending.hold(task, self._accounts.level_of(task))
 
     def _special_tasks(self) -> list[Task]:
@@ -90,10 +92,10 @@ class GroupPlan:
 
         A task that does not fit without the nodes that it avoids may use them after all (F3).
         """
-        floor, pending = self._state.floor, self._state.pending
+        node_group, pending = self._state.node_group, self._state.pending
         return [
-            pending.allow_all_nodes(task) if task.avoid and not floor.can_avoid(task) else task
-            for task in sorted(self._standing.special.values(), key=_ID)
+            pending.allow_all_nodes(task) if task.avoid and not node_group.can_avoid(task) else task
+            for task in sorted(self._task_index.special.values(), key=_ID)
         ]
 
     def _keep_promises(self, special: Sequence[Task]) -> None:
@@ -107,16 +109,16 @@ class GroupPlan:
 
     def _line_up(self, special: Sequence[Task]) -> None:
         """Step 4: put AUTO tasks where they have quota (Q4), and special tasks where their promises are."""
-        for (rank, _), part in self._standing.auto():
-            self._queue.lanes[self._accounts.level_of(part.first)].add(part, rank)
+        for (rank, _), bucket in self._task_index.auto():
+            self._queue.lanes[self._accounts.level_of(bucket.first)].add(bucket, rank)
         for rank, task in zip(self._rules.ranks(special), special, strict=True):
             kept = self._promises.level_of(task)
             level = self._accounts.level_of(task) if kept is None else kept
-            self._queue.lanes[level].add(Part([self._state.pending.tasks[task.id]]), rank)
+            self._queue.lanes[level].add(TaskBucket([self._state.pending.tasks[task.id]]), rank)
 
     def _made(self) -> GroupDecisions:
         state = self._state
-        answers = Answers(state, self._queue, self._promises.renewed, self._head.by_priority, paused=self._paused)
+        answers = GroupVerdicts(state, self._queue, self._promises.renewed, self._head.by_priority, paused=self._paused)
         outlook = Outlook(
             now=state.now,
             policy=state.policy,
@@ -126,7 +128,7 @@ class GroupPlan:
             lanes=self._queue.lanes,
             use=self._use,
         )
-        work = len(state.turns) + state.market.work + self._walk.work
+        work = len(state.turns) + state.candidate_index.work + self._walk.work
         return GroupDecisions(state.decisions, answers, outlook, work)
 
     def check(self) -> None:

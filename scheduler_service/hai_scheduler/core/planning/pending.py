@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from hai_scheduler.core.capacity.preemption import Kind
+from hai_scheduler.core.capacity.preemption import RequestClass
 from hai_scheduler.core.model.decisions import Keep
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
@@ -22,9 +22,9 @@ class PendingTask:
     rank: float
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RequestClass:
         """The kind of the task's request for nodes of others."""
-        return Kind(self.priority, self.rank, self.task.gpus)
+        return RequestClass(self.priority, self.rank, self.task.gpus)
 
 
 class PendingTasks:

@@ -15,15 +15,15 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.verdicts import Verdicts
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.group_plan import GroupDecisions, GroupPlan
-from hai_scheduler.core.planning.horizon import changes_at, reorders_at
-from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.next_change import changes_at, reorders_at
+from hai_scheduler.core.planning.plan_cache import PlanCache
 
 
 def plan(
     snapshot: Snapshot,
     policies: Policy | Policies,
     discipline: Discipline = Discipline.HAI,
-    memory: Memory | None = None,
+    cache: PlanCache | None = None,
 ) -> Plan:
     """Make a plan. Pure: equal snapshots give equal plans, whatever the order of their nodes and tasks (F4).
 
@@ -31,16 +31,16 @@ def plan(
         snapshot: The cluster and the queue at one moment.
         policies: The policy numbers, for all node groups or for each.
         discipline: The rules of order and preemption.
-        memory: What earlier plans of the same caller remember. It makes a plan faster and changes no decision.
+        cache: What earlier plans of the same caller remember. It makes a plan faster and changes no decision.
 
     Returns:
         The decisions, and a verdict for each task that goes on waiting.
     """
-    memory = Memory() if memory is None else memory
-    memory.update(snapshot, policies, discipline)
-    groups = sorted({*memory.floors, *(group for group, standing in memory.groups.items() if standing)})
-    parts = [GroupPlan(group, snapshot, policies.of(group), discipline, memory).make() for group in groups]
-    memory.finished()
+    cache = PlanCache() if cache is None else cache
+    cache.update(snapshot, policies, discipline)
+    groups = sorted({*cache.node_groups, *(group for group, task_index in cache.groups.items() if task_index)})
+    parts = [GroupPlan(group, snapshot, policies.of(group), discipline, cache).make() for group in groups]
+    cache.finished()
     return Plan(
         decisions=tuple([decision for part in parts for decision in part.decisions]),
         verdicts=Verdicts([part.answers for part in parts]),

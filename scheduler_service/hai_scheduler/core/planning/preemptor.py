@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hai_scheduler.core.capacity.preemption import Chooser, Offers
+from hai_scheduler.core.capacity.preemption import Candidates, VictimSelector
 from hai_scheduler.core.ordering.turns import Turn
 from hai_scheduler.core.planning.group_state import GroupState
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.placer import Placer
 
 
-class Room(NamedTuple):
+class FreedNodes(NamedTuple):
     """Nodes that a task can have soon, and the turns that end for it."""
 
     nodes: tuple[str, ...]
@@ -25,31 +25,31 @@ class Preemptor:
     def __init__(self, state: GroupState, placer: Placer) -> None:
         self._ledger = state.ledger
         self._nodes = state.nodes
-        self._market = state.market
+        self._candidate_index = state.candidate_index
         self._placer = placer
-        self._chooser = Chooser(state.ledger, state.rules)
+        self._selector = VictimSelector(state.ledger, state.rules)
 
     @property
     def work(self) -> int:
         """How many offers were examined."""
-        return self._chooser.work
+        return self._selector.work
 
-    def make_room(self, pending: PendingTask) -> Room | None:
+    def make_room(self, pending: PendingTask) -> FreedNodes | None:
         """Find nodes that the task can have soon, and end turns if too few are being freed; None: there are none."""
         task, priority = pending.task, pending.priority
         kept = self._ledger.promised.to(task) if task.promise else []
         across = self._placer.may_cross(task, priority, soon=True)
         if len(kept) == task.nodes and self._placer.choose(kept, task, across) is not None:
-            return Room(tuple(kept))
-        offers = self._offers(pending)
-        if offers is None:
+            return FreedNodes(tuple(kept))
+        candidates = self._candidates(pending)
+        if candidates is None:
             return None
         open_now = self._nodes.now(task, priority)
         soon = self._nodes.soon(task, priority)
         names = self._placer.choose((*soon, *open_now), task, across)
         if names is not None:
-            return Room(names)
-        victims = self._chooser.victims(offers, task, (*open_now, *soon))
+            return FreedNodes(names)
+        victims = self._selector.victims(candidates, task, (*open_now, *soon))
         if victims is None:
             return None
         for turn in victims:
@@ -60,16 +60,16 @@ class Preemptor:
             self._placer.may_cross(task, priority, soon=True),
         )
         assert names is not None, f"task {task.id} has no room although others leave for it"
-        return Room(names, victims)
+        return FreedNodes(names, victims)
 
-    def _offers(self, pending: PendingTask) -> Offers | None:
+    def _candidates(self, pending: PendingTask) -> Candidates | None:
         """Return the nodes that others may have to give; None if these and the open ones are too few by count alone."""
         task = pending.task
         if self._nodes.differ(task, pending.priority):
-            return self._market.offers_to(task.user, pending.kind, task.nodes)
+            return self._candidate_index.candidates_for(task.user, pending.kind, task.nodes)
         need = task.nodes - self._ledger.count_open(task.gpus) - self._ledger.count_soon(task.gpus)
-        offers = self._market.offers_to(task.user, pending.kind, need)
-        return offers if offers.total - offers.own.get(task.user, 0) >= need else None
+        candidates = self._candidate_index.candidates_for(task.user, pending.kind, need)
+        return candidates if candidates.total - candidates.own.get(task.user, 0) >= need else None
 
     def frees_more(self, victims: Iterable[Turn]) -> bool:
         """Whether the victims free more than is promised: nodes, GPUs, or the right to span zones (F2)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.capacity.preemption import Market
+from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, passes
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -19,10 +19,10 @@ class QueueHead:
     The ledger keeps exactly the nodes of `reservation` free; None: it keeps no node free.
     """
 
-    def __init__(self, ledger: Ledger, market: Market, rules: Rules) -> None:
+    def __init__(self, ledger: Ledger, candidate_index: CandidateIndex, rules: Rules) -> None:
         self.reservation: Reservation | None = None
         self._ledger = ledger
-        self._market = market
+        self._candidate_index = candidate_index
         self._rules = rules
         self._by_priority: dict[Priority, Reservation] = {}
 
@@ -51,7 +51,7 @@ class QueueHead:
     def reserve_for(self, pending: PendingTask) -> None:
         """Make the task the head, if the time at which it can have its nodes is known (B1)."""
         found = earliest(pending.task, pending.priority, pending.rank, self._ledger, self._rules)
-        self._market.work += len(self._ledger.floor.nodes)
+        self._candidate_index.work += len(self._ledger.node_group.nodes)
         if found is not None:
             self.reservation = self._by_priority[pending.priority] = found
             self._keep(found.nodes)
@@ -64,4 +64,4 @@ class QueueHead:
 
     def _keep(self, names: tuple[str, ...]) -> None:
         self._ledger.reserve(names)
-        self._market.forget()
+        self._candidate_index.forget()

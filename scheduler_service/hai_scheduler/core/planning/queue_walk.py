@@ -10,11 +10,11 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.parts import Part
-from hai_scheduler.core.ordering.places import Queue
+from hai_scheduler.core.ordering.positions import Queue
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.quota import LEVELS
-from hai_scheduler.core.ordering.turns import span_of, turn_at
+from hai_scheduler.core.ordering.task_buckets import TaskBucket
+from hai_scheduler.core.ordering.turns import facts_of, turn_at
 from hai_scheduler.core.planning.group_state import GroupState
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.placer import Placer
@@ -65,7 +65,7 @@ class QueueWalk:
         self._head.release()
         waiting = self._pending.tasks
         while not self._blocked and not self._refusals.cover_lane(lane):
-            entry = lane.pop(self._refusals.hopeless)
+            entry = lane.pop(self._refusals.unplaceable)
             if entry is None:
                 break
             self._looks += 1
@@ -88,7 +88,7 @@ class QueueWalk:
 
     def _lower_auto_tasks(self, lane: Lane, priority: Priority) -> None:
         """Move AUTO tasks to lower lanes if tasks of their users that started have used up their quota here (Q4)."""
-        for task in (task for part in lane.auto if part.hand[0] in self._started for task in part.tasks()):
+        for task in (task for bucket in lane.auto if bucket.order_scope[0] in self._started for task in bucket.tasks()):
             if task.id not in self._pending.tasks or self._promises.level_of(task) is not None or lane.is_gone(task):
                 continue
             self._looks += 1
@@ -99,14 +99,14 @@ class QueueWalk:
 
     def _lower(self, task: Task, lane: Lane, priority: Priority, rank: float) -> None:
         lane.remove(task, rank)
-        self._queue.lanes[priority].add(Part([task]), rank)
+        self._queue.lanes[priority].add(TaskBucket([task]), rank)
 
     # -- one task ---------------------------------------------------------------------------------
 
     def _consider(self, pending: PendingTask) -> None:
         """Start the task, free nodes for it, or leave it waiting."""
         task, state = pending.task, self._state
-        if not self._ledger.floor.can_ever(task) or not state.in_quota(task, pending.priority):
+        if not self._ledger.node_group.can_ever(task) or not state.in_quota(task, pending.priority):
             return
         if task.not_before is not None and task.not_before > state.now:
             return
@@ -127,7 +127,7 @@ class QueueWalk:
             priority=priority,
             started_at=state.now,
         )
-        turn = turn_at(span_of(task, run, state.policy, state.floor), state.now)
+        turn = turn_at(facts_of(task, run, state.policy, state.node_group), state.now)
         self._ledger.release(task)
         gpus, gave_way = self._ledger.take(names, turn)
         self._promises.give_way(gave_way)
@@ -197,6 +197,6 @@ class QueueWalk:
     def _has_own_in_its_way(self, pending: PendingTask) -> bool:
         """Whether tasks of the same user hold nodes that another user might get and this task may not (P3)."""
         user = pending.task.user
-        if self._state.market.offers(pending.kind).own.get(user, 0):
+        if self._state.candidate_index.candidates(pending.kind).own.get(user, 0):
             return True
         return any(turn.task.user == user for turn in self._ledger.crossers)

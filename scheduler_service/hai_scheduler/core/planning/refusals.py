@@ -6,8 +6,8 @@ from collections import defaultdict
 from enum import Enum, auto
 
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.parts import Size, size_of
-from hai_scheduler.core.ordering.queue import Hopeless, Lane
+from hai_scheduler.core.ordering.queue import Lane, Unplaceable
+from hai_scheduler.core.ordering.task_buckets import RequestShape, shape_of
 from hai_scheduler.core.planning.queue_head import QueueHead
 
 
@@ -33,15 +33,15 @@ class Refusals:
 
     def __init__(self, head: QueueHead) -> None:
         self._head = head
-        self._everybody: set[Size] = set()
-        self._not_passing: set[Size] = set()
-        self._of_user: defaultdict[str, set[Size]] = defaultdict(set)
+        self._everybody: set[RequestShape] = set()
+        self._not_passing: set[RequestShape] = set()
+        self._of_user: defaultdict[str, set[RequestShape]] = defaultdict(set)
         #: Whether a refusal held for one task or user only (P3, P5, F3): nodes that are freed later may suit it.
         self.some_specific = False
         #: Whether nodes came free that refused tasks may use, so that another walk must follow.
         self.reopened = False
         #: A view of the refusals for the queue; it always shows the current ones.
-        self.hopeless = Hopeless(self._everybody, self.covers, self.covers_all, head.stays_before)
+        self.unplaceable = Unplaceable(self._everybody, self.covers, self.covers_all, head.stays_before)
 
     def forget(self) -> None:
         """Clear all refusals, at the beginning of a walk."""
@@ -56,8 +56,8 @@ class Refusals:
 
     def add(self, task: Task, lane: Lane, scope: Scope) -> None:
         """Refuse, in that scope, all sizes of the lane that are no easier to place than the task."""
-        gpus, nodes = size_of(task)
-        harder = {size for size in lane.sizes if size[0] >= gpus and size[1] >= nodes}
+        gpus, nodes = shape_of(task)
+        harder = {shape for shape in lane.shapes if shape[0] >= gpus and shape[1] >= nodes}
         if scope is Scope.EVERYBODY:
             self._everybody |= harder
             return
@@ -72,17 +72,17 @@ class Refusals:
         """Whether the task is refused because others of its size were, in a scope that includes it."""
         if task.promise:
             return False
-        size = size_of(task)
-        if size in self._everybody or size in self._of_user.get(task.user, ()):
+        shape = shape_of(task)
+        if shape in self._everybody or shape in self._of_user.get(task.user, ()):
             return True
-        return size in self._not_passing and not self._head.is_passed_by(task)
+        return shape in self._not_passing and not self._head.is_passed_by(task)
 
-    def covers_all(self, user: str, size: Size) -> bool | None:
+    def covers_all(self, user: str, shape: RequestShape) -> bool | None:
         """Return what `covers` says of all tasks of that user and size without a promise; None if they differ."""
-        if size in self._everybody or size in self._of_user.get(user, ()):
+        if shape in self._everybody or shape in self._of_user.get(user, ()):
             return True
-        return None if size in self._not_passing else False
+        return None if shape in self._not_passing else False
 
     def cover_lane(self, lane: Lane) -> bool:
         """Whether no task left in the lane can be served: all sizes are refused, and no task has a promise."""
-        return len(self._everybody) >= len(lane.sizes) and not lane.promised
+        return len(self._everybody) >= len(lane.shapes) and not lane.promised

@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.reservation import Reservation, earliest
-from hai_scheduler.core.lifecycle.starts import why_broken, why_not_started
+from hai_scheduler.core.lifecycle.start_backoff import why_broken, why_not_started
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Value, VerdictKind
-from hai_scheduler.core.ordering.parts import Size, size_of
-from hai_scheduler.core.ordering.quota import Account
+from hai_scheduler.core.ordering.quota import QuotaAccount
+from hai_scheduler.core.ordering.task_buckets import RequestShape, shape_of
 from hai_scheduler.core.ordering.turns import Turn
 from hai_scheduler.core.planning.diagnosis import Diagnosis
 from hai_scheduler.core.planning.group_state import GroupState
@@ -51,7 +51,7 @@ class VerdictData:
         self._diagnosis = diagnosis
         self._reservations = reservations
         self._holders: dict[tuple[Priority, str] | None, tuple[Holder, ...]] = {}
-        self._starts: dict[tuple[str, Priority, float, Size], datetime | None] = {}
+        self._starts: dict[tuple[str, Priority, float, RequestShape], datetime | None] = {}
         #: How many nodes orphaned runs hold; None: not counted yet.
         self._orphaned: int | None = None
 
@@ -63,10 +63,10 @@ class VerdictData:
     def _never(self, wait: Wait) -> Details:
         task = wait.task
         data: dict[str, Value] = {"needs": task.nodes, "gpus": task.gpus}
-        if not self._ledger.floor.can_ever(task):
-            cap, cause = self._ledger.floor.most(task.gpus), "group"
-            if task.gpus is not None and task.gpus > self._ledger.floor.gpus_per_node:
-                cap, cause = self._ledger.floor.gpus_per_node, "gpus"
+        if not self._ledger.node_group.can_ever(task):
+            cap, cause = self._ledger.node_group.most(task.gpus), "group"
+            if task.gpus is not None and task.gpus > self._ledger.node_group.gpus_per_node:
+                cap, cause = self._ledger.node_group.gpus_per_node, "gpus"
             return Details(data={**data, "cap": cap, "cause": cause})
         account = self._refusing(wait, lambda account, units: account.could_ever_fit(units))
         return Details(data={**data, "cap": account.cap.limit, "cause": account.cap.source})
@@ -82,7 +82,7 @@ class VerdictData:
         }
         return Details(data=data)
 
-    def _refusing(self, wait: Wait, good: _Test) -> Account:
+    def _refusing(self, wait: Wait, good: _Test) -> QuotaAccount:
         units = self._state.accounts.units(wait.task)
         accounts = self._state.accounts.of(wait.task.user, wait.priority)
         return next((account for account in accounts if not good(account, units)), accounts[0])
@@ -143,7 +143,7 @@ class VerdictData:
         kept = self._reservations.get(wait.priority)
         if kept is not None and kept.task.id == task.id:
             return kept.at
-        key = task.user, wait.priority, wait.rank, size_of(task)
+        key = task.user, wait.priority, wait.rank, shape_of(task)
         plain = not (task.avoid or task.promise or task.left_for is not None)
         if not plain or key not in self._starts:
             found = earliest(task, wait.priority, wait.rank, self._ledger, self._rules)
@@ -171,7 +171,7 @@ class VerdictData:
     def _topology(self, wait: Wait) -> Details:
         zones: defaultdict[str, int] = defaultdict(int)
         for name in self._state.nodes.now(wait.task, wait.priority):
-            zones[self._ledger.floor.zone_of[name]] += 1
+            zones[self._ledger.node_group.zone_of[name]] += 1
         return Details(data={**self._needs(wait), "together": max(zones.values(), default=0)})
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
@@ -179,21 +179,21 @@ class VerdictData:
         free = sum(name not in kept for name in self._diagnosis.free(wait.task, wait.priority))
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
         if self._orphaned is None:
-            self._orphaned = sum(node.orphan is not None for node in self._ledger.floor.nodes.values())
+            self._orphaned = sum(node.orphan is not None for node in self._ledger.node_group.nodes.values())
         return {**found, "orphaned": self._orphaned} if self._orphaned else found
 
     def _draining(self, wait: Wait) -> Details:
         task, now = wait.task, self._rules.now
         names = self._ledger.promised.to(task)
-        spots = [self._ledger.spots[name] for name in names]
-        across = self._ledger.crossers if self._ledger.floor.spans_zones(names) else ()
-        turns = (*(turn for spot in spots for turn in spot.turns), *across)
+        node_states = [self._ledger.node_states[name] for name in names]
+        across = self._ledger.crossers if self._ledger.node_group.spans_zones(names) else ()
+        turns = (*(turn for node_state in node_states for turn in node_state.turns), *across)
         leaving = {turn.task.id: turn for turn in turns if turn.leaving}
         deadlines = [
             now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline for turn in leaving.values()
         ]
         deadline = max(deadlines, default=None)
-        free = sum(len(spot.free) >= spot.amount(task) for spot in spots)
+        free = sum(len(node_state.free) >= node_state.amount(task) for node_state in node_states)
         data: dict[str, Value] = {
             "needs": task.nodes,
             "gpus": task.gpus,
@@ -204,7 +204,7 @@ class VerdictData:
         return Details(deadline, _holders(leaving.values()), data)
 
 
-_Test = Callable[[Account, int], bool]
+_Test = Callable[[QuotaAccount, int], bool]
 
 _DETAILS: Mapping[VerdictKind, Callable[[VerdictData, Wait], Details]] = {
     VerdictKind.NEVER: VerdictData._never,

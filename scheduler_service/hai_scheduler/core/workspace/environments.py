@@ -10,12 +10,19 @@ from typing import Final
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.workspace.subjects import check_subject, rank, speaks_of
-from hai_scheduler.core.workspace.templates import Field, PathTemplate, Template, TemplateError, Unresolvable, Wrong
+from hai_scheduler.core.workspace.templates import (
+    PathTemplate,
+    Template,
+    TemplateError,
+    TemplateField,
+    Unresolvable,
+    Wrong,
+)
 
 #: The names that a variable may have.
 VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: The fields that values of variables may have. `{group}` is left out: several groups may use the same environment.
-FIELDS: Final = (Field.USER, Field.TASK)
+FIELDS: Final = (TemplateField.USER, TemplateField.TASK)
 
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _IMAGE: Final = re.compile(
@@ -67,7 +74,9 @@ def variables_of(environment: Environment, user: str, task_id: TaskId | None) ->
 
     Variables with `{task}` are left out for a development container. Raises Unresolvable.
     """
-    values = {Field.USER: user} if task_id is None else {Field.USER: user, Field.TASK: str(task_id)}
+    values = (
+        {TemplateField.USER: user} if task_id is None else {TemplateField.USER: user, TemplateField.TASK: str(task_id)}
+    )
     filled: dict[str, str] = {}
     for name, text in environment.variables.items():
         template = Template.parse(text, allowed=FIELDS)

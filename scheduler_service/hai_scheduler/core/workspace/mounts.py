@@ -17,9 +17,9 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
 from hai_scheduler.core.workspace.templates import (
-    Field,
     PathTemplate,
     TemplateError,
+    TemplateField,
     Unresolvable,
     Values,
     Wrong,
@@ -156,7 +156,7 @@ def _applicable(
     for rule in rules:
         if not speaks_of(rule.subject, user, groups) or rule.node_group not in (None, node_group):
             continue
-        if task_id is None and Field.TASK in _fields(rule):
+        if task_id is None and TemplateField.TASK in _fields(rule):
             continue
         yield rule
 
@@ -167,12 +167,12 @@ def _strength(rule: MountRule) -> tuple[int, int, str]:
 
 
 def _values(rule: MountRule, user: str, task_id: TaskId | None) -> Values:
-    values = {Field.USER: user}
+    values = {TemplateField.USER: user}
     group = group_of(rule.subject)
     if group is not None:
-        values[Field.GROUP] = group
+        values[TemplateField.GROUP] = group
     if task_id is not None:
-        values[Field.TASK] = str(task_id)
+        values[TemplateField.TASK] = str(task_id)
     return values
 
 
@@ -293,9 +293,9 @@ def _reserved(path: str) -> str | None:
 # -- reading ------------------------------------------------------------------------------------------
 
 
-def _allowed(subject: str) -> tuple[Field, ...]:
+def _allowed(subject: str) -> tuple[TemplateField, ...]:
     """Return the fields that a rule for the subject may use: `{group}` only if the subject is a group."""
-    return tuple(Field) if group_of(subject) is not None else (Field.USER, Field.TASK)
+    return tuple(TemplateField) if group_of(subject) is not None else (TemplateField.USER, TemplateField.TASK)
 
 
 def _path(rule: MountRule) -> PathTemplate:
@@ -310,7 +310,7 @@ def _claim(source: str, subject: str) -> PathTemplate:
     return PathTemplate.parse(source, allowed=_allowed(subject), absolute=False)
 
 
-def _fields(rule: MountRule) -> frozenset[Field]:
+def _fields(rule: MountRule) -> frozenset[TemplateField]:
     if rule.action is Action.REMOVE:
         return _path(rule).fields
     claim = rule.kind is MountKind.PVC

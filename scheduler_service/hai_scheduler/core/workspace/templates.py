@@ -40,7 +40,7 @@ class Unresolvable(ValueError):
     """A value cannot be filled in safely. The message says which value, where and why."""
 
 
-class Field(Enum):
+class TemplateField(Enum):
     """The fields of a template."""
 
     #: The name of the user.
@@ -52,9 +52,9 @@ class Field(Enum):
 
 
 #: The name of each field in messages.
-_CALLED: Final = {Field.USER: "user name", Field.GROUP: "group name", Field.TASK: "task number"}
+_CALLED: Final = {TemplateField.USER: "user name", TemplateField.GROUP: "group name", TemplateField.TASK: "task number"}
 
-Values = Mapping[Field, str]
+Values = Mapping[TemplateField, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Template:
     """A text with fields; `{{` and `}}` stand for literal braces."""
 
     #: Literal texts, and fields between them.
-    pieces: tuple[str | Field, ...]
+    pieces: tuple[str | TemplateField, ...]
 
     @classmethod
-    def parse(cls, text: str, *, allowed: Collection[Field] = tuple(Field)) -> Self:
+    def parse(cls, text: str, *, allowed: Collection[TemplateField] = tuple(TemplateField)) -> Self:
         """Read a template. Raises TemplateError."""
-        pieces: list[str | Field] = []
+        pieces: list[str | TemplateField] = []
         literal, at = "", 0
         for match in _TOKEN.finditer(text):
             literal += text[at : match.start()]
@@ -83,9 +83,9 @@ class Template:
         return cls(tuple(piece for piece in pieces if piece))
 
     @property
-    def fields(self) -> frozenset[Field]:
+    def fields(self) -> frozenset[TemplateField]:
         """The fields that have to be filled in."""
-        return frozenset(piece for piece in self.pieces if isinstance(piece, Field))
+        return frozenset(piece for piece in self.pieces if isinstance(piece, TemplateField))
 
     def fill(self, values: Values) -> str:
         """Return the text with all fields filled in.
@@ -94,12 +94,14 @@ class Template:
             Unresolvable: A value is not a safe part of a path.
             KeyError: A value is missing.
         """
-        return "".join([safe(piece, values[piece]) if isinstance(piece, Field) else piece for piece in self.pieces])
+        return "".join(
+            [safe(piece, values[piece]) if isinstance(piece, TemplateField) else piece for piece in self.pieces]
+        )
 
 
-def _field(name: str, allowed: Collection[Field]) -> Field:
-    known = ", ".join(f"{{{field.value}}}" for field in Field if field in allowed) or "none"
-    field = next((field for field in Field if field.value == name), None)
+def _field(name: str, allowed: Collection[TemplateField]) -> TemplateField:
+    known = ", ".join(f"{{{field.value}}}" for field in TemplateField if field in allowed) or "none"
+    field = next((field for field in TemplateField if field.value == name), None)
     if field is None:
         why = "is not known"
         if "!" in name:
@@ -114,7 +116,7 @@ def _field(name: str, allowed: Collection[Field]) -> Field:
     return field
 
 
-def safe(field: Field, value: str) -> str:
+def safe(field: TemplateField, value: str) -> str:
     """Return the value if it is a safe part of a path. Raises Unresolvable."""
     what = f"{_CALLED[field]} {value[:80]!r}"
     if not value:
@@ -138,7 +140,9 @@ class PathTemplate:
     absolute: bool = True
 
     @classmethod
-    def parse(cls, text: str, *, allowed: Collection[Field] = tuple(Field), absolute: bool = True) -> Self:
+    def parse(
+        cls, text: str, *, allowed: Collection[TemplateField] = tuple(TemplateField), absolute: bool = True
+    ) -> Self:
         """Read a path. Doubled and trailing slashes are dropped. Raises TemplateError."""
         if absolute and not text.startswith("/"):
             raise TemplateError(f"{text[:80]!r} is not absolute: begin it with '/'")
@@ -156,7 +160,7 @@ class PathTemplate:
         return cls(components, absolute)
 
     @property
-    def fields(self) -> frozenset[Field]:
+    def fields(self) -> frozenset[TemplateField]:
         """The fields that have to be filled in."""
         return frozenset().union(*(component.fields for component in self.components))
 
@@ -188,12 +192,12 @@ class PathTemplate:
         return f"/{'/'.join(parts)}" if self.absolute else "/".join(parts)
 
 
-def _written(piece: str | Field) -> str:
-    return f"{{{piece.value}}}" if isinstance(piece, Field) else piece
+def _written(piece: str | TemplateField) -> str:
+    return f"{{{piece.value}}}" if isinstance(piece, TemplateField) else piece
 
 
 def _check_component(component: Template) -> None:
-    literals = [piece for piece in component.pieces if not isinstance(piece, Field)]
+    literals = [piece for piece in component.pieces if not isinstance(piece, TemplateField)]
     if any("{" in piece or "}" in piece for piece in literals):
         raise TemplateError("holds a brace that belongs to no field: a path cannot, remove it")
     if any(".." in piece for piece in literals) or component.pieces == (".",):

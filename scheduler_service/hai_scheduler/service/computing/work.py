@@ -19,26 +19,26 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankSt
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
-from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, foretell
+from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, forecast_start
 from hai_scheduler.service.insight.history import KEPT, Basis, History
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.logs.search import CHUNK, Search, ranks_of, search
-from hai_scheduler.service.scheduling.world import snapshot_of
+from hai_scheduler.service.scheduling.snapshot_reader import snapshot_of
 from hai_scheduler.service.shared.orders import (
     Bounds,
+    ExperimentFault,
+    ExperimentFaults,
     ExperimentOrder,
-    Facts,
-    Fault,
-    Faults,
     ForecastOrder,
     Order,
     RunLog,
     SearchOrder,
+    SnapshotFacts,
     WhatIfOrder,
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
@@ -46,7 +46,20 @@ from hai_scheduler.service.tasks.submissions import Submission
 
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(
-    *(Assumption, Basis, Blame, Bounds, ChangeKind, Checkpoint, Cost, Cursor, ExperimentOrder, Facts, Fault, Faults),
+    *(
+        Assumption,
+        Basis,
+        Blame,
+        Bounds,
+        ChangeKind,
+        Checkpoint,
+        Cost,
+        Cursor,
+        ExperimentOrder,
+        SnapshotFacts,
+        ExperimentFault,
+        ExperimentFaults,
+    ),
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
     *(Submission, Task, TaskState, Verdict, VerdictKind, WhatIf, WhatIfOrder),
@@ -60,11 +73,11 @@ class Desk:
     """The store and the reader of logs with which orders are carried out."""
 
     store: Store
-    #: Reads a piece of a rank's log from a folder: (place, rank, offset, limit). Raises NotFound and Temporary.
+    #: Reads a piece of a rank's log from a folder: (place, rank, offset, limit). Raises Absent and Temporary.
     read_log: Callable[[LogPlace, int, int, int], LogChunk]
 
 
-async def begin(order: Order, facts: Facts | None, desk: Desk) -> Callable[[], object]:
+async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callable[[], object]:
     """Read what the order needs from the store. Raises Temporary.
 
     Returns:
@@ -87,7 +100,7 @@ async def begin(order: Order, facts: Facts | None, desk: Desk) -> Callable[[], o
             return await _forecast(order, facts, desk.store)
 
 
-async def _forecast(order: ForecastOrder, facts: Facts | None, store: Store) -> Callable[[], Forecast]:
+async def _forecast(order: ForecastOrder, facts: SnapshotFacts | None, store: Store) -> Callable[[], Forecast]:
     snapshot, policies, task = await _snapshot(order, facts, store), _policies(facts), order.task
     if order.groups is not None:
         snapshot = replace(snapshot, groups_of={**snapshot.groups_of, task.user: order.groups})
@@ -95,10 +108,12 @@ async def _forecast(order: ForecastOrder, facts: Facts | None, store: Store) -> 
         task = replace(task, id=TaskId(max((one.id for one in snapshot.tasks), default=0) + 1))
     async with store.read() as tx:
         ended = await tx.list_tasks(TaskFilter(states=_ENDED, group=task.group), before=None, limit=KEPT)
-    return lambda: foretell(snapshot, policies, task, History(ended), order.bounds, hypothetical=order.hypothetical)
+    return lambda: forecast_start(
+        snapshot, policies, task, History(ended), order.bounds, hypothetical=order.hypothetical
+    )
 
 
-async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: Facts | None, store: Store) -> Snapshot:
+async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: SnapshotFacts | None, store: Store) -> Snapshot:
     """A snapshot with the nodes of the latest tick and the present queue."""
     assert facts is not None, "plans need nodes"
     async with store.read() as tx:
@@ -106,16 +121,16 @@ async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: Facts | None, sto
         return await snapshot_of(tx, order.now, facts.nodes, tasks, uses, strikes)
 
 
-def _policies(facts: Facts | None) -> Policies:
+def _policies(facts: SnapshotFacts | None) -> Policies:
     return Policies() if facts is None else facts.policies
 
 
-def _read_experiment(text: str) -> Submission | Faults:
+def _read_experiment(text: str) -> Submission | ExperimentFaults:
     try:
         return read_experiment(text)
     except InvalidExperiment as error:
-        return Faults(
-            faults=tuple(Fault(field=one.field, value=one.value, message=one.message) for one in error.faults)
+        return ExperimentFaults(
+            faults=tuple(ExperimentFault(field=one.field, value=one.value, message=one.message) for one in error.faults)
         )
 
 
@@ -127,7 +142,7 @@ async def _search_kept(order: SearchOrder, store: Store) -> Hits:
         while found.goes_on:
             try:
                 chunk = await store.logs.read(log.run_id, rank, offset=offset, limit=CHUNK, ended=False)
-            except NotFound:
+            except Absent:
                 break
             if not chunk.data:
                 break

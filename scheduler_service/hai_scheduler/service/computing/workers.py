@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import Desk, begin
-from hai_scheduler.service.shared.orders import Facts, Order
+from hai_scheduler.service.shared.orders import Order, SnapshotFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Here:
     store: Store
     queue: FairQueue = field(default_factory=lambda: FairQueue(1))
 
-    async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
         """See `orders.Workers.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
@@ -32,4 +32,4 @@ class Here:
 
 
 def _no_folders(place: LogPlace, rank: int, offset: int, _limit: int) -> LogChunk:
-    raise NotFound(f"there is no folder {place.folder} for rank {rank} at {offset}")
+    raise Absent(f"there is no folder {place.folder} for rank {rank} at {offset}")

@@ -11,8 +11,8 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, Verdicts
-from hai_scheduler.core.planning.memory import differences
-from hai_scheduler.service.shared.undisturbed import undisturbed
+from hai_scheduler.core.planning.plan_cache import differences
+from hai_scheduler.service.shared.gc_paused import gc_paused
 
 
 class TaskKind(NamedTuple):
@@ -73,7 +73,7 @@ class Census:
 
     def _counts(self) -> Mapping[TaskKind, Count]:
         count, nodes = self._known.copy(), self._nodes.copy()
-        with undisturbed():
+        with gc_paused():
             for task in self._auto.values():
                 kind = TaskKind(task.group, task.state, level_of(task, self._verdicts))
                 count[kind] += 1

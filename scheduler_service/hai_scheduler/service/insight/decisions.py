@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.core.explaining.explain import clock, node_names, span
+from hai_scheduler.core.explaining.explain import clock, human_duration, node_names
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
 
@@ -22,10 +22,10 @@ PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class DecisionLine:
     """A line of history, and its text."""
 
-    event: Event
+    event: HistoryEvent
     #: The text of the line, with a capital and a full stop.
     sentence: str
 
@@ -36,15 +36,15 @@ class Decisions:
 
     store: Store
 
-    async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Decision]:
-        """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises Unknown."""
-        found: list[Decision] = []
+    async def of_task(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[DecisionLine]:
+        """At most `limit` decisions on the task with a seq greater than `after`, in order. Raises NotFound."""
+        found: list[DecisionLine] = []
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             while len(found) < limit:
                 page = await tx.events(after=after, limit=PAGE, task_id=task.id)
                 found += [
-                    Decision(event=event, sentence=sentence)
+                    DecisionLine(event=event, sentence=sentence)
                     for event in page
                     if (sentence := sentence_of_event(event)) is not None
                 ]
@@ -54,7 +54,7 @@ class Decisions:
         return found[:limit]
 
 
-def sentence_of_event(event: Event) -> str | None:
+def sentence_of_event(event: HistoryEvent) -> str | None:
     """The sentence about the decision in a line of history; None if the line is not a decision."""
     write = _SENTENCES.get(event.kind)
     return None if write is None else write(event)
@@ -68,7 +68,7 @@ def _because(data: Mapping[str, Any]) -> str:
     return sentence_of(Reason(word)) if word in set(Reason) else str(word)
 
 
-def _state(event: Event) -> str | None:
+def _state(event: HistoryEvent) -> str | None:
     """The sentence about a start or an end; None for other changes, which a notice tells or which are no decisions."""
     data = event.data
     after = data.get("to")
@@ -85,7 +85,11 @@ def _state(event: Event) -> str | None:
 def _saved(data: Mapping[str, Any]) -> str:
     """A part of a sentence that says whether the run saved its work; empty for a run that was not told to leave."""
     left, lost = data.get("left"), data.get("lost_s")
-    back = f" ({span(timedelta(seconds=lost))} of work lost)" if isinstance(lost, int | float) and lost >= 1 else ""
+    back = (
+        f" ({human_duration(timedelta(seconds=lost))} of work lost)"
+        if isinstance(lost, int | float) and lost >= 1
+        else ""
+    )
     match left:
         case Left.SAVED:
             return f", with its work saved{back}"
@@ -97,7 +101,7 @@ def _saved(data: Mapping[str, Any]) -> str:
             return ""
 
 
-def _notice(event: Event) -> str:
+def _notice(event: HistoryEvent) -> str:
     data = event.data
     deadline = clock(datetime.fromisoformat(data["deadline"]), event.at)
     told = "is told to leave by" if data.get("revision") == 1 else "now has to leave by"
@@ -105,11 +109,11 @@ def _notice(event: Event) -> str:
     return f"Run {data.get('run')} {told} {deadline}: {_because(data)}{other}."
 
 
-def _held(event: Event) -> str:
+def _held(event: HistoryEvent) -> str:
     return f"Held by {event.actor}." if event.data.get("held") else f"Released by {event.actor}."
 
 
-_SENTENCES: Final[Mapping[str, Callable[[Event], str | None]]] = {
+_SENTENCES: Final[Mapping[str, Callable[[HistoryEvent], str | None]]] = {
     EventKind.TASK_VERDICT: lambda event: str(event.data.get("sentence", "")),
     EventKind.TASK_STATE: _state,
     EventKind.RUN_NOTICE: _notice,

@@ -12,8 +12,8 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.insight.queries import Queries, TaskView
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.orders import Facts, WhatIfOrder, Workers
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.orders import SnapshotFacts, WhatIfOrder, Workers
 
 #: About how many seconds one explanation may take: the longer a plan takes, the fewer are made.
 SECONDS: Final = 2.0
@@ -33,21 +33,21 @@ class Explanations:
 
     queries: Queries
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
     workers: Workers
     _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
     #: The tick that `_found` belongs to.
     _tick: int = -1
 
     async def explain(self, caller: Caller, ref: str) -> Explanation:
-        """The task with its what-ifs (none before the first look). Raises Unknown, TooMany and Unavailable."""
-        await self.watch.asked()
+        """The task with its what-ifs (none before the first look). Raises NotFound, TooMany and Unavailable."""
+        await self.latest_plan.asked()
         view = await self.queries.summary(caller, ref)
         return Explanation(view=view, what_if=await self._what_if(caller, view.task))
 
     async def _what_if(self, caller: Caller, task: Task) -> tuple[WhatIf, ...]:
-        snapshot, tick = self.watch.snapshot, self.watch.ticks
-        most_plans = min(MOST_PLANS, int(SECONDS / max(self.watch.plan_seconds, 1e-6)))
+        snapshot, tick = self.latest_plan.snapshot, self.latest_plan.ticks
+        most_plans = min(MOST_PLANS, int(SECONDS / max(self.latest_plan.plan_seconds, 1e-6)))
         # The first plan is the one without a change.
         if snapshot is None or not task.state.waiting or most_plans < 2:
             return ()
@@ -56,7 +56,7 @@ class Explanations:
             self._found.clear()
         if task not in self._found:
             order = WhatIfOrder(task=task, now=self.clock.now(), most_plans=most_plans)
-            facts = Facts(nodes=snapshot.nodes, policies=self.watch.policies)
+            facts = SnapshotFacts(nodes=snapshot.nodes, policies=self.latest_plan.policies)
             found = tuple(await self.workers.do(caller.name, order, facts))
             if self._tick != tick:
                 return found  # not kept: there has been a newer tick

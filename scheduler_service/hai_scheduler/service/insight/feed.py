@@ -8,7 +8,7 @@ from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.queries import sees_quota_of, whose
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.news import PAGE, News
@@ -46,10 +46,10 @@ class Feed:
 
     async def follow(
         self, caller: Caller, *, after: int, user: str | None = None
-    ) -> AsyncGenerator[Event | None, None]:
+    ) -> AsyncGenerator[HistoryEvent | None, None]:
         """Events with a seq greater than `after`, without an end; None when a look has found no new event.
 
-        `user` is as in `Queries.tasks`. Raises NotAllowed at the first step.
+        `user` is as in `Queries.tasks`. Raises Forbidden at the first step.
         """
         only = whose(caller, user)
         async with self.news.read() as paper:
@@ -68,19 +68,19 @@ class Feed:
                 if not paper.later(after):
                     await paper.more(self.news.look_every)
 
-    async def _page(self, after: int, only: str | None) -> tuple[Sequence[Event], int]:
+    async def _page(self, after: int, only: str | None) -> tuple[Sequence[HistoryEvent], int]:
         """A page of events from the store after `after`, and the seq up to which there are no others."""
         async with self.store.read() as tx:
             page = await tx.events(after=after, limit=PAGE, user=only)
             return page, after if len(page) == PAGE else await tx.last_event_seq()
 
 
-def _concerns(event: Event, only: str | None) -> bool:
+def _concerns(event: HistoryEvent, only: str | None) -> bool:
     """True if the event is about that user (None: any user) or about the cluster."""
     return only is None or event.user is None or event.user == only
 
 
-def may_see(caller: Caller, event: Event) -> bool:
+def may_see(caller: Caller, event: HistoryEvent) -> bool:
     """True if the caller may see the event.
 
     Admins may see all. Other users see events of their own tasks, the listed events of the cluster, and changes of

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from hai_scheduler.core.explaining.explain import clock, gang, node_names, span, why
+from hai_scheduler.core.explaining.explain import clock, gang, human_duration, node_names, why
 from hai_scheduler.core.explaining.what_if import of_group, with_task
 from hai_scheduler.core.model.decisions import Suspend
 from hai_scheduler.core.model.ids import TaskId
@@ -24,7 +24,7 @@ from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.orders import HORIZON, Bounds
 from hai_scheduler.sim.engine import Engine
-from hai_scheduler.sim.scenario import Job
+from hai_scheduler.sim.scenario import SimulatedJob
 
 #: The step in virtual time grows by a second for every 50 tasks, up to a minute: in a long queue something happens at
 #: almost every second, and small steps would use up the processor time too early.
@@ -95,7 +95,7 @@ class Forecast:
     plans: int = 0
 
 
-def foretell(
+def forecast_start(
     snapshot: Snapshot, policies: Policies, task: Task, history: History, bounds: Bounds, *, hypothetical: bool
 ) -> Forecast:
     """Run the planner in virtual time from the snapshot until the task starts. A worker calls it (computing/work.py).
@@ -204,11 +204,11 @@ class _Run:
             self.nodes, self.gpus = run.nodes, tuple(rank.gpus for rank in run.ranks)
 
 
-def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> Job:
+def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> SimulatedJob:
     """The assumed behaviour of a task: it runs as long as similar ones, and leaves as fast as the last time."""
     basis, left = history.left(task, now)
     bases[basis] += 1
-    return Job(task=task, work=left, saves_in=task.leaving_took)
+    return SimulatedJob(task=task, work=left, saves_in=task.leaving_took)
 
 
 def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tuple[Assumption, ...]:
@@ -225,7 +225,8 @@ def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tup
         Assumption(name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."),
     ]
     if step > step_for(0):
-        sentence = f"The queue is long: it is looked at every {span(step)}, so each turn in it may end that much late."
+        every = human_duration(step)
+        sentence = f"The queue is long: it is looked at every {every}, so each turn in it may end that much late."
         found.append(Assumption(name="steps", sentence=sentence))
     if task.held:
         found.append(Assumption(name="held", sentence="It is held: counted as if it were resumed now."))
@@ -243,19 +244,19 @@ _BASES: Final[Mapping[Basis, str]] = {
 
 def sentence_of_forecast(forecast: Forecast) -> str:
     """The forecast as one sentence, with a capital and a full stop."""
-    horizon = span(forecast.horizon)
+    horizon = human_duration(forecast.horizon)
     match forecast.outcome:
         case Outcome.BEYOND_HORIZON:
             return f"It would not start within {horizon}."
         case Outcome.BEYOND_COMPUTED:
-            ahead = span(forecast.computed_until - forecast.at)
+            ahead = human_duration(forecast.computed_until - forecast.at)
             return f"It would not start within {ahead}; what comes then is beyond what was computed."
         case Outcome.NEVER:
             return f"Nothing that is foreseen would let it start. {_why_not(forecast)}".rstrip()
     where = f"on {node_names(forecast.nodes)}" if forecast.nodes else "then"
     if forecast.outcome is Outcome.NOW or forecast.starts_at is None:
         return f"It would start now, {where}."
-    when = f"{clock(forecast.starts_at, forecast.at)}, in {span(forecast.starts_at - forecast.at)}"
+    when = f"{clock(forecast.starts_at, forecast.at)}, in {human_duration(forecast.starts_at - forecast.at)}"
     others = ", ".join(
         f"task {cost.task.id} of {cost.task.user} ({cost.priority.name}, {gang(cost.nodes, cost.task.gpus)})"
         for cost in forecast.suspends[:3]

@@ -10,10 +10,10 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.forecast import Forecast, of_running
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import InTheWay, Invalid, Unavailable
+from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
-from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, Facts, ForecastOrder, Workers
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ForecastOrder, SnapshotFacts, Workers
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
@@ -25,19 +25,19 @@ class Forecasts:
 
     store: Store
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
     submissions: Submissions
     workers: Workers
     bounds: Bounds = field(default_factory=Bounds)
 
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:
-        """The forecast of a task's next turn. Raises Unknown, InTheWay, Invalid, TooMany and Unavailable."""
+        """The forecast of a task's next turn. Raises NotFound, Conflict, Invalid, TooMany and Unavailable."""
         bounds = self._bounds(horizon)
-        await self.watch.asked()
+        await self.latest_plan.asked()
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             if task.state.ended or task.state is TaskState.STOPPING:
-                raise InTheWay(
+                raise Conflict(
                     f"Task {task.id} is {task.state.value} and will not start again. "
                     "`hai submit --dry-run` forecasts a new one."
                 )
@@ -53,7 +53,7 @@ class Forecasts:
         Raises the same as `submit`, and TooMany and Unavailable.
         """
         bounds = self._bounds(horizon)
-        await self.watch.asked()
+        await self.latest_plan.asked()
         task = await self.submissions.rehearse(caller, submission)
         return await self._foretell(caller, task, bounds, hypothetical=True, groups=caller.groups or None)
 
@@ -71,10 +71,12 @@ class Forecasts:
     async def _foretell(
         self, caller: Caller, task: Task, bounds: Bounds, *, hypothetical: bool, groups: frozenset[str] | None = None
     ) -> Forecast:
-        snapshot = self.watch.snapshot
+        snapshot = self.latest_plan.snapshot
         if snapshot is None:
             raise Unavailable("The scheduler has not looked at the cluster yet: try again in a few seconds.")
         order = ForecastOrder(task=task, now=self.clock.now(), bounds=bounds, hypothetical=hypothetical, groups=groups)
-        found = await self.workers.do(caller.name, order, Facts(nodes=snapshot.nodes, policies=self.watch.policies))
+        found = await self.workers.do(
+            caller.name, order, SnapshotFacts(nodes=snapshot.nodes, policies=self.latest_plan.policies)
+        )
         assert isinstance(found, Forecast)
         return found

@@ -19,20 +19,20 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.core.ordering.quota import LEVELS, QuotaBook
-from hai_scheduler.core.ordering.use import share_of
+from hai_scheduler.core.ordering.quota import LEVELS, QuotaTable
+from hai_scheduler.core.ordering.usage import share_of
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event, TaskFilter
+from hai_scheduler.ports.values import HistoryEvent, TaskFilter
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
-from hai_scheduler.service.shared.watch import Watch
-from hai_scheduler.service.workspace.environment import Places, checkpoint_dir
+from hai_scheduler.service.workspace.rank_env import RankLocations, checkpoint_dir
 
 #: Tasks that are read at once, before other requests have their turn: some milliseconds.
 PIECE = 50
@@ -169,14 +169,14 @@ class Queries:
 
     store: Store
     clock: Clock
-    watch: Watch
-    places: Places
+    latest_plan: LatestPlan
+    locations: RankLocations
     census: Census = field(default_factory=Census)
     live: LiveTasks = field(default_factory=LiveTasks)
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
-        """One task with its specification and runs. Raises Unknown."""
-        await self.watch.asked(VIEW_BEARABLE)
+        """One task with its specification and runs. Raises NotFound."""
+        await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
@@ -191,32 +191,32 @@ class Queries:
             view=self.view(task),
             spec=spec,
             runs=runs,
-            checkpoint_dir=checkpoint_dir(task, spec, self.places),
-            hint=hint_of(task, self.watch.policies.of(task.group)),
+            checkpoint_dir=checkpoint_dir(task, spec, self.locations),
+            hint=hint_of(task, self.latest_plan.policies.of(task.group)),
         )
 
     async def summary(self, caller: Caller, ref: str) -> TaskView:
-        """One task without its runs. Raises Unknown."""
-        await self.watch.asked(VIEW_BEARABLE)
+        """One task without its runs. Raises NotFound."""
+        await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             return self.view(await find(tx, caller, ref))
 
     async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
-        """The runs of the task, by number. Raises Unknown."""
+        """The runs of the task, by number. Raises NotFound."""
         async with self.store.read() as tx:
             return await tx.runs((await find(tx, caller, ref)).id)
 
-    async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[Event]:
-        """The history of the task: at most `limit` events with a seq greater than `after`. Raises Unknown."""
+    async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[HistoryEvent]:
+        """The history of the task: at most `limit` events with a seq greater than `after`. Raises NotFound."""
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             return await tx.events(after=after, limit=limit, task_id=task.id)
 
     async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
-        """A page of tasks; `where.user` None is the caller. Raises NotAllowed and Invalid."""
+        """A page of tasks; `where.user` None is the caller. Raises Forbidden and Invalid."""
         where = replace(where, user=whose(caller, where.user))
         before = None if cursor is None else _before(cursor)
-        await self.watch.asked(VIEW_BEARABLE)
+        await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             found = await _in_pieces(tx, where, before=before, limit=limit + 1)
             if not found and before is None:
@@ -227,7 +227,7 @@ class Queries:
 
     async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
         """Raise Invalid if the list is empty because a name in the filter is unknown."""
-        user, groups = where.user, self.watch.groups()
+        user, groups = where.user, self.latest_plan.groups()
         if user not in (None, caller.name) and user not in {known.name for known in await tx.users()}:
             raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
         if where.group is not None and groups and where.group not in groups:
@@ -248,7 +248,7 @@ class Queries:
             task=task,
             verdict=verdict,
             message=message_of(task, verdict, now),
-            effective=level_of(task, self.watch.verdicts),
+            effective=level_of(task, self.latest_plan.verdicts),
             served=task.served + _running_for(task.live_run, now),
         )
 
@@ -256,7 +256,7 @@ class Queries:
         """The last tick's verdict, unless the task has changed since."""
         if not task.state.waiting:
             return None
-        verdict = self.watch.verdicts.get(task.id)
+        verdict = self.latest_plan.verdicts.get(task.id)
         if task.held and (verdict is None or verdict.kind is not VerdictKind.HELD):
             level = verdict.priority if verdict else task.priority or Priority.NORMAL
             return Verdict(kind=VerdictKind.HELD, priority=level)
@@ -270,31 +270,31 @@ class Queries:
 
     async def everything(self) -> tuple[Mapping[TaskKind, Count], Sequence[NodeView]]:
         """The number of unfinished tasks of each kind, and all nodes; the same for every caller."""
-        await self.watch.asked()
+        await self.latest_plan.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
-        return self.census.of(tasks, self.watch.verdicts), _node_views(nodes, self.live.of(tasks))
+        return self.census.of(tasks, self.latest_plan.verdicts), _node_views(nodes, self.live.of(tasks))
 
     async def node(self, name: str) -> NodeView:
-        """One node. Raises Unknown."""
+        """One node. Raises NotFound."""
         for view in await self.nodes():
             if view.node.name == name:
                 return view
-        raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+        raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
 
     async def _nodes(self, tx: Tx) -> list[Node]:
         # A new mark is shown at once, not only after the next tick.
         marks = await tx.node_marks()
-        nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.watch.nodes)
+        nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.latest_plan.nodes)
         return sorted(nodes, key=lambda node: node.name)
 
     async def cluster(self) -> ClusterView:
         """A summary of the cluster."""
-        await self.watch.asked()
+        await self.latest_plan.asked()
         async with self.store.read() as tx:
             nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
             paused = await tx.setting("paused") is not None
-        counts = self.census.of(tasks, self.watch.verdicts)
+        counts = self.census.of(tasks, self.latest_plan.verdicts)
         names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
         held = _node_views(nodes, self.live.of(tasks))
         return ClusterView(paused=paused, groups=[_group_view(name, held, counts) for name in names])
@@ -310,17 +310,17 @@ class Queries:
         """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
-        book = QuotaBook(rows, {caller.name: caller.groups}, self.clock.now())
+        quota_table = QuotaTable(rows, {caller.name: caller.groups}, self.clock.now())
         ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
         used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
         for task in self.live.of(tasks):
             if task.user == caller.name and task.live_run:
-                used[task.group, task.live_run.priority] += share_of(task, self.watch.gpus_per_node(task.group))
-        groups = sorted(set(self.watch.groups()) | {row.group for row in rows} | {group for group, _ in used})
+                used[task.group, task.live_run.priority] += share_of(task, self.latest_plan.gpus_per_node(task.group))
+        groups = sorted(set(self.latest_plan.groups()) | {row.group for row in rows} | {group for group, _ in used})
         views = []
         for group in groups:
             for level in LEVELS:
-                cap = book.cap(caller.name, group, level)
+                cap = quota_table.cap(caller.name, group, level)
                 if cap.source != "none" or used[group, level]:
                     views.append(
                         QuotaView(
@@ -337,15 +337,15 @@ class Queries:
 
     def groups(self) -> list[str]:
         """The names of the node groups, sorted."""
-        return sorted(self.watch.groups())
+        return sorted(self.latest_plan.groups())
 
 
 def whose(caller: Caller, user: str | None) -> str | None:
-    """The user whose tasks to show; None is all users. Raises NotAllowed."""
+    """The user whose tasks to show; None is all users. Raises Forbidden."""
     if user is None or user == caller.name:
         return caller.name
     if not caller.admin:
-        raise NotAllowed("Only an admin may ask for other users' tasks: leave `user` out to see your own.")
+        raise Forbidden("Only an admin may ask for other users' tasks: leave `user` out to see your own.")
     return None if user == EVERYBODY else user
 
 

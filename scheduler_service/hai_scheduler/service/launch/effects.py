@@ -17,12 +17,12 @@ from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
 from hai_scheduler.service.launch.troubles import Troubles
-from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
-from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
 
@@ -38,7 +38,7 @@ class Effects:
     bus: Bus
     clock: Clock
     orders: LaunchOrders
-    policies: PolicyBook
+    policies: PolicyStore
     #: The latest failures to launch runs.
     troubles: Troubles = field(default_factory=Troubles)
 
@@ -64,7 +64,7 @@ class Effects:
                 case Kill() | Settle():
                     self.troubles.clear(effect.run_id)
                     await self._end(effect)
-        except (Temporary, NotFound, OSError) as error:
+        except (Temporary, Absent, OSError) as error:
             log.warning("%s of run %s will be tried again: %s", type(effect).__name__, effect.run_id, error)
             if isinstance(effect, Launch):
                 self.troubles.note(effect.run_id, str(error), self.clock.now())

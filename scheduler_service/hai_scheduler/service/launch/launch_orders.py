@@ -15,20 +15,20 @@ from hai_scheduler.core.lifecycle.transitions import Launch
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.cluster import Launch as Order
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.policy.book import PolicyBook
-from hai_scheduler.service.workspace.environment import Places, environment_of
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.policy.store import PolicyStore
+from hai_scheduler.service.workspace.rank_env import RankLocations, rank_env
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
     effect: Launch
     nodes: Mapping[str, Node]
-    answer: asyncio.Future[Order | None]
+    answer: asyncio.Future[LaunchOrder | None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,16 +37,16 @@ class LaunchOrders:
 
     store: Store
     tokens: RunTokens
-    places: Places
-    policies: PolicyBook
-    surroundings: Surroundings
+    locations: RankLocations
+    policies: PolicyStore
+    runtime_envs: RuntimeEnvs
     _line: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
 
-    async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> Order | None:
+    async def order(self, effect: Launch, nodes: Mapping[str, Node]) -> LaunchOrder | None:
         """The order for the cluster; None for a run that was stopped or told to leave in the meantime.
 
-        Raises Unresolvable, NotFound, and what the store raises.
+        Raises Unresolvable, Absent, and what the store raises.
         """
         waiting = _Waiting(effect, nodes, asyncio.get_running_loop().create_future())
         self._line.append(waiting)
@@ -78,19 +78,19 @@ class LaunchOrders:
                     if not waiting.answer.done():
                         waiting.answer.set_result(order)
 
-    async def _made(self, tx: Tx, waiting: _Waiting, found: tuple[Task, TaskSpec] | None) -> Order | None:
+    async def _made(self, tx: Tx, waiting: _Waiting, found: tuple[Task, TaskSpec] | None) -> LaunchOrder | None:
         effect = waiting.effect
         if found is None:
-            raise NotFound(f"there is no task {effect.task_id}")
+            raise Absent(f"there is no task {effect.task_id}")
         task, spec = found
         run = task.live_run
         if not still_wanted(run, effect):
             return None
-        around = await self.surroundings.at_launch(tx, task, spec)
+        around = await self.runtime_envs.at_launch(tx, task, spec)
         spec = replace(spec, env={**around.variables, **spec.env})
         gpus = tuple(rank.gpus for rank in run.ranks)
         gpus_per_node = _gpus_per_node(run, waiting.nodes)
-        return Order(
+        return LaunchOrder(
             run_id=run.id,
             task_id=task.id,
             user=task.user,
@@ -98,7 +98,7 @@ class LaunchOrders:
             gpus=gpus if any(gpus) else (),
             command=spec.command,
             cwd=spec.cwd,
-            env=environment_of(task, run, spec, self.places, gpus_per_node=gpus_per_node),
+            env=rank_env(task, run, spec, self.locations, gpus_per_node=gpus_per_node),
             ranks_per_node=max(1, gpus_per_node) if spec.ranks_per_node == "gpu" else spec.ranks_per_node,
             profile=task.profile.value,
             token=self.tokens.make(run.id),

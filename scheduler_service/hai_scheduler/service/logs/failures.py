@@ -10,7 +10,7 @@ from typing import Final
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.service.logs.last_words import LastWords, last_words
 from hai_scheduler.service.logs.lines import Line, lines_of
 
@@ -70,7 +70,7 @@ class Failures:
                     break
                 lines += lines_of(run.number, rank, chunk)
                 offset = chunk.next
-        except (NotFound, Temporary):
+        except (Absent, Temporary):
             return []
         # The first line may be cut off at its beginning.
         return [line.text for line in (lines[1:] if begin else lines)]

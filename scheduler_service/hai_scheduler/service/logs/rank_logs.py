@@ -7,7 +7,7 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.runs.jobs import live_rank
+from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Invalid
 
 #: Bytes of each rank's log that are kept; the oldest lines are dropped first.
@@ -32,7 +32,7 @@ class RankLogs:
             skip: Whether the bytes missing before the piece are lost and will not be sent.
 
         Raises:
-            InTheWay: The run is over.
+            Conflict: The run is over.
             Invalid: The run has no such rank, or the piece is empty.
             Misplaced: The log does not end at `offset`.
             Temporary: The store cannot write now.

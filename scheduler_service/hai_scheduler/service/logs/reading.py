@@ -16,15 +16,15 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, lines_of
-from hai_scheduler.service.logs.markers import end_of, lost_bytes, no_log, start_of
+from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
 from hai_scheduler.service.logs.search import CHUNK, Search
-from hai_scheduler.service.logs.story import Facts, Reading, Story
+from hai_scheduler.service.logs.story import Facts, Story, StoryReading
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, Unavailable, Unknown
+from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder, Workers
@@ -76,7 +76,7 @@ class Logs:
         cursor: Cursor | None = None,
         limit: int = PAGE_LINES,
     ) -> Page:
-        """At most `limit` lines behind the cursor, of one run or of all. Raises Unknown, Invalid and Unavailable."""
+        """At most `limit` lines behind the cursor, of one run or of all. Raises NotFound, Invalid and Unavailable."""
         facts = await self._read(caller, ref)
         _check(*facts, rank, run, cursor)
         return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
@@ -218,7 +218,7 @@ class Logs:
             async def page_of(facts: Facts, behind: Cursor) -> Page:
                 return await self._page(facts, rank, run, behind)
 
-            how = Reading(facts=self._facts, page=page_of, news=self.news, look_every=self.look_every)
+            how = StoryReading(facts=self._facts, page=page_of, news=self.news, look_every=self.look_every)
             story = self._stories[key] = Story(task_id, here, how)
         try:
             async with story.followed_by_me():
@@ -231,13 +231,13 @@ class Logs:
         async with self.store.read() as tx:
             try:
                 return await tx.get_task(task_id), await tx.runs(task_id)
-            except NotFound:
-                raise Unknown(f"There is no task {task_id} any more.") from None
+            except Absent:
+                raise NotFound(f"There is no task {task_id} any more.") from None
 
     async def search(self, caller: Caller, ref: str, text: str) -> Hits:
         """Search the text in the logs of all ranks and runs; letter case is ignored.
 
-        Raises Unknown, TooMany and Unavailable.
+        Raises NotFound, TooMany and Unavailable.
         """
         _, runs = await self._read(caller, ref)
         placed = [(run, self.cluster.log_place(run.id)) for run in runs]
@@ -302,7 +302,7 @@ class Logs:
             return None
         try:
             return await self.cluster.read_log(run.id, rank, offset=offset, limit=CHUNK)
-        except NotFound:
+        except Absent:
             return None
         except Temporary as error:
             raise Unavailable(f"The log of run {run.id} cannot be read now: try again soon.") from error

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.logs.lines import Hits, Line, line_of
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder
@@ -67,7 +67,7 @@ def search(order: SearchOrder, read: Callable[[RunLog, int, int], LogChunk]) -> 
         while found.goes_on:
             try:
                 chunk = read(log, rank, offset)
-            except NotFound:
+            except Absent:
                 break
             if not chunk.data:
                 break

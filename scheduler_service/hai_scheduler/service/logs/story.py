@@ -24,7 +24,7 @@ Facts = tuple[Task, Sequence[Run]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class StoryReading:
     """The functions with which a story reads."""
 
     facts: Callable[[TaskId], Awaitable[Facts]]
@@ -41,7 +41,7 @@ class Story(SharedReading):
     All followers get the same page objects, so that other forms of a page are made once.
     """
 
-    def __init__(self, task_id: TaskId, begins: Cursor, reading: Reading) -> None:
+    def __init__(self, task_id: TaskId, begins: Cursor, reading: StoryReading) -> None:
         super().__init__()
         self._task_id, self._how = task_id, reading
         #: The held pages, each with the cursor at its beginning.

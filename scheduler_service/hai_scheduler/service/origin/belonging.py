@@ -21,12 +21,12 @@ from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.lineage import begin_epoch, is_behind, parts_of
-from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
+from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 
 log = logging.getLogger(__name__)
@@ -162,10 +162,10 @@ class Belonging:
             return
         runs = [{"run": seen.run_id, "user": seen.user, "origin": _text(seen.origin)} for seen in news[:_NAMED]]
         data = {"count": len(news), "runs": runs}
-        await tx.add_event(Event(at=now, kind=EventKind.RUNS_ASIDE, actor=SCHEDULER, data=data))
+        await tx.add_event(HistoryEvent(at=now, kind=EventKind.RUNS_ASIDE, actor=SCHEDULER, data=data))
         log.warning("%d ended runs that belong to no task are put aside: %s", len(news), _names(news))
 
-    async def _note(self, tx: Tx, strangers: Sequence[Observation], now: datetime) -> list[Orphan]:
+    async def _note(self, tx: Tx, strangers: Sequence[Observation], now: datetime) -> list[OrphanedRun]:
         """Store the orphans, and write a line of history for each that appears or ends."""
         known = {orphan.key: orphan for orphan in await read_orphans(tx)}
         orphans = []
@@ -183,7 +183,7 @@ class Belonging:
         await write_orphans(tx, orphans)
         return orphans
 
-    async def _announce(self, tx: Tx, orphan: Orphan, now: datetime) -> Orphan:
+    async def _announce(self, tx: Tx, orphan: OrphanedRun, now: datetime) -> OrphanedRun:
         await _line(tx, EventKind.RUN_ORPHANED, orphan, now)
         if not orphan.live:
             return orphan
@@ -203,7 +203,7 @@ class Belonging:
         await change(tx, task, Held(at=now), actor=SCHEDULER)
         return replace(orphan, holds_task=True)
 
-    async def _end(self, tx: Tx, orphan: Orphan, now: datetime) -> Orphan:
+    async def _end(self, tx: Tx, orphan: OrphanedRun, now: datetime) -> OrphanedRun:
         await _line(tx, EventKind.RUN_ORPHAN_ENDED, orphan, now)
         log.warning("run %s, which belonged to no task, has ended", orphan.run_id)
         task = await _task_of(tx, orphan) if orphan.holds_task else None
@@ -240,7 +240,7 @@ class Belonging:
     async def _put_one_aside(self, run_id: RunId) -> str | None:
         try:
             place = await self.cluster.put_aside(run_id)
-        except (Temporary, NotFound, OSError) as error:
+        except (Temporary, Absent, OSError) as error:
             log.warning("run %s cannot be put aside now: %s", run_id, error)
             return str(error)
         if place is not None:
@@ -261,10 +261,10 @@ def is_own(run_id: RunId, origin: Origin | None, origins: Mapping[RunId, Origin 
     return run_id in origins and origin in (None, origins[run_id])
 
 
-def _orphan_of(seen: Observation, before: Orphan | None) -> Orphan:
+def _orphan_of(seen: Observation, before: OrphanedRun | None) -> OrphanedRun:
     ended = {rank.rank for rank in seen.ranks if rank.state.gone}
     left = tuple(node for rank, node in enumerate(seen.nodes) if rank not in ended) if not seen.gone else ()
-    return Orphan(
+    return OrphanedRun(
         run_id=seen.run_id,
         origin=seen.origin,
         user=seen.user,
@@ -275,16 +275,16 @@ def _orphan_of(seen: Observation, before: Orphan | None) -> Orphan:
     )
 
 
-async def _task_of(tx: Tx, orphan: Orphan) -> Task | None:
+async def _task_of(tx: Tx, orphan: OrphanedRun) -> Task | None:
     """The task of an orphaned run, if the restored database still has it."""
     try:
         task = await tx.get_task(TaskId(int(orphan.run_id.partition(".")[0])))
-    except NotFound:
+    except Absent:
         return None
     return task if orphan.user in (None, task.user) else None
 
 
-async def _line(tx: Tx, kind: EventKind, orphan: Orphan, now: datetime) -> None:
+async def _line(tx: Tx, kind: EventKind, orphan: OrphanedRun, now: datetime) -> None:
     data = {
         "run": orphan.run_id,
         "origin": _text(orphan.origin),
@@ -292,7 +292,7 @@ async def _line(tx: Tx, kind: EventKind, orphan: Orphan, now: datetime) -> None:
         "nodes": list(orphan.nodes),
         "live": orphan.live,
     }
-    await tx.add_event(Event(at=now, kind=kind, actor=SCHEDULER, data=data))
+    await tx.add_event(HistoryEvent(at=now, kind=kind, actor=SCHEDULER, data=data))
 
 
 def _names(runs: Sequence[Observation]) -> str:

@@ -16,7 +16,7 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.changes import SCHEDULER
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], 
     past = LostPast(first_task=after + 1, above=number)
     await tx.begin_epoch(epoch, steps=steps, after_task=after, past=past)
     data = {"database": own.database, "epoch": epoch, "before": own.epoch, "first_task": after + 1, "above": number}
-    await tx.add_event(Event(at=now, kind=EventKind.DATABASE_EPOCH, actor=SCHEDULER, data=data))
+    await tx.add_event(HistoryEvent(at=now, kind=EventKind.DATABASE_EPOCH, actor=SCHEDULER, data=data))
     log.warning(
         "the database is older than the runs on the cluster, or is another one: epoch %d of database %s begins; new "
         "tasks have ids from %d on, new runs of older tasks have numbers from %d on",

@@ -9,10 +9,10 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
-from hai_scheduler.service.origin.orphan_book import Orphan, read_orphans, write_orphans
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import NotAllowed, Unknown
+from hai_scheduler.service.shared.errors import Forbidden, NotFound
 from hai_scheduler.service.shared.topics import FEED, TICK
 
 
@@ -24,25 +24,25 @@ class Orphans:
     bus: Bus
     clock: Clock
 
-    async def show(self, caller: Caller) -> Sequence[Orphan]:
-        """The orphaned runs of the last tick. Raises NotAllowed."""
+    async def show(self, caller: Caller) -> Sequence[OrphanedRun]:
+        """The orphaned runs of the last tick. Raises Forbidden."""
         _check(caller)
         async with self.store.read() as tx:
             return await read_orphans(tx)
 
-    async def end(self, caller: Caller, run_id: str) -> Orphan:
-        """End an orphaned run; afterwards it is put aside. Repeating it is harmless. Raises NotAllowed and Unknown."""
+    async def end(self, caller: Caller, run_id: str) -> OrphanedRun:
+        """End an orphaned run; afterwards it is put aside. Repeating it is harmless. Raises Forbidden and NotFound."""
         _check(caller)
         async with self.store.write() as tx:
             orphans = await read_orphans(tx)
             found = next((orphan for orphan in orphans if orphan.run_id == run_id), None)
             if found is None:
-                raise Unknown(f"There is no orphaned run {run_id!r}: `hai admin orphans list` shows them.")
+                raise NotFound(f"There is no orphaned run {run_id!r}: `hai admin orphans list` shows them.")
             if not found.ending:
                 ending = replace(found, ending=True)
                 await write_orphans(tx, [ending if orphan == found else orphan for orphan in orphans])
                 data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
-                line = Event(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
+                line = HistoryEvent(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
                 await tx.add_event(line)
                 found = ending
         await self.bus.ring(TICK)
@@ -52,4 +52,4 @@ class Orphans:
 
 def _check(caller: Caller) -> None:
     if not caller.admin:
-        raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+        raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")

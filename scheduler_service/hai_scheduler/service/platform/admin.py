@@ -13,14 +13,14 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.platform.pause import Pause, text_of
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unknown
+from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
 from hai_scheduler.service.shared.known_names import check_group, stranger
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, key
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +30,13 @@ class Administration:
     store: Store
     bus: Bus
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
 
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
-        """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises NotAllowed and Unknown."""
+        """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises Forbidden and NotFound."""
         self._check(caller)
-        if name not in self.watch.by_name():
-            raise Unknown(f"There is no node {name!r}: `hai nodes` lists them.")
+        if name not in self.latest_plan.by_name():
+            raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
         async with self.store.write() as tx:
             await tx.put_node_mark(name, mark)
             if mark is NodeMark.NONE:
@@ -45,13 +45,13 @@ class Administration:
         await self._wake()
 
     async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
-        """Write a row of quota. Raises NotAllowed and Invalid.
+        """Write a row of quota. Raises Forbidden and Invalid.
 
         Returns:
             A warning if the subject is a name that HAI has never seen, which is probably misspelt; else None.
         """
         self._check(caller)
-        check_group(self.watch, quota.group)
+        check_group(self.latest_plan, quota.group)
         _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
             await tx.put_quota(quota)
@@ -61,11 +61,11 @@ class Administration:
         return warning
 
     async def delete_quota(self, caller: Caller, quota: Quota) -> None:
-        """Delete a row of quota. Raises NotAllowed, and Unknown if there is no such row."""
+        """Delete a row of quota. Raises Forbidden, and NotFound if there is no such row."""
         self._check(caller)
         async with self.store.write() as tx:
             if not await tx.delete_quota(quota):
-                raise Unknown(
+                raise NotFound(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
             await self._line(tx, caller, EventKind.QUOTA_DELETED, key(quota))
@@ -91,10 +91,10 @@ class Administration:
 
     def _check(self, caller: Caller) -> None:
         if not caller.admin:
-            raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+            raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: Mapping[str, Any]) -> None:
-        await tx.add_event(Event(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
+        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
 
     async def _wake(self) -> None:
         await self.bus.ring(TICK)

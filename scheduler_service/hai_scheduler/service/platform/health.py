@@ -8,7 +8,7 @@ from typing import Final
 
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 
 #: A loop without a tick for this time, or for two lengths of its lease if that is longer, is unhealthy.
 SILENCE: Final = timedelta(seconds=10)
@@ -37,7 +37,7 @@ class Health:
     """The use case. Callers need no token, so answers contain no names."""
 
     news: StatusReader
-    watch: Watch
+    latest_plan: LatestPlan
     #: How long the loop may be silent before it counts as unhealthy.
     patience: timedelta = SILENCE
 
@@ -61,9 +61,9 @@ class Health:
             return _HINDERED
         if status.policy_trouble is not None:
             return _UNUSED
-        if self.watch.blind:
+        if self.latest_plan.blind:
             return _NO_VIEW
-        if any(node.orphan is not None for node in self.watch.nodes):
+        if any(node.orphan is not None for node in self.latest_plan.nodes):
             return _ORPHANS
         return None
 

@@ -18,7 +18,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import LeaseLost, Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.platform.leadership import Leadership
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +78,12 @@ def status_of(text: str | None) -> LoopStatus | None:
 
 
 @dataclass(slots=True, kw_only=True)
-class Telling:
+class StatusWriter:
     """Writes the status while this loop leads."""
 
     store: Store
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
     leadership: Leadership
     #: The status as last written, also by the present transaction, and when, by `Clock.steady`.
     _told: LoopStatus | None = None
@@ -129,18 +129,18 @@ class Telling:
         await tx.put_setting(SETTING, status.text)
 
     def _now(self) -> LoopStatus:
-        watch = self.watch
+        latest_plan = self.latest_plan
         return LoopStatus(
             holder=self.leadership.holder,
             at=self.clock.now(),
-            last_tick=watch.last_tick,
-            tick_seconds=watch.tick_seconds,
-            plan_seconds=watch.plan_seconds,
-            ticks=watch.ticks,
-            trouble=None if watch.trouble is None else watch.trouble[:_MOST_WORDS],
-            blind=watch.blind,
-            policy_trouble=None if watch.policy_trouble is None else watch.policy_trouble[:_MOST_WORDS],
-            rotation_alarms=watch.rotation_alarms,
+            last_tick=latest_plan.last_tick,
+            tick_seconds=latest_plan.tick_seconds,
+            plan_seconds=latest_plan.plan_seconds,
+            ticks=latest_plan.ticks,
+            trouble=None if latest_plan.trouble is None else latest_plan.trouble[:_MOST_WORDS],
+            blind=latest_plan.blind,
+            policy_trouble=None if latest_plan.policy_trouble is None else latest_plan.policy_trouble[:_MOST_WORDS],
+            rotation_alarms=latest_plan.rotation_alarms,
         )
 
 

@@ -12,7 +12,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 
 #: Which process leads, as seen from the process that answers.
 Leader = Literal["this", "another", "nobody"]
@@ -24,7 +24,7 @@ class Readiness:
 
     store: Store
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
     #: The name of this process in the lease; None for a process that never leads.
     holder: str | None
     #: Seconds within which the database must answer.
@@ -43,12 +43,12 @@ class Readiness:
             lease = await self._lease()
         except (Temporary, TimeoutError):
             raise Unavailable("The state database does not answer.") from None
-        if not (self.watch.last_tick is not None if self.looked is None else self.looked()):
+        if not (self.latest_plan.last_tick is not None if self.looked is None else self.looked()):
             raise Unavailable("The scheduler has not looked at the cluster yet.")
         if lease is None:
             return "nobody"
         if self.holder is not None and lease.holder == self.holder:
-            return "this" if self.watch.leads else "nobody"
+            return "this" if self.latest_plan.leads else "nobody"
         return "another" if lease.expires_at > self.clock.now() else "nobody"
 
     async def _lease(self) -> Lease | None:

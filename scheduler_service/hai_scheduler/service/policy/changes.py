@@ -11,23 +11,23 @@ from hai_scheduler.core.model.policy import PolicyError
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event
-from hai_scheduler.service.policy.book import (
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
+from hai_scheduler.service.policy.store import (
     SETTING,
-    Layers,
     Misfit,
-    Origin,
+    NumberOrigin,
     Override,
     Overrides,
-    PolicyBook,
+    PolicyLayers,
+    PolicyStore,
     overrides_of,
     text_of,
 )
-from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unavailable
+from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +35,9 @@ class PolicyView:
     """All policy numbers in force by name, with their sources."""
 
     #: The numbers in all node groups without numbers of their own.
-    default: Mapping[str, Origin]
+    default: Mapping[str, NumberOrigin]
     #: The numbers by node group, for all groups with nodes or with numbers of their own.
-    groups: Mapping[str, Mapping[str, Origin]]
+    groups: Mapping[str, Mapping[str, NumberOrigin]]
     #: Why the values of admins are not used; None: they are.
     trouble: str | None
     #: Warnings about names of users and groups that are unknown and probably misspelt.
@@ -51,20 +51,20 @@ class PolicyChanges:
     store: Store
     bus: Bus
     clock: Clock
-    watch: Watch
-    book: PolicyBook
+    latest_plan: LatestPlan
+    policy_store: PolicyStore
 
     async def view(self) -> PolicyView:
         """The numbers as the next tick will use them."""
         async with self.store.read() as tx:
-            await self.book.refresh(tx)
+            await self.policy_store.refresh(tx)
             known = {user.name for user in await tx.users()}
-        layers, groups = self.book.layers, self.watch.groups()
+        layers, groups = self.policy_store.layers, self.latest_plan.groups()
         names = sorted({*groups, *layers.groups()})
         return PolicyView(
             default={name: layers.origin(name) for name in BY_NAME},
             groups={group: {name: layers.origin(name, group) for name in BY_NAME} for group in names},
-            trouble=self.book.trouble,
+            trouble=self.policy_store.trouble,
             warnings=[*_strangers(layers, known), *_empty_groups(layers, groups)],
         )
 
@@ -80,12 +80,12 @@ class PolicyChanges:
             unset: The names whose value of an admin is removed.
 
         Raises:
-            NotAllowed: The caller is not an admin.
+            Forbidden: The caller is not an admin.
             Invalid: A name or a value is wrong, or the values contradict each other.
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         if not caller.admin:
-            raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+            raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
         given = _read(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.setting(SETTING))
@@ -103,8 +103,8 @@ class PolicyChanges:
         await self.bus.ring(FEED)
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
-        groups = self.watch.groups()
-        if group is None or group in groups or group in before or group in self.book.settings.policy.groups:
+        groups = self.latest_plan.groups()
+        if group is None or group in groups or group in before or group in self.policy_store.settings.policy.groups:
             return
         if not groups:
             raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
@@ -114,8 +114,8 @@ class PolicyChanges:
 
     def _checked(
         self, after: Overrides, group: str | None, values: Mapping[str, object], unset: Collection[str]
-    ) -> Layers:
-        layers = Layers(self.book.settings, after)
+    ) -> PolicyLayers:
+        layers = PolicyLayers(self.policy_store.settings, after)
         try:
             layers.policies()
         except Misfit as error:
@@ -126,9 +126,9 @@ class PolicyChanges:
             raise Invalid(field, values.get(name or "", name), str(error)) from None
         return layers
 
-    def _told(self, before: Overrides, after: Layers, group: str | None) -> dict[str, Any]:
+    def _told(self, before: Overrides, after: PolicyLayers, group: str | None) -> dict[str, Any]:
         """The old and new values in force of the numbers that have changed, in the group or in all groups."""
-        earlier = Layers(self.book.settings, before)
+        earlier = PolicyLayers(self.policy_store.settings, before)
         told = {}
         for name in BY_NAME:
             old, new = earlier.origin(name, group), after.origin(name, group)
@@ -139,7 +139,9 @@ class PolicyChanges:
     async def _line(self, tx: Tx, caller: Caller, group: str | None, changes: Mapping[str, Any]) -> None:
         if changes:
             data = {"group": group, "changes": changes}
-            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data))
+            await tx.add_event(
+                HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
+            )
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:
@@ -173,13 +175,13 @@ def _blamed(error: PolicyError, names: Sequence[str]) -> str | None:
     return next((word for word in words if word in names), None)
 
 
-def _strangers(layers: Layers, known: Collection[str]) -> list[str]:
+def _strangers(layers: PolicyLayers, known: Collection[str]) -> list[str]:
     """Warnings about weights of users that HAI has never seen."""
     origins = [layers.origin("weights", level) for level in (None, *sorted(layers.groups()))]
     named = {user for origin in origins for user in origin.value}
     return [f"weights: HAI has never seen a user {user!r}: check the spelling" for user in sorted(named - {*known})]
 
 
-def _empty_groups(layers: Layers, groups: Collection[str]) -> list[str]:
+def _empty_groups(layers: PolicyLayers, groups: Collection[str]) -> list[str]:
     missing = sorted(layers.groups() - {*groups}) if groups else []
     return [f"group {group!r} has numbers of its own but no nodes: check the spelling" for group in missing]

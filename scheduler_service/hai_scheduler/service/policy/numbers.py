@@ -18,7 +18,7 @@ from hai_client.errors import Invalid
 from hai_scheduler.core.model.policy import Policy, PolicyError
 
 
-class Kind(StrEnum):
+class NumberKind(StrEnum):
     """The form of a policy number."""
 
     #: A length of time: a text such as `15m`, or seconds.
@@ -34,7 +34,7 @@ class Number:
     """One policy number. `name` is the name of the field of `Policy`."""
 
     name: str
-    kind: Kind
+    kind: NumberKind
     #: The rules that the number belongs to (docs/scheduling.md).
     rule: str
     #: The meaning, in one sentence.
@@ -47,39 +47,58 @@ class Number:
 
 
 NUMBERS: Final = (
-    Number("min_run", Kind.DURATION, "P2", "A turn is never ended for an equal before it has lasted this long."),
-    Number("slice", Kind.DURATION, "O2, P2", "A first turn that has lasted this long may be ended for an equal."),
-    Number("slice_growth", Kind.FLOAT, "P2", "Turns at each further level may last this many times longer."),
-    Number("long_after", Kind.DURATION, "O2", "Service of this length takes a task to the last level."),
-    Number("starve_after", Kind.DURATION, "O2", "A task that has waited longer goes before others of its priority."),
-    Number("half_life", Kind.DURATION, "O3", "After this time, a user's past use counts half."),
-    Number("weights", Kind.WEIGHTS, "O3", "Users whose use counts less (above 1) or more (below 1) than others'."),
-    Number("demote_after", Kind.DURATION, "O4", "ABOVE_NORMAL counts as NORMAL in turns that have lasted this long."),
+    Number("min_run", NumberKind.DURATION, "P2", "A turn is never ended for an equal before it has lasted this long."),
+    Number("slice", NumberKind.DURATION, "O2, P2", "A first turn that has lasted this long may be ended for an equal."),
+    Number("slice_growth", NumberKind.FLOAT, "P2", "Turns at each further level may last this many times longer."),
+    Number("long_after", NumberKind.DURATION, "O2", "Service of this length takes a task to the last level."),
     Number(
-        "worth", Kind.FLOAT, "P6", "A turn lasts at least this many times as long as suspending and resuming takes."
+        "starve_after", NumberKind.DURATION, "O2", "A task that has waited longer goes before others of its priority."
     ),
-    Number("max_rotations", Kind.INT, "P7", "A task is told to leave for equals at most this many times an hour."),
+    Number("half_life", NumberKind.DURATION, "O3", "After this time, a user's past use counts half."),
+    Number(
+        "weights", NumberKind.WEIGHTS, "O3", "Users whose use counts less (above 1) or more (below 1) than others'."
+    ),
+    Number(
+        "demote_after", NumberKind.DURATION, "O4", "ABOVE_NORMAL counts as NORMAL in turns that have lasted this long."
+    ),
+    Number(
+        "worth",
+        NumberKind.FLOAT,
+        "P6",
+        "A turn lasts at least this many times as long as suspending and resuming takes.",
+    ),
+    Number(
+        "max_rotations", NumberKind.INT, "P7", "A task is told to leave for equals at most this many times an hour."
+    ),
     Number(
         "max_unsaved",
-        Kind.INT,
+        NumberKind.INT,
         "P8",
         "Interruptions without a save after which a task keeps its nodes from equals; 0 is off.",
     ),
-    Number("max_cross_zone", Kind.INT, "F2", "At most this many tasks of a node group may span zones at a time."),
-    Number("strikes", Kind.INT, "H3", "This many failed runs, not by their users' fault, quarantine a node."),
-    Number("strike_tasks", Kind.INT, "H3", "The failures that quarantine a node are of at least this many tasks."),
-    Number("strike_users", Kind.INT, "H3", "The failures that quarantine a node are of at least this many users."),
-    Number("strike_window", Kind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
-    Number("quarantine_share", Kind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."),
+    Number("max_cross_zone", NumberKind.INT, "F2", "At most this many tasks of a node group may span zones at a time."),
+    Number("strikes", NumberKind.INT, "H3", "This many failed runs, not by their users' fault, quarantine a node."),
+    Number(
+        "strike_tasks", NumberKind.INT, "H3", "The failures that quarantine a node are of at least this many tasks."
+    ),
+    Number(
+        "strike_users", NumberKind.INT, "H3", "The failures that quarantine a node are of at least this many users."
+    ),
+    Number("strike_window", NumberKind.DURATION, "H3", "The failures that quarantine a node lie within this time."),
+    Number(
+        "quarantine_share", NumberKind.FLOAT, "H3", "At most this share of a node group is quarantined automatically."
+    ),
     Number(
         "default_grace",
-        Kind.DURATION,
+        NumberKind.DURATION,
         "",
         "How long a task has to save after a notice, unless it asks for another time.",
     ),
-    Number("patience", Kind.DURATION, "", "How long a job that can only be ended may go on after a notice, to save."),
-    Number("max_grace", Kind.DURATION, "", "The longest grace that a task may ask for, including extensions."),
-    Number("max_failed_starts", Kind.INT, "", "Failed starts in a row after which a task fails."),
+    Number(
+        "patience", NumberKind.DURATION, "", "How long a job that can only be ended may go on after a notice, to save."
+    ),
+    Number("max_grace", NumberKind.DURATION, "", "The longest grace that a task may ask for, including extensions."),
+    Number("max_failed_starts", NumberKind.INT, "", "Failed starts in a row after which a task fails."),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})
@@ -103,13 +122,13 @@ def read(name: str, given: object) -> Any:
     to numbers, or a text such as `alice:2,bob:0.5`. `Policy` itself checks the ranges.
     """
     match number_of(name).kind:
-        case Kind.DURATION:
+        case NumberKind.DURATION:
             return _duration(name, given)
-        case Kind.FLOAT:
+        case NumberKind.FLOAT:
             return _float(name, given)
-        case Kind.INT:
+        case NumberKind.INT:
             return _int(name, given)
-        case Kind.WEIGHTS:
+        case NumberKind.WEIGHTS:
             return MappingProxyType(dict(_weights(name, given)))
 
 

@@ -8,33 +8,33 @@ from datetime import datetime
 from hai_scheduler.core.explaining.explain import gang, nodes, quota_of
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.quota import Cap, QuotaBook
-from hai_scheduler.core.ordering.use import share_of
+from hai_scheduler.core.ordering.quota import Cap, QuotaTable
+from hai_scheduler.core.ordering.usage import share_of
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import NeverFits
+from hai_scheduler.service.shared.errors import QuotaExceeded
 
 
-async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaBook:
+async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaTable:
     """The quota in force, with the groups of the caller's token; without any there, the stored groups count."""
     groups_of = {user.name: user.groups for user in await tx.users()}
     if caller.groups:
         groups_of[caller.name] = caller.groups
-    return QuotaBook(await tx.quotas(), groups_of, now)
+    return QuotaTable(await tx.quotas(), groups_of, now)
 
 
-def check_cap(book: QuotaBook, task: Task, priority: Priority | None, gpus_per_node: int) -> None:
-    """Refuse a task that is larger than every cap of its user (Q5). Raises NeverFits.
+def check_cap(quota_table: QuotaTable, task: Task, priority: Priority | None, gpus_per_node: int) -> None:
+    """Refuse a task that is larger than every cap of its user (Q5). Raises QuotaExceeded.
 
     Args:
-        book: The quota in force.
+        quota_table: The quota in force.
         task: The task.
         priority: The level that the task asks for; None is AUTO.
         gpus_per_node: GPUs of the largest node of the task's node group.
     """
-    level, cap = book.largest(task.user, task.group, priority)
+    level, cap = quota_table.largest(task.user, task.group, priority)
     if not cap.allows(share_of(task, gpus_per_node)):
-        raise NeverFits(_too_large(task, priority, level, cap))
+        raise QuotaExceeded(_too_large(task, priority, level, cap))
 
 
 def _too_large(task: Task, asked: Priority | None, level: Priority, cap: Cap) -> str:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.core.ordering.quota import QuotaBook
+from hai_scheduler.core.ordering.quota import QuotaTable
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import NotAllowed
+from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,15 @@ class OwnQuotas:
     store: Store
     bus: Bus
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
 
     async def put(self, caller: Caller, group: str, priority: Priority, limit: int) -> Quota:
-        """Write the caller's own row, with ceiling and expiry of its old one. Raises NotAllowed and Invalid."""
-        check_group(self.watch, group)
+        """Write the caller's own row, with ceiling and expiry of its old one. Raises Forbidden and Invalid."""
+        check_group(self.latest_plan, group)
         subject, now = f"user:{caller.name}", self.clock.now()
         async with self.store.write() as tx:
             rows = await tx.quotas()
-            cap = QuotaBook(rows, {caller.name: caller.groups}, now).cap(caller.name, group, priority)
+            cap = QuotaTable(rows, {caller.name: caller.groups}, now).cap(caller.name, group, priority)
             _check(cap.ceiling, group, priority, limit)
             own = next(
                 (
@@ -55,7 +55,7 @@ class OwnQuotas:
             )
             await tx.put_quota(row)
             data = {**facts(row), "before": cap.limit}
-            await tx.add_event(Event(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
+            await tx.add_event(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
         return row
@@ -64,12 +64,12 @@ class OwnQuotas:
 def _check(ceiling: int | None, group: str, priority: Priority, limit: int) -> None:
     place = f"at {priority.name} in group {group!r}"
     if ceiling is None:
-        raise NotAllowed(
+        raise Forbidden(
             f"limit: you may not change your quota {place} yourself, for no ceiling is set for you there: "
             "ask an admin for more, or for a ceiling."
         )
     if limit > ceiling:
-        raise NotAllowed(
+        raise Forbidden(
             f"limit: {limit} is more than {ceiling}, the ceiling up to which you may raise your quota {place} "
             f"yourself: set at most {ceiling}, or ask an admin for more."
         )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.runs.jobs import live_run
+from hai_scheduler.service.runs.rank_reports import live_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class RunFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunBook:
+class RunRegistry:
     """The use case: with a run's token, the Hub finds the user of a spot container."""
 
     store: Store
@@ -39,14 +39,14 @@ class RunBook:
         """The facts about a live run.
 
         Raises:
-            InTheWay: The run is over or does not exist.
+            Conflict: The run is over or does not exist.
             Temporary: The cluster cannot be asked now.
         """
         async with self.store.read() as tx:
             task, run = await live_run(tx, run_id)
         try:
             addresses = await self.cluster.addresses(run_id)
-        except NotFound:
+        except Absent:
             # The run was just launched and does not show yet.
             addresses = None
         return RunFacts(

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
-from hai_scheduler.core.lifecycle.observing import Seen, read
+from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.event_kinds import EventKind
@@ -30,29 +30,29 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import Conflict, LeaseLost, Temporary
+from hai_scheduler.ports.errors import LeaseLost, Temporary, WriteConflict
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event as Line
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.origin.belonging import Belonging, Belongings
 from hai_scheduler.service.platform.leadership import Leadership
-from hai_scheduler.service.platform.loop_status import Telling
+from hai_scheduler.service.platform.loop_status import StatusWriter
 from hai_scheduler.service.platform.pause import pause_of
-from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling import unsaved_alarm
 from hai_scheduler.service.scheduling.decision_log import DecisionLog
-from hai_scheduler.service.scheduling.pace import Pace
+from hai_scheduler.service.scheduling.duty_cycle import DutyCycle
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.rotation_alarm import alarm_data, alarms
 from hai_scheduler.service.scheduling.run_ends import RunEnds, largest
+from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.scheduling.steadiness import Steadiness
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
-from hai_scheduler.service.scheduling.world import marked, snapshot_of
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +71,11 @@ class Cycle:
     effects: Effects
     launching: Launching
     settings: ServiceSettings
-    policies: PolicyBook
-    watch: Watch
+    policies: PolicyStore
+    latest_plan: LatestPlan
     leadership: Leadership
     belonging: Belonging
-    telling: Telling
+    telling: StatusWriter
     decisions: DecisionLog = field(default_factory=DecisionLog)
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Cycle:
     _live: LiveTasks = field(default_factory=LiveTasks)
     #: Ended runs with nothing left to do, as last observed: the cluster shows them for weeks.
     _over: dict[RunId, Observation] = field(default_factory=dict)
-    _pace: Pace = field(default_factory=Pace)
+    _pace: DutyCycle = field(default_factory=DutyCycle)
     #: What failed in the latest tick itself; None: nothing.
     _trouble: str | None = None
     #: Whether the last tick has changed anything.
@@ -107,14 +107,14 @@ class Cycle:
     async def decide(self) -> bool:
         """Do one tick and hand over its effects; returns True if this replica is the leader.
 
-        Raises Temporary and Conflict; then the tick should be repeated.
+        Raises Temporary and WriteConflict; then the tick should be repeated.
         """
         self._worked = False
         if not await self._lead():
             self.launching.drop()
             return False
         began = time.perf_counter()
-        with self.watch.seeing():
+        with self.latest_plan.seeing():
             nodes = await self.cluster.nodes()
             await self.belonging.look()
             launched = self.launching.mark()
@@ -125,11 +125,11 @@ class Cycle:
             try:
                 await self.leadership.hold(tx)
             except LeaseLost:
-                self.watch.leading = False
+                self.latest_plan.leading = False
                 self.launching.drop()
                 return False
             policies = await self.policies.refresh(tx)
-            self.watch.policy_trouble = self.policies.trouble
+            self.latest_plan.policy_trouble = self.policies.trouble
             first_seq = await tx.last_event_seq()
             belongings = await self.belonging.sort(tx, observed, now)
             nodes = await marked(tx, nodes)
@@ -138,7 +138,7 @@ class Cycle:
             tasks, effects = await self._read_world(tx, belongings, ends, skipped)
             snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
             made = self._planner.plan(snapshot, policies)
-            self.watch.plan_seconds = self._planner.seconds
+            self.latest_plan.plan_seconds = self._planner.seconds
             effects += await self._write_targets(tx, tasks, made, policies, belongings)
             mark = await tx.mark()
             told = await tx.last_event_seq() > first_seq
@@ -149,8 +149,8 @@ class Cycle:
         self._steadiness.settle()
         self.decisions.settle()
         shown = replace(snapshot, tasks=tasks.all())
-        self.watch.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
-        self.watch.rotation_alarms += self._alarms
+        self.latest_plan.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
+        self.latest_plan.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
         untold = await self.belonging.tell(mark)
@@ -161,23 +161,23 @@ class Cycle:
             for effect in effects
             if isinstance(effect, Launch) and (task := tasks.get(effect.task_id)) is not None
         }
-        self.launching.hand_over(effects, starting, self.watch.by_name(), since=launched)
+        self.launching.hand_over(effects, starting, self.latest_plan.by_name(), since=launched)
         self._trouble = untold or await self.belonging.put_aside(belongings.aside)
         self._say_trouble()
         return True
 
     def _say_trouble(self) -> None:
-        self.watch.trouble = self._trouble or self.launching.trouble
+        self.latest_plan.trouble = self._trouble or self.launching.trouble
 
     async def _lead(self) -> bool:
         """Seek the lease; returns True if this replica leads. A new leader drops what it remembers."""
         led = self.leadership.held is not None
-        self.watch.leading = await self.leadership.seek()
-        if self.watch.leading and not led:
+        self.latest_plan.leading = await self.leadership.seek()
+        if self.latest_plan.leading and not led:
             self.decisions = DecisionLog()
             self._steadiness = Steadiness()
             self.belonging.forget()
-        return self.watch.leading
+        return self.latest_plan.leading
 
     async def _read_world(
         self, tx: Tx, belongings: Belongings, ends: RunEnds, skipped: timedelta
@@ -202,9 +202,11 @@ class Cycle:
                 trouble = self.effects.troubles.of(run.id) or self.launching.words(run.id)
                 refusal = belongings.refusal(run, now)
                 if refusal is not None:
-                    seen = Seen((refusal,))
+                    seen = Observed((refusal,))
                 else:
-                    seen = read(task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older)
+                    seen = reconcile(
+                        task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older
+                    )
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
                 await ends.note(before, task, seen.events)
@@ -269,12 +271,12 @@ class Cycle:
         mark = NodeMark.QUARANTINED
         await tx.put_node_mark(decision.node, mark)
         data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
-        await tx.add_event(Line(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
+        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
     async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
         await tx.add_event(
-            Line(
+            HistoryEvent(
                 at=self.clock.now(),
                 kind=EventKind.TASK_ALARM,
                 actor=SCHEDULER,
@@ -329,7 +331,7 @@ class Cycle:
             try:
                 while not self._stopping.is_set():
                     await self._tick_safely()
-                    took, now = self.watch.tick_seconds, self.clock.now()
+                    took, now = self.latest_plan.tick_seconds, self.clock.now()
                     await self.clock.sleep(self._pace.rest(took, now, working=self._worked))
                     await ears.wait(min(self.settings.tick_every, self.leadership.length / 4).total_seconds())
             finally:
@@ -338,7 +340,7 @@ class Cycle:
                     await changes
                 await self.launching.finish(min(_LAST_WORK_S, self.leadership.length.total_seconds()))
                 await self.leadership.release()
-                self.watch.leading = False
+                self.latest_plan.leading = False
                 # Standby replicas need not wait until their next look.
                 await self.bus.ring(TICK)
 
@@ -350,11 +352,11 @@ class Cycle:
     async def _tick_safely(self) -> None:
         try:
             await self.decide()
-        except (Temporary, Conflict) as error:
-            self.watch.trouble = str(error)
+        except (Temporary, WriteConflict) as error:
+            self.latest_plan.trouble = str(error)
             log.warning("tick will be repeated: %s", error)
         except Exception as error:  # the loop must outlive any single tick; it is level-triggered
-            self.watch.trouble = f"{type(error).__name__}"
+            self.latest_plan.trouble = f"{type(error).__name__}"
             log.exception("tick failed and will be repeated")
         await self.telling.at_once()
 
@@ -363,7 +365,7 @@ class Cycle:
             try:
                 async for _ in self.cluster.changes():
                     # Every replica watches the cluster, but only the leader ticks.
-                    if self.watch.leading:
+                    if self.latest_plan.leading:
                         await self.bus.ring(TICK)
             except Temporary as error:
                 log.warning("watching the cluster failed and starts again: %s", error)

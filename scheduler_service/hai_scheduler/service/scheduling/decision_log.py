@@ -17,9 +17,9 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.changes import SCHEDULER
-from hai_scheduler.service.shared.undisturbed import undisturbed
+from hai_scheduler.service.shared.gc_paused import gc_paused
 
 #: Lines that are written in one tick; the next ticks write the others.
 MOST_LINES: Final = 200
@@ -74,11 +74,11 @@ class DecisionLog:
         self._next, many = self._said, len(verdicts) > MOST_WAITING
         if many and self._rests(now, REST * len(verdicts)):
             return
-        with undisturbed():
+        with gc_paused():
             lines = self._lines(now, tasks, verdicts, many=many)
         await tx.add_events(lines)
 
-    def _lines(self, now: datetime, tasks: Iterable[Task], verdicts: Verdicts, *, many: bool) -> list[Event]:
+    def _lines(self, now: datetime, tasks: Iterable[Task], verdicts: Verdicts, *, many: bool) -> list[HistoryEvent]:
         most = self._most_lines(now) if many else MOST_LINES
         self._looked = now if many else None
         waiting = [task for task in tasks if task.state.waiting]
@@ -87,7 +87,7 @@ class DecisionLog:
         self._next = {task.id: said for task in waiting if (said := self._said.get(task.id)) is not None}
         some = (*waiting[first:], *waiting[:first])[:MOST_WAITING]
         pace = max(PACE, PACE_EACH * len(waiting))
-        lines: list[Event] = []
+        lines: list[HistoryEvent] = []
         for task in self._to_look_at(some, verdicts, now - pace):
             verdict = verdicts[task.id]
             said, fresh = self._said.get(task.id), _said_of(verdict, now)
@@ -147,7 +147,7 @@ def _differs(said: _Said, fresh: _Said, now: datetime) -> bool:
     return abs(fresh.until - said.until) > max(MOVED, (fresh.until - now) / 10)
 
 
-def _line(task: Task, verdict: Verdict, now: datetime) -> Event:
+def _line(task: Task, verdict: Verdict, now: datetime) -> HistoryEvent:
     data: dict[str, Any] = {
         "kind": verdict.kind.value,
         "sentence": why(verdict, now),
@@ -158,7 +158,9 @@ def _line(task: Task, verdict: Verdict, now: datetime) -> Event:
         # Names of other users' tasks are theirs: only ids are kept.
         "holders": [holder.task_id for holder in verdict.holders[:MOST_HOLDERS]],
     }
-    return Event(at=now, kind=EventKind.TASK_VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data)
+    return HistoryEvent(
+        at=now, kind=EventKind.TASK_VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data
+    )
 
 
 def _json(value: Value) -> Value:

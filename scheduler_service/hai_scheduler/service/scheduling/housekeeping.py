@@ -10,19 +10,19 @@ from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.ordering.use import decayed
+from hai_scheduler.core.ordering.usage import decayed
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
-from hai_scheduler.service.origin.orphan_book import left_alone, read_orphans
-from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
 from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, key
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ class Housekeeping:
     cluster: Cluster
     clock: Clock
     settings: ServiceSettings
-    policies: PolicyBook
-    watch: Watch
+    policies: PolicyStore
+    latest_plan: LatestPlan
 
     async def sweep(self) -> int:
         """Delete ended tasks that are older than `keep_ended`, with their logs; returns how many."""
@@ -119,7 +119,7 @@ class Housekeeping:
             for row in await tx.quotas():
                 if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
                     data = {**key(row), "because": "it expired"}
-                    await tx.add_event(Event(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
+                    await tx.add_event(HistoryEvent(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
                     removed += 1
         return removed
 
@@ -136,12 +136,12 @@ class Housekeeping:
 
     async def decide_quota(self) -> None:
         """Try until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
-        while not (self.watch.leading and await self._quota_decided()):
+        while not (self.latest_plan.leading and await self._quota_decided()):
             await self.clock.sleep(LOOK)
 
     async def _quota_decided(self) -> bool:
         try:
-            return await decide(self.store, self.watch.groups(), self.settings.default_quota)
+            return await decide(self.store, self.latest_plan.groups(), self.settings.default_quota)
         except Temporary as error:
             log.info("the default quota waits for the database: %s", error)
         except Exception:  # trying again is all that can be done
@@ -162,7 +162,7 @@ class Housekeeping:
     async def _sweep_for_ever(self, every_seconds: float, users_every_seconds: float) -> None:
         next_all = self.clock.steady()
         while True:
-            while not self.watch.leading:
+            while not self.latest_plan.leading:
                 await self.clock.sleep(LOOK)
             try:
                 if early := await self.sweep_users():

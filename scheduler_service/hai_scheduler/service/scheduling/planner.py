@@ -10,9 +10,9 @@ from typing import Final
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
-from hai_scheduler.service.shared.undisturbed import undisturbed
+from hai_scheduler.core.planning.plan_cache import PlanCache
+from hai_scheduler.service.shared.gc_paused import gc_paused
 
 #: A plan is made at least this often: the times in verdicts follow the clock.
 PLAN_EVERY: Final = timedelta(seconds=15)
@@ -37,7 +37,7 @@ class Planner:
 
     #: Seconds that the last plan took.
     seconds: float = 0.0
-    _memory: Memory = field(default_factory=Memory)
+    _cache: PlanCache = field(default_factory=PlanCache)
     _last: _Made | None = None
     #: Until when the last plan is valid; computed when it is first needed.
     _until: datetime | None = None
@@ -49,8 +49,8 @@ class Planner:
             return self._last.plan
         began = time.perf_counter()
         self._last = None
-        with undisturbed():
-            made = plan(snapshot, policies, memory=self._memory)
+        with gc_paused():
+            made = plan(snapshot, policies, cache=self._cache)
         self.seconds = time.perf_counter() - began
         if not made.decisions:
             self._last, self._until = _Made(snapshot, policies, made), None

@@ -10,11 +10,11 @@ from typing import Self
 from hai_scheduler.core.lifecycle.events import Event, StartFailed
 from hai_scheduler.core.model.node import Node, Strike
 from hai_scheduler.core.model.policy import Policies
-from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState, Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.use import with_run
+from hai_scheduler.core.ordering.usage import with_run
 from hai_scheduler.ports.store import Tx
 
 
@@ -26,7 +26,7 @@ class RunEnds:
     policies: Policies
     #: GPUs of the largest node of each group, as last seen.
     gpus: Mapping[str, int]
-    uses: dict[tuple[str, str], Use] = field(default_factory=dict)
+    uses: dict[tuple[str, str], Usage] = field(default_factory=dict)
     strikes: list[Strike] = field(default_factory=list)
 
     @classmethod

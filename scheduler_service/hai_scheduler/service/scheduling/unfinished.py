@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.planning.memory import differences
+from hai_scheduler.core.planning.plan_cache import differences
 
 _ID = attrgetter("id")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from hai_scheduler.service.shared.errors import NotAllowed
+from hai_scheduler.service.shared.errors import Forbidden
 
 SCOPE_READ: Final = "custom:hai:tasks:read"
 SCOPE_WRITE: Final = "custom:hai:tasks:write"
@@ -35,6 +35,6 @@ class Caller:
 
 
 def admins_only(caller: Caller) -> None:
-    """Raise NotAllowed unless the caller is an admin."""
+    """Raise Forbidden unless the caller is an admin."""
     if not caller.admin:
-        raise NotAllowed("Only admins may do this: it needs the scope custom:hai:admin.")
+        raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hai_scheduler.core.explaining.explain import clock, span
-from hai_scheduler.core.lifecycle.endings import doubt
+from hai_scheduler.core.explaining.explain import clock, human_duration
 from hai_scheduler.core.lifecycle.events import Event
+from hai_scheduler.core.lifecycle.run_outcome import doubt
 from hai_scheduler.core.lifecycle.transitions import Effect, advance
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.values import Event as Line
+from hai_scheduler.ports.values import HistoryEvent
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
@@ -40,7 +40,7 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
     saved = await tx.save_task(task)
     at = events[-1].at
     await tx.add_events(
-        Line(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
+        HistoryEvent(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
         for kind, data in _lines(before, saved)
     )
     return saved, tuple(effects)
@@ -55,7 +55,7 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
     failed = f"Its command failed (status {codes})"
     if after.retries > before.retries and after.not_before is not None:
         wait = after.not_before - run.ended_at
-        until = f"until {clock(after.not_before, run.ended_at)}, in {span(wait)}" if wait else "for its turn"
+        until = f"until {clock(after.not_before, run.ended_at)}, in {human_duration(wait)}" if wait else "for its turn"
         return {
             "message": f"{failed}; retry {after.retries} of {retry.count} waits {until}.",
             "retry": after.retries,

@@ -26,25 +26,25 @@ class Invalid(HaiError):
         self.message = message
 
 
-class Unknown(HaiError):
+class NotFound(HaiError):
     """The task, node or run does not exist, or the caller may not see it."""
 
     code = "not_found"
 
 
-class NotAllowed(HaiError):
+class Forbidden(HaiError):
     """The caller lacks the right."""
 
     code = "forbidden"
 
 
-class InTheWay(HaiError):
+class Conflict(HaiError):
     """The state of the task, or another change at the same time, does not allow the request now."""
 
     code = "conflict"
 
 
-class NeverFits(HaiError):
+class QuotaExceeded(HaiError):
     """The task is larger than what its user may ever hold (Q5)."""
 
     code = "quota"

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.errors import Invalid
-from hai_scheduler.service.shared.watch import Watch
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 
 
-def check_group(watch: Watch, group: str) -> None:
+def check_group(latest_plan: LatestPlan, group: str) -> None:
     """Raise Invalid for an unknown node group; while no node is known, every name passes."""
-    groups = watch.groups()
+    groups = latest_plan.groups()
     if groups and group not in groups:
         raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}")
 

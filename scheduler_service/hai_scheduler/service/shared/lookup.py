@@ -5,10 +5,10 @@ from __future__ import annotations
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME, NAME_LENGTH
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.shared.errors import Invalid, NotFound
 
 
 def check_name(name: str) -> str:
@@ -26,14 +26,14 @@ def check_name(name: str) -> str:
 
 
 async def find(tx: Tx, caller: Caller, ref: str) -> Task:
-    """The task that `ref` names. Raises Unknown, with the same message for a missing task and for another user's."""
-    missing = Unknown(f"There is no task {ref!r} that you may see: `hai list -a` shows yours.")
+    """The task that `ref` names. Raises NotFound, with the same message for a missing task and for another user's."""
+    missing = NotFound(f"There is no task {ref!r} that you may see: `hai list -a` shows yours.")
     if ref.isascii() and ref.isdigit():
         if len(ref) > 18:
             raise missing
         try:
             task = await tx.get_task(TaskId(int(ref)))
-        except NotFound:
+        except Absent:
             raise missing from None
     else:
         user, slash, name = ref.rpartition("/")

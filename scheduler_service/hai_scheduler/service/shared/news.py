@@ -11,7 +11,7 @@ from typing import Final
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.shared_reading import SharedReading
 from hai_scheduler.service.shared.topics import FEED
 
@@ -27,7 +27,7 @@ class Newspaper(SharedReading):
     def __init__(self, store: Store, bus: Bus, look_every: float) -> None:
         super().__init__()
         self._store, self._bus, self._look_every = store, bus, look_every
-        self._events: list[Event] = []
+        self._events: list[HistoryEvent] = []
         #: All events that were read and have a greater seq are held; None before the first look.
         self._since: int | None = None
 
@@ -40,7 +40,7 @@ class Newspaper(SharedReading):
         """True if `later` returns every event that was read and has a seq greater than `after`."""
         return self._since is not None and after >= self._since
 
-    def later(self, after: int) -> Sequence[Event]:
+    def later(self, after: int) -> Sequence[HistoryEvent]:
         """The events that were read and have a seq greater than `after`, in order."""
         return self._events[bisect_right(self._events, after, key=_seq) :]
 
@@ -65,7 +65,7 @@ class Newspaper(SharedReading):
                 if len(page) < PAGE:
                     await ears.wait(self._look_every)
 
-    def _hold(self, page: Sequence[Event]) -> None:
+    def _hold(self, page: Sequence[HistoryEvent]) -> None:
         self._events = [*self._events, *page]
         if len(self._events) > HELD:
             self._since = self._events[-HELD - 1].seq
@@ -92,10 +92,10 @@ class News:
             yield paper
 
 
-def tells_of(events: Sequence[Event], task_id: TaskId) -> bool:
+def tells_of(events: Sequence[HistoryEvent], task_id: TaskId) -> bool:
     """True if one of the events is about the task."""
     return any(event.task_id == task_id for event in events)
 
 
-def _seq(event: Event) -> int:
+def _seq(event: HistoryEvent) -> int:
     return event.seq

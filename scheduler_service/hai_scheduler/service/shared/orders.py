@@ -58,7 +58,7 @@ class ExperimentOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class ExperimentFault:
     """One thing that is wrong with an experiment file; see `errors.Invalid`."""
 
     field: str
@@ -67,10 +67,10 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
+class ExperimentFaults:
     """All faults of an experiment file."""
 
-    faults: tuple[Fault, ...]
+    faults: tuple[ExperimentFault, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class SnapshotFacts:
     """The parts of a snapshot that the store does not have: the nodes and the policies of the latest tick."""
 
     nodes: tuple[Node, ...]
@@ -109,7 +109,7 @@ class Facts:
 class Workers(Protocol):
     """Carries out orders outside of the event loop, so that neither ticks nor requests wait for them."""
 
-    async def do(self, user: str, order: Order, facts: Facts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
         """Carry out the order when its user's turn has come; returns its answer. A cancelled order ends at once.
 
         Args:

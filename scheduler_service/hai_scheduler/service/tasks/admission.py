@@ -18,22 +18,22 @@ from typing import Any, Final
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.core.ordering.quota import QuotaBook
+from hai_scheduler.core.ordering.quota import QuotaTable
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event, NewTask
+from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import HaiError, InTheWay, Invalid
+from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
-from hai_scheduler.service.tasks.room import Room
+from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
-from hai_scheduler.service.workspace.surroundings import Surroundings, chosen
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
 
 #: The most submissions in one transaction, so that other writers do not wait long.
 TOGETHER: Final = 64
@@ -86,7 +86,7 @@ class _Seen:
     environments: Sequence[Environment]
     groups: Mapping[str, frozenset[str]]
     earlier: Mapping[tuple[str, str], Task]
-    books: dict[Caller, QuotaBook] = field(default_factory=dict)
+    books: dict[Caller, QuotaTable] = field(default_factory=dict)
     unfinished: dict[str, int] = field(default_factory=dict)
     #: The sizes of accepted tasks that are written at its end, by user.
     ahead: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -100,29 +100,29 @@ class Admission:
     bus: Bus
     clock: Clock
     settings: ServiceSettings
-    watch: Watch
-    surroundings: Surroundings
-    room: Room = field(init=False)
+    latest_plan: LatestPlan
+    runtime_envs: RuntimeEnvs
+    room: StorageLimit = field(init=False)
     _line: deque[_Waiting] = field(default_factory=deque)
     _work: asyncio.Task[None] | None = None
     #: The environments and the groups of users from the latest transaction.
     _known: tuple[Sequence[Environment], Mapping[str, frozenset[str]]] | None = None
 
     def __post_init__(self) -> None:
-        self.room = Room(self.settings, self.clock)
+        self.room = StorageLimit(self.settings, self.clock)
 
     async def environment_for(self, caller: Caller, name: str | None) -> Environment | None:
-        """The result of `Surroundings.choose`, perhaps a little out of date: `admit` checks it again."""
+        """The result of `RuntimeEnvs.choose`, perhaps a little out of date: `admit` checks it again."""
         if self._known is not None:
             environments, groups = self._known
             with suppress(Invalid):
                 return chosen(environments, caller.name, caller.groups or groups.get(caller.name, frozenset()), name)
-        return await self.surroundings.choose(caller, name)
+        return await self.runtime_envs.choose(caller, name)
 
     async def admit(self, new: New) -> Answer:
         """Store the task, or find the earlier task with the same key.
 
-        Raises the errors of `check`, InTheWay if the key was used with another description, and Temporary.
+        Raises the errors of `check`, Conflict if the key was used with another description, and Temporary.
         """
         waiting = _Waiting(new, asyncio.get_running_loop().create_future())
         self._line.append(waiting)
@@ -131,20 +131,20 @@ class Admission:
         return await waiting.answer
 
     async def check(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
-        """Check that the user's limits allow one more task. Raises InTheWay, TooMany and NeverFits (Q5)."""
+        """Check that the user's limits allow one more task. Raises Conflict, TooMany and QuotaExceeded (Q5)."""
         self._check_number(await tx.count_tasks(caller.name))
         check_cap(await book_for(tx, caller, self.clock.now()), task, task.priority, self._gpus(task))
         await self.room.ask(tx, caller.name, size_of(spec))
 
     def _check_number(self, unfinished: int) -> None:
         if unfinished >= self.settings.tasks_per_user:
-            raise InTheWay(
+            raise Conflict(
                 f"You have {self.settings.tasks_per_user} unfinished tasks, which is the most: "
                 "wait for some to end, or stop some."
             )
 
     def _gpus(self, task: Task) -> int:
-        return self.watch.gpus_per_node(task.group)
+        return self.latest_plan.gpus_per_node(task.group)
 
     # -- the line ---------------------------------------------------------------------------------
 
@@ -262,11 +262,11 @@ class Admission:
         ahead.append(size)
         return NewTask(task=task, spec=spec, idempotency_key=new.key)
 
-    def _line_of(self, new: New, task: Task) -> Event:
+    def _line_of(self, new: New, task: Task) -> HistoryEvent:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
         if new.key is not None:
             about["request"] = digest_of(new.submission)
-        return Event(
+        return HistoryEvent(
             at=self.clock.now(),
             kind=EventKind.TASK_SUBMITTED,
             actor=new.caller.name,
@@ -277,12 +277,12 @@ class Admission:
 
 
 async def _check_same(tx: Tx, task: Task, submission: Submission) -> None:
-    """Raise InTheWay if the earlier task of the key has another description."""
+    """Raise Conflict if the earlier task of the key has another description."""
     # The tasks themselves cannot be compared: priority and hold may have changed since.
     for submitted in await tx.events(after=0, limit=1, task_id=task.id):
         digest = submitted.data.get("request")
         if digest is not None and digest != digest_of(submission):
-            raise InTheWay(
+            raise Conflict(
                 f"Idempotency-Key: this key has submitted task {task.id} ({task.name}) before, with another "
                 "description: send the same body again to be answered with that task, or take a new key for a new task."
             )

@@ -26,7 +26,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
-from hai_scheduler.service.shared.orders import ExperimentOrder, Faults, Workers
+from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, Workers
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
 
@@ -94,7 +94,7 @@ class Experiments:
     async def read(self, caller: Caller, text: str) -> Submission:
         """The submission that an experiment file describes. Raises InvalidExperiment, TooMany and Unavailable."""
         found = await self.workers.do(caller.name, ExperimentOrder(text=text))
-        if isinstance(found, Faults):
+        if isinstance(found, ExperimentFaults):
             raise InvalidExperiment(tuple(Invalid(one.field, one.value, one.message) for one in found.faults))
         assert isinstance(found, Submission)
         return found

@@ -7,11 +7,11 @@ from hai_scheduler.ports.files import Files
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 async def warnings_of(
-    surroundings: Surroundings, files: Files | None, caller: Caller, submission: Submission
+    runtime_envs: RuntimeEnvs, files: Files | None, caller: Caller, submission: Submission
 ) -> list[str]:
     """Warnings if the ranks will not see the user's own venv or conda environment; else, or if unknown, empty."""
     given = submission.env.get(VENV)
@@ -21,7 +21,7 @@ async def warnings_of(
     if folder is None:
         return [f"env.{VENV}: {given!r} is not the absolute path of a folder, so it is not used"]
     try:
-        view = await surroundings.places(caller.name, caller.groups or None, submission.group)
+        view = await runtime_envs.places(caller.name, caller.groups or None, submission.group)
     except Invalid:
         # A mount rule cannot be resolved for this user: the start of the task will report that.
         return []

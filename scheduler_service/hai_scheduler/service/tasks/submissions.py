@@ -21,30 +21,30 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
-from hai_scheduler.core.ordering.quota import Accounts
+from hai_scheduler.core.ordering.quota import QuotaAccounts
 from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import Event as Line
-from hai_scheduler.service.policy.book import PolicyBook
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_notices
-from hai_scheduler.service.shared.errors import InTheWay, Invalid
+from hai_scheduler.service.shared.errors import Conflict, Invalid
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED, TICK
-from hai_scheduler.service.shared.watch import Watch
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
-from hai_scheduler.service.tasks.fit import gpus_to_ask_for
+from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.own_python import warnings_of
 from hai_scheduler.service.tasks.submission import Submission as Submission
 from hai_scheduler.service.tasks.submission import spec_of
-from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
-from hai_scheduler.service.workspace.surroundings import Surroundings
+from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
+from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +55,9 @@ class Submissions:
     bus: Bus
     clock: Clock
     settings: ServiceSettings
-    policies: PolicyBook
-    watch: Watch
-    surroundings: Surroundings
+    policies: PolicyStore
+    latest_plan: LatestPlan
+    runtime_envs: RuntimeEnvs
     #: Access to the files of ranks; None if this process has none.
     files: Files | None = None
     #: Made here, as only this object uses it.
@@ -69,15 +69,15 @@ class Submissions:
             bus=self.bus,
             clock=self.clock,
             settings=self.settings,
-            watch=self.watch,
-            surroundings=self.surroundings,
+            latest_plan=self.latest_plan,
+            runtime_envs=self.runtime_envs,
         )
         object.__setattr__(self, "admission", admission)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task; if the caller has used `key` before, the earlier task is returned instead.
 
-        Raises InTheWay if the earlier task was submitted with another description.
+        Raises Conflict if the earlier task was submitted with another description.
         """
         return (await self.admit(caller, submission, key=key)).task
 
@@ -93,16 +93,16 @@ class Submissions:
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.
-            environment = await self.surroundings.choose(caller, submission.environment)
+            environment = await self.runtime_envs.choose(caller, submission.environment)
 
     async def warnings(self, caller: Caller, submission: Submission) -> list[str]:
         """Warnings about probable mistakes in the submission, which is accepted nevertheless."""
-        return await warnings_of(self.surroundings, self.files, caller, submission)
+        return await warnings_of(self.runtime_envs, self.files, caller, submission)
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""
         gpus = self._checked(submission)
-        environment = await self.surroundings.choose(caller, submission.environment)
+        environment = await self.runtime_envs.choose(caller, submission.environment)
         await self._check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
@@ -133,8 +133,8 @@ class Submissions:
             if task.priority == priority:
                 return task
             owner = Caller(name=task.user)
-            book = await book_for(tx, owner, self.clock.now())
-            check_cap(book, task, priority, self.watch.gpus_per_node(task.group))
+            quota_table = await book_for(tx, owner, self.clock.now())
+            check_cap(quota_table, task, priority, self.latest_plan.gpus_per_node(task.group))
             run = task.live_run
             if run is not None and priority is not None and run.notice is None:
                 await self._check_use(tx, task, priority)
@@ -156,7 +156,7 @@ class Submissions:
         async with self.store.write() as tx:
             task = await self._unfinished(tx, caller, ref)
             if not task.state.waiting:
-                raise InTheWay(f"Task {task.id} is {task.state.value}: only waiting tasks have an order.")
+                raise Conflict(f"Task {task.id} is {task.state.value}: only waiting tasks have an order.")
             hand = [
                 other
                 for other in await tx.unfinished_tasks()
@@ -208,7 +208,7 @@ class Submissions:
         async with self.store.write() as tx:
             task = await self._unfinished(tx, caller, ref)
             if task.state is TaskState.STOPPING and not isinstance(event, AskedToStop):
-                raise InTheWay(f"Task {task.id} is being stopped: submit it again if you want it to go on.")
+                raise Conflict(f"Task {task.id} is being stopped: submit it again if you want it to go on.")
             if isinstance(event, AskedToStop | AskedToSuspend):
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
             task, effects = await change(tx, task, event, actor=caller.name)
@@ -219,7 +219,7 @@ class Submissions:
     async def _unfinished(self, tx: Tx, caller: Caller, ref: str) -> Task:
         task = await find(tx, caller, ref)
         if task.state.ended:
-            raise InTheWay(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
+            raise Conflict(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
         return task
 
     async def _wake(self) -> None:
@@ -228,7 +228,7 @@ class Submissions:
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.add_event(
-            Line(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
+            HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
         )
 
     # -- checks -----------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Submissions:
     def _checked(self, submission: Submission) -> int | None:
         """Check the submission without the store; returns the GPUs of each node that it takes, None for whole nodes."""
         self._check(submission)
-        return gpus_to_ask_for(self.watch.nodes, submission.group, submission.nodes, submission.gpus)
+        return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
 
     def _check(self, submission: Submission) -> None:
         check_shape(submission)
@@ -266,15 +266,15 @@ class Submissions:
             raise Invalid(fault.field, fault.value, fault.message)
 
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
-        """Raise InTheWay if the quota that is left does not allow the running task at that priority."""
-        book = await book_for(tx, Caller(name=task.user), self.clock.now())
-        accounts = Accounts(book, task.group, self.watch.gpus_per_node(task.group))
+        """Raise Conflict if the quota that is left does not allow the running task at that priority."""
+        quota_table = await book_for(tx, Caller(name=task.user), self.clock.now())
+        accounts = QuotaAccounts(quota_table, task.group, self.latest_plan.gpus_per_node(task.group))
         for other in await tx.unfinished_tasks():
             if other.live_run is not None and other.id != task.id and other.group == task.group:
                 accounts.add(other.user, other.live_run.priority, accounts.units(other))
         for account in accounts.of(task.user, priority):
             if not account.fits(accounts.units(task)):
-                raise InTheWay(
+                raise Conflict(
                     f"priority: {amount(account.used)} of the {account.cap.limit} nodes that {account.cap.source} may "
                     f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
                     "keeps its priority."

@@ -12,12 +12,12 @@ from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller, admins_only
-from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED
-from hai_scheduler.service.shared.watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +27,10 @@ class MountRules:
     store: Store
     bus: Bus
     clock: Clock
-    watch: Watch
+    latest_plan: LatestPlan
 
     async def show_all(self, caller: Caller) -> Sequence[MountRule]:
-        """All mount rules, sorted by name. Raises NotAllowed."""
+        """All mount rules, sorted by name. Raises Forbidden."""
         admins_only(caller)
         async with self.store.read() as tx:
             return await tx.mount_rules()
@@ -42,7 +42,7 @@ class MountRules:
             The rule as it is stored, and warnings about names that are unknown and probably misspelt.
 
         Raises:
-            NotAllowed: The caller is not an admin.
+            Forbidden: The caller is not an admin.
             Invalid: The rule is wrong.
         """
         admins_only(caller)
@@ -55,24 +55,26 @@ class MountRules:
             await tx.put_mount_rule(rule)
             before = rules.get(rule.name)
             data = {**_facts(rule), "before": None if before is None else _facts(before)}
-            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.MOUNT_PUT, actor=caller.name, data=data))
+            await tx.add_event(
+                HistoryEvent(at=self.clock.now(), kind=EventKind.MOUNT_PUT, actor=caller.name, data=data)
+            )
             known = await tx.users()
         await self.bus.ring(FEED)
         return rule, [text for text in (stranger(rule.subject, known), self._no_group(rule)) if text is not None]
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Delete a mount rule. Raises NotAllowed, and Unknown if there is no such rule."""
+        """Delete a mount rule. Raises Forbidden, and NotFound if there is no such rule."""
         admins_only(caller)
         async with self.store.write() as tx:
             if not await tx.delete_mount_rule(name):
-                raise Unknown(f"There is no mount rule {name!r}: `hai admin mounts list` lists them.")
+                raise NotFound(f"There is no mount rule {name!r}: `hai admin mounts list` lists them.")
             await tx.add_event(
-                Event(at=self.clock.now(), kind=EventKind.MOUNT_DELETED, actor=caller.name, data={"name": name})
+                HistoryEvent(at=self.clock.now(), kind=EventKind.MOUNT_DELETED, actor=caller.name, data={"name": name})
             )
         await self.bus.ring(FEED)
 
     def _no_group(self, rule: MountRule) -> str | None:
-        if rule.node_group is None or rule.node_group in self.watch.groups():
+        if rule.node_group is None or rule.node_group in self.latest_plan.groups():
             return None
         return (
             f"no node of a group {rule.node_group!r} takes tasks: check the spelling, or ignore this if it is a group"

@@ -12,12 +12,12 @@ from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller, admins_only
-from hai_scheduler.service.shared.errors import Invalid, Unknown
+from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.topics import FEED
-from hai_scheduler.service.workspace.environment import PLATFORM_VARIABLES
+from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 #: Prefixes of the Hub's variables.
 _HUBS = ("JUPYTERHUB_", "CONFIGPROXY_")
@@ -40,7 +40,7 @@ class NamedEnvironments:
     clock: Clock
 
     async def show(self, caller: Caller, *, everybodys: bool = False) -> Sequence[Listed]:
-        """The environments that the caller may use or, with `everybodys`, all; sorted by name. Raises NotAllowed."""
+        """The environments that the caller may use or, with `everybodys`, all; sorted by name. Raises Forbidden."""
         if everybodys:
             admins_only(caller)
         async with self.store.read() as tx:
@@ -59,7 +59,7 @@ class NamedEnvironments:
             The environment, and warnings about subjects that are unknown and probably misspelt.
 
         Raises:
-            NotAllowed: The caller is not an admin.
+            Forbidden: The caller is not an admin.
             Invalid: The environment is wrong.
         """
         admins_only(caller)
@@ -73,7 +73,9 @@ class NamedEnvironments:
             await tx.put_environment(environment)
             before = known.get(environment.name)
             data = {**_facts(environment), "before": None if before is None else _facts(before)}
-            await tx.add_event(Event(at=self.clock.now(), kind=EventKind.ENVIRONMENT_PUT, actor=caller.name, data=data))
+            await tx.add_event(
+                HistoryEvent(at=self.clock.now(), kind=EventKind.ENVIRONMENT_PUT, actor=caller.name, data=data)
+            )
             users = await tx.users()
         await self.bus.ring(FEED)
         found = (stranger(subject, users) for subject in sorted(environment.subjects))
@@ -82,13 +84,15 @@ class NamedEnvironments:
         return listed, [text for text in found if text is not None]
 
     async def delete(self, caller: Caller, name: str) -> None:
-        """Delete an environment; tasks that name it can no longer start. Raises NotAllowed and Unknown."""
+        """Delete an environment; tasks that name it can no longer start. Raises Forbidden and NotFound."""
         admins_only(caller)
         async with self.store.write() as tx:
             if not await tx.delete_environment(name):
-                raise Unknown(f"There is no environment {name!r}: `hai admin environments list` lists them.")
+                raise NotFound(f"There is no environment {name!r}: `hai admin environments list` lists them.")
             await tx.add_event(
-                Event(at=self.clock.now(), kind=EventKind.ENVIRONMENT_DELETED, actor=caller.name, data={"name": name})
+                HistoryEvent(
+                    at=self.clock.now(), kind=EventKind.ENVIRONMENT_DELETED, actor=caller.name, data={"name": name}
+                )
             )
         await self.bus.ring(FEED)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from hai_scheduler.sim.formats import muri, native, philly, tiresias
-from hai_scheduler.sim.formats.trace import Reading, Trace
+from hai_scheduler.sim.formats.trace import Trace, TraceReading
 
 #: The function that reads each format.
-FORMATS: Mapping[str, Callable[[str, Reading], Trace]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[str, TraceReading], Trace]] = MappingProxyType(
     {"native": native.read, "philly": philly.read, "muri": muri.read, "tiresias": tiresias.read}
 )

@@ -15,8 +15,8 @@ from typing import Any
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.sim.formats.source import Source
-from hai_scheduler.sim.formats.trace import GROUP, Reading, Trace, Traced, finished
+from hai_scheduler.sim.formats.source import TraceSource
+from hai_scheduler.sim.formats.trace import GROUP, Trace, Traced, TraceReading, finished
 from hai_scheduler.sim.scenario import Manner
 
 VERSION = 1
@@ -38,9 +38,9 @@ class _Header:
     quotas: tuple[Quota, ...] | None = None
 
 
-def read(path: str, reading: Reading) -> Trace:
+def read(path: str, reading: TraceReading) -> Trace:
     """Read a trace: CSV if the file name ends with .csv, else JSON lines. Raises TraceError."""
-    source = Source(path)
+    source = TraceSource(path)
     header, rows = _Header(), source.objects(_NEEDED)
     if Path(path).suffix.lower() != ".csv":
         objects = _objects(source)
@@ -91,7 +91,7 @@ def _number(length: timedelta | None) -> float | int | None:
     return int(seconds) if seconds == int(seconds) else seconds
 
 
-def _objects(source: Source) -> Iterator[dict[str, Any]]:
+def _objects(source: TraceSource) -> Iterator[dict[str, Any]]:
     for text in source.lines():
         try:
             value = json.loads(text)
@@ -102,20 +102,20 @@ def _objects(source: Source) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def _known(source: Source, names: Iterable[str], known: tuple[str, ...]) -> None:
+def _known(source: TraceSource, names: Iterable[str], known: tuple[str, ...]) -> None:
     for name in names:
         if name not in known:
             raise source.wrong(str(name), None, f"is unknown; write {', '.join(known)}")
 
 
-def _header(source: Source, first: Mapping[str, Any]) -> _Header:
+def _header(source: TraceSource, first: Mapping[str, Any]) -> _Header:
     _known(source, first, _HEADER)
     if first["hai_trace"] != VERSION:
         raise source.wrong("hai_trace", first["hai_trace"], f"only version {VERSION} is known; write 1")
     return _Header(_users(source, first.get("users")), _quotas(source, first.get("quotas")))
 
 
-def _users(source: Source, value: Any) -> Mapping[str, frozenset[str]] | None:
+def _users(source: TraceSource, value: Any) -> Mapping[str, frozenset[str]] | None:
     if value is None:
         return None
     good = isinstance(value, dict) and all(
@@ -127,7 +127,7 @@ def _users(source: Source, value: Any) -> Mapping[str, frozenset[str]] | None:
     return {name: frozenset(groups) for name, groups in value.items()}
 
 
-def _quotas(source: Source, value: Any) -> tuple[Quota, ...] | None:
+def _quotas(source: TraceSource, value: Any) -> tuple[Quota, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
@@ -135,7 +135,7 @@ def _quotas(source: Source, value: Any) -> tuple[Quota, ...] | None:
     return tuple(_quota(source, row) for row in value)
 
 
-def _quota(source: Source, row: Mapping[str, Any]) -> Quota:
+def _quota(source: TraceSource, row: Mapping[str, Any]) -> Quota:
     _known(source, row, _QUOTA)
     subject, limit = row.get("subject"), row.get("limit")
     kinds = ("user:", "group:", "total:")
@@ -152,7 +152,7 @@ def _quota(source: Source, row: Mapping[str, Any]) -> Quota:
     )
 
 
-def _traced(source: Source, row: Mapping[str, Any], users: Mapping[str, frozenset[str]] | None) -> Traced:
+def _traced(source: TraceSource, row: Mapping[str, Any], users: Mapping[str, frozenset[str]] | None) -> Traced:
     _known(source, row, FIELDS)
     for name in _NEEDED:
         if row.get(name) is None:
@@ -183,32 +183,32 @@ def _traced(source: Source, row: Mapping[str, Any], users: Mapping[str, frozense
     )
 
 
-def _manner(source: Source, value: str) -> Manner:
+def _manner(source: TraceSource, value: str) -> Manner:
     if value not in set(Manner):
         raise source.wrong("manner", value, f"write {', '.join(Manner)}")
     return Manner(value)
 
 
-def _positive(source: Source, lengths: Mapping[str, timedelta], *names: str) -> None:
+def _positive(source: TraceSource, lengths: Mapping[str, timedelta], *names: str) -> None:
     for name in names:
         if lengths.get(name) == timedelta(0):
             raise source.wrong(name, 0, "write more than 0, or leave it out")
 
 
-def _plain(source: Source, name: str, value: Any) -> str | float:
+def _plain(source: TraceSource, name: str, value: Any) -> str | float:
     """Return a number, or the text of a number as CSV has it. Raises TraceError for other values, and for booleans."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise source.wrong(name, value, "write a number")
     return value
 
 
-def _text(source: Source, name: str, value: Any) -> str:
+def _text(source: TraceSource, name: str, value: Any) -> str:
     if not isinstance(value, str) or not value or len(value) > 200 or not value.isprintable():
         raise source.wrong(name, value, "write a text of 1 to 200 printable characters")
     return value
 
 
-def _priority(source: Source, name: str, value: Any) -> Priority | None:
+def _priority(source: TraceSource, name: str, value: Any) -> Priority | None:
     if value == _AUTO:
         return None
     if not isinstance(value, str) or value not in Priority.__members__:

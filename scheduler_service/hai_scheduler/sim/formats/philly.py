@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hai_scheduler.sim.formats.source import Source
-from hai_scheduler.sim.formats.trace import Reading, Trace, Traced, finished, parts_of
+from hai_scheduler.sim.formats.source import TraceSource
+from hai_scheduler.sim.formats.trace import Trace, Traced, TraceReading, finished, parts_of
 
 _COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 
 
-def read(path: str, reading: Reading) -> Trace:
+def read(path: str, reading: TraceReading) -> Trace:
     """Read a trace of Philly; a virtual cluster becomes a user group, times are UTC. Raises TraceError."""
-    source = Source(path)
+    source = TraceSource(path)
     jobs = []
     for timestamp, duration, num_gpus, cluster in source.rows(_COLUMNS):
         nodes, gpus = parts_of(source.count("num_gpus", num_gpus), reading.gpus_per_node)

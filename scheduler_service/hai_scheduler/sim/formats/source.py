@@ -20,7 +20,7 @@ _LONGEST_S = LONGEST.total_seconds()
 MOST = 1_000_000
 
 
-class Source:
+class TraceSource:
     """A file and the line that is being read."""
 
     def __init__(self, path: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from hai_scheduler.sim.formats.source import EPOCH, Source
-from hai_scheduler.sim.formats.trace import Reading, Trace, Traced, finished, parts_of
+from hai_scheduler.sim.formats.source import EPOCH, TraceSource
+from hai_scheduler.sim.formats.trace import Trace, Traced, TraceReading, finished, parts_of
 
 _COLUMNS = ("job_id", "num_gpu", "submit_time", "duration")
 
 
-def read(path: str, reading: Reading, *, unit: float = 1.0) -> Trace:
+def read(path: str, reading: TraceReading, *, unit: float = 1.0) -> Trace:
     """Read a trace of Tiresias whose times are in units of `unit` seconds. Raises TraceError."""
-    source = Source(path)
+    source = TraceSource(path)
     jobs = []
     for job_id, num_gpu, submit_time, duration in source.rows(_COLUMNS):
         nodes, gpus = parts_of(source.count("num_gpu", num_gpu), reading.gpus_per_node)

@@ -15,14 +15,14 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.sim.formats.errors import TraceError
-from hai_scheduler.sim.scenario import Job, Manner
+from hai_scheduler.sim.scenario import Manner, SimulatedJob
 
 #: The node group of jobs without one.
 GROUP = "training"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TraceReading:
     """Options for reading a trace."""
 
     #: How many GPUs make a whole node, for formats that give only GPUs.
@@ -86,7 +86,7 @@ def parts_of(gpus: int, gpus_per_node: int) -> tuple[int, int | None]:
 def finished(
     file: str,
     jobs: Sequence[Traced],
-    reading: Reading,
+    reading: TraceReading,
     *,
     notes: Sequence[str] = (),
     quotas: tuple[Quota, ...] | None = None,
@@ -120,7 +120,7 @@ def finished(
     return Trace(file=file, jobs=tuple(chosen), notes=tuple(told), quotas=quotas, groups_of=known)
 
 
-def _chosen(file: str, jobs: list[Traced], reading: Reading) -> list[Traced]:
+def _chosen(file: str, jobs: list[Traced], reading: TraceReading) -> list[Traced]:
     """Return the jobs of the chosen time, user groups and node group. Raises TraceError."""
     if not jobs:
         raise TraceError(file, None, None, None, "has no jobs; name a file with some")
@@ -157,7 +157,7 @@ def _chosen(file: str, jobs: list[Traced], reading: Reading) -> list[Traced]:
     return chosen
 
 
-def _with_users(jobs: Sequence[Traced], reading: Reading) -> list[Traced]:
+def _with_users(jobs: Sequence[Traced], reading: TraceReading) -> list[Traced]:
     """Return the jobs with users: those of a user group are spread so that user n has 1/n as many as the first."""
     chances: dict[str, random.Random] = {}
     ranks = range(reading.users_per_group)
@@ -177,7 +177,9 @@ def _with_users(jobs: Sequence[Traced], reading: Reading) -> list[Traced]:
     return found
 
 
-def jobs_of(trace: Trace, nodes: Sequence[Node], *, skip_too_large: bool = False) -> tuple[list[Job], list[str]]:
+def jobs_of(
+    trace: Trace, nodes: Sequence[Node], *, skip_too_large: bool = False
+) -> tuple[list[SimulatedJob], list[str]]:
     """Return the trace's jobs for a cluster, and sentences about jobs that were left out.
 
     Args:
@@ -189,7 +191,7 @@ def jobs_of(trace: Trace, nodes: Sequence[Node], *, skip_too_large: bool = False
         TraceError: A job is larger than the cluster and is not left out, or no job is left.
     """
     widest = max((node.gpus for node in nodes), default=0)
-    jobs: list[Job] = []
+    jobs: list[SimulatedJob] = []
     skipped: Counter[int] = Counter()
     for traced in trace.jobs:
         if traced.nodes > len(nodes) or (traced.gpus or 0) > widest:
@@ -208,7 +210,7 @@ def jobs_of(trace: Trace, nodes: Sequence[Node], *, skip_too_large: bool = False
     return jobs, notes
 
 
-def _job(task_id: TaskId, traced: Traced, group: str, widest: int) -> Job:
+def _job(task_id: TaskId, traced: Traced, group: str, widest: int) -> SimulatedJob:
     task = Task(
         id=task_id,
         name=traced.name or f"job-{task_id}",
@@ -221,7 +223,7 @@ def _job(task_id: TaskId, traced: Traced, group: str, widest: int) -> Job:
         waiting_since=traced.submitted_at,
         time_limit=traced.time_limit,
     )
-    return Job(
+    return SimulatedJob(
         task=task,
         work=traced.work,
         manner=traced.manner,

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 from kubernetes.aio.client import ApiClient, Configuration
 
-from hai_scheduler.adapters.kubernetes.client import Api
+from hai_scheduler.adapters.kubernetes.client import KubernetesApi
 from hai_scheduler.ports.clock import Clock
 from unit.adapters.kubernetes.things import unlocated
 
@@ -124,11 +124,11 @@ class ApiServer:
         if self._runner is not None:
             await self._runner.cleanup()
 
-    def client(self, clock: Clock) -> Api:
+    def client(self, clock: Clock) -> KubernetesApi:
         """A client of this server."""
         configuration = Configuration()
         configuration.host = f"http://127.0.0.1:{self._port}"
-        return Api(ApiClient(configuration=configuration), clock)
+        return KubernetesApi(ApiClient(configuration=configuration), clock)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.asked.append((request.method, request.path))

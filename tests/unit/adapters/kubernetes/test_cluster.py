@@ -15,7 +15,7 @@ from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
 
@@ -255,7 +255,7 @@ async def test_a_run_that_was_killed_before_its_launch_leaves_a_record_that_the_
     assert server.count("POST", "/services") == 2, "that of the launch was refused"
     shown = await one(second)
     assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, False)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await second.addresses(RUN)
     clock.ahead = TOMBSTONES_STAY + timedelta(minutes=1)
     assert (await one(second)).unsettled, "no launch comes as late as that"
@@ -335,7 +335,7 @@ async def test_a_live_run_is_not_forgotten(server, cluster) -> None:
 
 
 async def test_addresses_are_known_when_every_rank_is_up(server, cluster) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.addresses(RUN)
     await cluster.launch(GANG)
     server.status("hai-1-1-0", **running())
@@ -370,7 +370,7 @@ async def test_while_the_server_is_away_nothing_is_decided(server, cluster, cloc
 
 
 async def test_a_server_that_was_never_there_is_temporary(server, opened, monkeypatch) -> None:
-    monkeypatch.setattr("hai_scheduler.adapters.kubernetes.sight.FIRST_LOOK_S", 0.2)
+    monkeypatch.setattr("hai_scheduler.adapters.kubernetes.cluster_cache.FIRST_LOOK_S", 0.2)
     await server.stop()
     with pytest.raises(Temporary, match="has not been seen yet"):
         await opened().observe()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hai_scheduler.adapters.kubernetes import names, quantities
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, matches, parse_selector, tolerated
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
@@ -35,7 +35,7 @@ def test_a_user_name_that_is_a_label_stays_as_it_is() -> None:
     "run_id", ["", "1", "1.", ".1", "../1", "1.1.1", "1.x", "²." + "1", "1.1\n", "9" * 19 + ".1", "1." + "9" * 63]
 )
 def test_what_is_no_run_id_names_nothing(run_id: str) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         names.run_name(run_id)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
-from hai_scheduler.adapters.kubernetes.record import RunSight, StartError, runs_seen
+from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, runs_seen
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
@@ -33,7 +33,7 @@ def pods(*statuses: dict) -> list[dict]:
     return [a_pod(TWO, rank, **status) for rank, status in enumerate(statuses)]
 
 
-def states(run: RunSight) -> list[RankState]:
+def states(run: RunObjects) -> list[RankState]:
     return [rank.state for rank in observe_run(run, around()).ranks]
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from builders import a_launch
-from hai_scheduler.adapters.kubernetes.client import Forbidden, Refused
+from hai_scheduler.adapters.kubernetes.client import ApiForbidden, ApiRefused
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.errors import Temporary
@@ -131,15 +131,15 @@ def test_what_a_refusal_means(status: int, message: str, meaning: Meaning | None
 @pytest.mark.parametrize(
     ("case", "raised"),
     [
-        ("rbac", Forbidden),
+        ("rbac", ApiForbidden),
         ("namespace ends", Temporary),
-        ("quota", Refused),
-        ("webhook", Refused),
-        ("webhook, 409", Refused),
-        ("webhook, 401", Refused),
-        ("policy", Refused),
-        ("policy, unauthorized", Refused),
-        ("invalid", Refused),
+        ("quota", ApiRefused),
+        ("webhook", ApiRefused),
+        ("webhook, 409", ApiRefused),
+        ("webhook, 401", ApiRefused),
+        ("policy", ApiRefused),
+        ("policy, unauthorized", ApiRefused),
+        ("invalid", ApiRefused),
         ("credentials", Temporary),
         ("conflict", Temporary),
         ("webhook away", Temporary),
@@ -149,7 +149,7 @@ async def test_what_is_raised_of_a_refusal(server, clock, case, raised) -> None:
     status, message, _ = TEXTS[case]
     server.fail("POST", "/pods", status, body=message, times=99)
     api = server.client(clock)
-    with pytest.raises((Refused, Temporary)) as error:
+    with pytest.raises((ApiRefused, Temporary)) as error:
         await api.request("POST", "/api/v1/namespaces/runs/pods", body={"metadata": {"name": "x"}})
     await api.close()
     assert type(error.value) is raised

@@ -9,7 +9,7 @@ import pytest
 
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 from hai_scheduler.worker.__main__ import read_place
 
 RUN = RunId("41.2")
@@ -33,13 +33,13 @@ async def test_a_worker_process_reads_it_there_too(tmp_path: Path, folder: Path)
     place = SharedLogs(tmp_path).place(RUN)
     assert read_place(place, 0, 4, 100).data == b"two\n"
     assert not place.own, "what belongs to users is not given other rights"
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         read_place(place, 1, 0, 100)
 
 
 @pytest.mark.parametrize(("run_id", "rank"), [("41.2", 1), ("41.3", 0), ("../41", 0)])
 async def test_what_was_never_kept_is_not_found(tmp_path: Path, folder: Path, run_id: str, rank: int) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await SharedLogs(tmp_path).read(RunId(run_id), rank, offset=0, limit=100, ended=True)
 
 

@@ -14,7 +14,7 @@ from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.lineage import Superseded
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
@@ -94,7 +94,7 @@ class TestOrigins:
         theirs, ours = opened(), opened()
         await theirs.launch(replace(LAUNCH, origin=THEIRS))
         await ours.put_mark(MARK)
-        with pytest.raises(NotFound):
+        with pytest.raises(Absent):
             await ours.read_log(RUN, 0, offset=0, limit=100)
         assert ours.log_place(RUN) is None
 

@@ -8,11 +8,11 @@ from typing import Any
 from builders import T0, a_launch
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
-from hai_scheduler.adapters.kubernetes.ranks import Surroundings
-from hai_scheduler.adapters.kubernetes.record import RunSight, runs_seen
+from hai_scheduler.adapters.kubernetes.ranks import NodeHealth
+from hai_scheduler.adapters.kubernetes.record import RunObjects, runs_seen
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 
 Thing = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "hai-1-1", "uid": "u-1", "controller": True}
@@ -47,7 +47,7 @@ def capacity(**fields: Any) -> Capacity:
     return capacity_of(a_kube_node(**fields), ("nvidia.com/gpu",))
 
 
-def a_pod(launch: Launch | None = None, rank: int = 0, *, node: str | None = "node-1", **status: Any) -> Thing:
+def a_pod(launch: LaunchOrder | None = None, rank: int = 0, *, node: str | None = "node-1", **status: Any) -> Thing:
     """A pod of a run; with no node it is not bound. `deleted` is when it is ended, seconds after `T0`."""
     deleted = status.pop("deleted", None)
     pod = manifests.pod(launch or a_launch(), rank, capacity(), some_settings(), OWNER)
@@ -97,7 +97,7 @@ def unlocated(name: str = "rank") -> dict[str, Any]:
     }
 
 
-def a_service(launch: Launch | None = None, **annotations: str) -> Thing:
+def a_service(launch: LaunchOrder | None = None, **annotations: str) -> Thing:
     made = manifests.service(
         launch or a_launch(), {f"hai.jupyter.org/{key}": text for key, text in annotations.items()}
     )
@@ -106,18 +106,18 @@ def a_service(launch: Launch | None = None, **annotations: str) -> Thing:
 
 
 def a_sight(
-    *pods: Thing, launch: Launch | None = None, removed: tuple[Thing, ...] = (), **annotations: str
-) -> RunSight:
+    *pods: Thing, launch: LaunchOrder | None = None, removed: tuple[Thing, ...] = (), **annotations: str
+) -> RunObjects:
     """A run with its record."""
     (sight,) = runs_seen([a_service(launch, **annotations)], pods, removed).values()
     return sight
 
 
-def around(*nodes: Thing, now: float = 0, lost_after: float = 300) -> Surroundings:
+def around(*nodes: Thing, now: float = 0, lost_after: float = 300) -> NodeHealth:
     """What else is to be seen; `node-1` is ready unless nodes are given."""
     named = {node["metadata"]["name"]: node for node in nodes or (a_kube_node(),)}
     unready = {name: since for name, node in named.items() if (since := not_ready_since(node)) is not None}
-    return Surroundings(
+    return NodeHealth(
         now=T0 + timedelta(seconds=now),
         nodes=named.keys(),
         unready=unready,

@@ -11,7 +11,7 @@ from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
 from hai_scheduler.adapters.local.folders import RunFolder
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.errors import NotFound
+from hai_scheduler.ports.errors import Absent
 
 
 def a_run(root: Path, run_id: str) -> Path:
@@ -39,16 +39,16 @@ async def test_a_log_is_read_without_a_look_at_all_other_runs(tmp_path: Path, mo
         raise AssertionError("all runs are looked at")
 
     monkeypatch.setattr(RunFolder, "all", never)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
     folder = a_run(tmp_path, "1.1")
     assert (await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)).data == b"step 1\n"
     assert await cluster.addresses(RunId("1.1")) is not None
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(RunId("1.1"), 1, offset=0, limit=100)
     shutil.rmtree(folder)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.addresses(RunId("1.1"))
     await cluster.close()

@@ -18,7 +18,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Notice, RankState
 from hai_scheduler.ports.cluster import Cluster
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 
 ONE = RunId("1.1")
 
@@ -368,7 +368,7 @@ async def test_runs_are_shown_for_a_while_after_their_end_and_kept_until_they_ar
     assert await cluster.observe() == []
     assert (await cluster.read_log(ONE, 0, offset=0, limit=10)).final
     await cluster.forget(ONE)
-    with pytest.raises(NotFound):
+    with pytest.raises(Absent):
         await cluster.read_log(ONE, 0, offset=0, limit=10)
 
 

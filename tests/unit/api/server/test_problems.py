@@ -6,15 +6,15 @@ import pytest
 from tornado.web import HTTPError
 
 from hai_scheduler.api.server.problems import CODES, Refused, incident, problem_of
-from hai_scheduler.ports.errors import Conflict, LeaseLost, NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, LeaseLost, Temporary, WriteConflict
 from hai_scheduler.service.shared import errors
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
 
 CLASSES = [
-    errors.Unknown,
-    errors.NotAllowed,
-    errors.InTheWay,
-    errors.NeverFits,
+    errors.NotFound,
+    errors.Forbidden,
+    errors.Conflict,
+    errors.QuotaExceeded,
     errors.Unavailable,
     errors.TooMany,
     errors.TooCostly,
@@ -70,9 +70,9 @@ def test_values_are_repeated_only_if_short_and_no_secret(field, value, shown) ->
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (Conflict("secret"), "conflict"),
+        (WriteConflict("secret"), "conflict"),
         (LeaseLost("secret"), "conflict"),
-        (NotFound("secret"), "not_found"),
+        (Absent("secret"), "not_found"),
         (Temporary("secret"), "unavailable"),
         (HTTPError(404, "secret"), "not_found"),
         (HTTPError(405, "secret"), "method_not_allowed"),

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from builders import a_node
 from hai_scheduler.core.capacity.free_pools import FreePools
-from hai_scheduler.core.capacity.spots import Spot, Spots
+from hai_scheduler.core.capacity.node_states import NodeState, NodeStates
 from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.node_group import NodeGroup
 
 WANTED = (None, 1, 2, 3, 4, 8)
 
@@ -17,26 +17,34 @@ WANTED = (None, 1, 2, 3, 4, 8)
 changes = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8), st.booleans()), max_size=12)
 
 
-def open_gpus(spot: Spot) -> int:
-    return 0 if spot.reserved or not spot.usable else len(spot.free)
+def open_gpus(node_state: NodeState) -> int:
+    return 0 if node_state.reserved or not node_state.usable else len(node_state.free)
 
 
 @given(changes)
 def test_it_finds_what_looking_at_every_node_finds(done: list[tuple[int, int, bool]]) -> None:
     """After any changes; the sixth node is cordoned."""
     nodes = [a_node(f"node-{n}", leaf=f"leaf-{n % 2}") for n in range(5)]
-    floor = Floor([*nodes, a_node("node-5", mark=NodeMark.CORDONED)])
-    spots = list(Spots(floor, []).all())
-    pools = FreePools(spots)
-    pools.check(spots)
+    node_group = NodeGroup([*nodes, a_node("node-5", mark=NodeMark.CORDONED)])
+    node_states = list(NodeStates(node_group, []).all())
+    pools = FreePools(node_states)
+    pools.check(node_states)
     for number, free, reserved in done:
-        spot = spots[number]
-        spot.free, spot.reserved = list(range(min(free, spot.size))), reserved
-        pools.update(spot)
-    pools.check(spots)
+        node_state = node_states[number]
+        node_state.free, node_state.reserved = list(range(min(free, node_state.size))), reserved
+        pools.update(node_state)
+    pools.check(node_states)
     for gpus in WANTED:
-        fit = [spot for spot in spots if open_gpus(spot) >= (spot.size if gpus is None else gpus)]
-        assert sorted(pools.names(gpus)) == [spot.name for spot in fit]
+        fit = [
+            node_state
+            for node_state in node_states
+            if open_gpus(node_state) >= (node_state.size if gpus is None else gpus)
+        ]
+        assert sorted(pools.names(gpus)) == [node_state.name for node_state in fit]
         assert pools.count(gpus, gpus_per_node=8) == len(fit)
-    shared = sorted((open_gpus(spot), spot.name) for spot in spots if 2 <= open_gpus(spot) < spot.size)
+    shared = sorted(
+        (open_gpus(node_state), node_state.name)
+        for node_state in node_states
+        if 2 <= open_gpus(node_state) < node_state.size
+    )
     assert pools.best_shared(2) == (shared[0][1] if shared else None)

@@ -12,113 +12,123 @@ from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.node_group import NodeGroup
 from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 
 
 def ledger(*tasks: Task, nodes: int | tuple[Node, ...] = 3) -> Ledger:
-    floor = Floor(some_nodes(nodes) if isinstance(nodes, int) else nodes)
-    return Ledger(floor, [turn_of(task, floor=floor) for task in tasks])
+    node_group = NodeGroup(some_nodes(nodes) if isinstance(nodes, int) else nodes)
+    return Ledger(node_group, [turn_of(task, node_group=node_group) for task in tasks])
 
 
-def nodes_of(book: Ledger) -> FeasibleNodes:
-    book.check()
-    return FeasibleNodes(book)
+def nodes_of(quota_table: Ledger) -> FeasibleNodes:
+    quota_table.check()
+    return FeasibleNodes(quota_table)
 
 
 def test_it_knows_free_and_leaving_nodes() -> None:
-    book = ledger(runs(1, "node-1"), leaving(runs(2, "node-2"), None))
+    quota_table = ledger(runs(1, "node-1"), leaving(runs(2, "node-2"), None))
     mine = waits(9)
-    assert (nodes_of(book).now(mine, NORMAL), nodes_of(book).soon(mine, NORMAL)) == (["node-3"], ["node-2"])
-    assert (book.count_open(None), book.count_soon(None)) == (1, 1)
+    assert (nodes_of(quota_table).now(mine, NORMAL), nodes_of(quota_table).soon(mine, NORMAL)) == (
+        ["node-3"],
+        ["node-2"],
+    )
+    assert (quota_table.count_open(None), quota_table.count_soon(None)) == (1, 1)
     names = ["node-2", "node-3", "a node that is no more"]
-    assert (nodes_of(book).now_among(names, mine, NORMAL), nodes_of(book).soon_among(names, mine, NORMAL)) == (
+    assert (
+        nodes_of(quota_table).now_among(names, mine, NORMAL),
+        nodes_of(quota_table).soon_among(names, mine, NORMAL),
+    ) == (
         ["node-3"],
         ["node-2"],
     )
 
 
 def test_what_is_promised_is_open_to_the_task_and_to_strictly_higher_ones() -> None:
-    book = ledger(leaving(runs(1, "node-1"), 2))
+    quota_table = ledger(leaving(runs(1, "node-1"), 2))
     mine, other = waits(2), waits(3)
-    book.promise(["node-1", "node-3"], mine, NORMAL)
-    assert book.promised.to(mine) == ["node-1", "node-3"]
-    assert nodes_of(book).now(mine, NORMAL) == ["node-3", "node-2"], "its own promise first"
-    assert nodes_of(book).now(other, NORMAL) == ["node-2"], "B3: no task of equal priority"
-    assert sorted(nodes_of(book).now(other, HIGH)) == ["node-2", "node-3"], "B3: a strictly higher task may"
-    assert nodes_of(book).without_others(["node-2", "node-3"], other) == ["node-2"]
-    assert nodes_of(book).without_others(["node-2", "node-3"], mine) == ["node-2", "node-3"]
+    quota_table.promise(["node-1", "node-3"], mine, NORMAL)
+    assert quota_table.promised.to(mine) == ["node-1", "node-3"]
+    assert nodes_of(quota_table).now(mine, NORMAL) == ["node-3", "node-2"], "its own promise first"
+    assert nodes_of(quota_table).now(other, NORMAL) == ["node-2"], "B3: no task of equal priority"
+    assert sorted(nodes_of(quota_table).now(other, HIGH)) == ["node-2", "node-3"], "B3: a strictly higher task may"
+    assert nodes_of(quota_table).without_others(["node-2", "node-3"], other) == ["node-2"]
+    assert nodes_of(quota_table).without_others(["node-2", "node-3"], mine) == ["node-2", "node-3"]
     victim = replace(other, run=a_run(3, notice=a_notice(beneficiary=mine.id)))
-    assert nodes_of(book).now(victim, HIGH) == ["node-2"], "P5: but not the one that left for it"
-    book.release(mine)
-    assert nodes_of(book).now(other, NORMAL) == ["node-2", "node-3"]
+    assert nodes_of(quota_table).now(victim, HIGH) == ["node-2"], "P5: but not the one that left for it"
+    quota_table.release(mine)
+    assert nodes_of(quota_table).now(other, NORMAL) == ["node-2", "node-3"]
 
 
 def test_a_higher_promise_takes_the_place_of_lower_ones_and_of_no_more_than_it_must() -> None:
-    book = ledger(nodes=1)
+    quota_table = ledger(nodes=1)
     low, mid, high = waits(1, gpus=4), waits(2, gpus=3), waits(3, gpus=4)
-    book.promise(["node-1"], low, LOW)
-    book.promise(["node-1"], mid, NORMAL)
-    book.promise(["node-1"], high, HIGH)
-    assert (book.promised.to(low), book.promised.to(mid), book.promised.to(high)) == ([], ["node-1"], ["node-1"])
+    quota_table.promise(["node-1"], low, LOW)
+    quota_table.promise(["node-1"], mid, NORMAL)
+    quota_table.promise(["node-1"], high, HIGH)
+    assert (quota_table.promised.to(low), quota_table.promised.to(mid), quota_table.promised.to(high)) == (
+        [],
+        ["node-1"],
+        ["node-1"],
+    )
 
 
 def test_a_start_takes_the_lowest_free_gpus_and_its_promise_with_them() -> None:
-    book = ledger(shares(1, {"node-1": (0, 2)}), nodes=1)
+    quota_table = ledger(shares(1, {"node-1": (0, 2)}), nodes=1)
     task = waits(2, gpus=3)
-    book.promise(["node-1"], task, NORMAL)
+    quota_table.promise(["node-1"], task, NORMAL)
     starting = turn_of(shares(2, {"node-1": (1, 3, 4)}))
-    book.release(task)
-    assert book.take(["node-1"], starting) == (((1, 3, 4),), set())
-    assert book.promised.to(task) == []
-    assert book.count_open(3) == 1
-    assert book.count_open(4) == 0
+    quota_table.release(task)
+    assert quota_table.take(["node-1"], starting) == (((1, 3, 4),), set())
+    assert quota_table.promised.to(task) == []
+    assert quota_table.count_open(3) == 1
+    assert quota_table.count_open(4) == 0
 
 
 @pytest.mark.parametrize(("kept", "open_now"), [(3, 5), (8, 0)])
 def test_gpus_that_are_promised_are_not_open_to_others(kept: int, open_now: int) -> None:
-    book = ledger(nodes=1)
-    book.promise(["node-1"], waits(1, gpus=kept), NORMAL)
-    assert [gpus for gpus in range(1, 9) if book.count_open(gpus)] == list(range(1, open_now + 1))
-    assert book.count_open(None) == 0
+    quota_table = ledger(nodes=1)
+    quota_table.promise(["node-1"], waits(1, gpus=kept), NORMAL)
+    assert [gpus for gpus in range(1, 9) if quota_table.count_open(gpus)] == list(range(1, open_now + 1))
+    assert quota_table.count_open(None) == 0
 
 
 def test_it_opens_no_node_that_is_marked_lost_or_avoided() -> None:
     nodes = (a_node("a", mark=NodeMark.CORDONED), a_node("b", ready=False), a_node("c"), a_node("d"))
     task = a_task(avoid=frozenset({"c"}))
-    book = ledger(nodes=nodes)
-    assert nodes_of(book).now(task, HIGH) == ["d"]
-    assert nodes_of(book).soon(task, HIGH) == []
+    quota_table = ledger(nodes=nodes)
+    assert nodes_of(quota_table).now(task, HIGH) == ["d"]
+    assert nodes_of(quota_table).soon(task, HIGH) == []
 
 
 def test_what_is_kept_for_the_head_is_open_to_who_may_pass_alone() -> None:
-    book = ledger()
-    book.reserve(["node-1", "node-2"])
+    quota_table = ledger()
+    quota_table.reserve(["node-1", "node-2"])
     task = waits(1)
-    assert nodes_of(book).now(task, NORMAL) == ["node-3"]
-    assert nodes_of(book).now(task, NORMAL, reserved=True) == ["node-1", "node-2", "node-3"]
-    assert book.keeps_free
-    book.reserve(())
-    assert nodes_of(book).now(task, NORMAL) == ["node-1", "node-2", "node-3"]
-    assert not book.keeps_free
+    assert nodes_of(quota_table).now(task, NORMAL) == ["node-3"]
+    assert nodes_of(quota_table).now(task, NORMAL, reserved=True) == ["node-1", "node-2", "node-3"]
+    assert quota_table.keeps_free
+    quota_table.reserve(())
+    assert nodes_of(quota_table).now(task, NORMAL) == ["node-1", "node-2", "node-3"]
+    assert not quota_table.keeps_free
 
 
 def test_who_is_told_to_leave_in_the_plan_is_leaving_from_then_on() -> None:
     going = turn_of(runs(1, "node-1"))
-    book = Ledger(Floor(some_nodes(1)), [going])
-    assert (nodes_of(book).soon(waits(2), NORMAL), book.count_soon(None)) == ([], 0)
-    book.leave(going)
-    assert (nodes_of(book).soon(waits(2), NORMAL), book.count_soon(None)) == (["node-1"], 1)
-    book.promise(["node-1"], waits(2), NORMAL)
-    assert book.count_soon(None) == 0, "it is promised"
+    quota_table = Ledger(NodeGroup(some_nodes(1)), [going])
+    assert (nodes_of(quota_table).soon(waits(2), NORMAL), quota_table.count_soon(None)) == ([], 0)
+    quota_table.leave(going)
+    assert (nodes_of(quota_table).soon(waits(2), NORMAL), quota_table.count_soon(None)) == (["node-1"], 1)
+    quota_table.promise(["node-1"], waits(2), NORMAL)
+    assert quota_table.count_soon(None) == 0, "it is promised"
 
 
 def test_a_task_that_fits_no_node_of_the_group_can_never_run_there() -> None:
-    floor = Floor((a_node("a", gpus=2), a_node("b", gpus=8)))
-    assert floor.can_ever(waits(1, 2))
-    assert not floor.can_ever(waits(1, 3))
-    assert floor.can_ever(waits(1, 2, gpus=2))
-    assert not floor.can_ever(waits(1, 2, gpus=3))
+    node_group = NodeGroup((a_node("a", gpus=2), a_node("b", gpus=8)))
+    assert node_group.can_ever(waits(1, 2))
+    assert not node_group.can_ever(waits(1, 3))
+    assert node_group.can_ever(waits(1, 2, gpus=2))
+    assert not node_group.can_ever(waits(1, 2, gpus=3))
 
 
 def crossing_book(*tasks: Task) -> Ledger:
@@ -127,9 +137,9 @@ def crossing_book(*tasks: Task) -> Ledger:
 
 def test_it_counts_those_who_span_zones_now_and_soon() -> None:
     stays, goes = runs(1, "a1", "b1"), leaving(runs(2, "a2", "b2"), None)
-    book = crossing_book(stays, goes)
-    assert book.crossing(waits(9), NORMAL, soon=False) == 2
-    assert book.crossing(waits(9), NORMAL, soon=True) == 1
+    quota_table = crossing_book(stays, goes)
+    assert quota_table.crossing(waits(9), NORMAL, soon=False) == 2
+    assert quota_table.crossing(waits(9), NORMAL, soon=True) == 1
     assert crossing_book(runs(1, "a1", "a2")).crossing(waits(9), NORMAL, soon=False) == 0
 
 
@@ -144,8 +154,8 @@ def test_it_counts_those_who_span_zones_now_and_soon() -> None:
 def test_a_promise_over_zones_counts_for_those_who_must_respect_it(
     sentence: str, level: Priority, task: Task, count: int
 ) -> None:
-    book = crossing_book()
-    book.promise(["a1", "b1"], waits(1, 2), NORMAL)
-    assert book.crossing(task, level, soon=True) == count, sentence
-    book.release(waits(1, 2))
-    assert book.crossing(task, level, soon=True) == 0
+    quota_table = crossing_book()
+    quota_table.promise(["a1", "b1"], waits(1, 2), NORMAL)
+    assert quota_table.crossing(task, level, soon=True) == count, sentence
+    quota_table.release(waits(1, 2))
+    assert quota_table.crossing(task, level, soon=True) == 0

@@ -9,7 +9,7 @@ import pytest
 
 from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
-from hai_scheduler.core.explaining.explain import amount, gang, message_of, notice_of, span, what_would, why
+from hai_scheduler.core.explaining.explain import amount, gang, human_duration, message_of, notice_of, what_would, why
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Rank, RankState
@@ -22,7 +22,7 @@ from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
     [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (-5, "0 s")],
 )
 def test_spans(length: float, text: str) -> None:
-    assert span(timedelta(seconds=length)) == text
+    assert human_duration(timedelta(seconds=length)) == text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
-from hai_scheduler.core.lifecycle.endings import as_asked, ending_of
+from hai_scheduler.core.lifecycle.run_outcome import as_asked, outcome_of
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.reasons import Reason
@@ -204,7 +204,7 @@ def test_without_a_word_and_without_a_checkpoint_since_the_notice_nothing_is_cal
     )
     run = replace(run, ranks=tuple(replace(rank, **more) for rank, more in zip(run.ranks, ranks, strict=True)))
     task = a_task(state=TaskState.SUSPENDING, nodes=len(ranks), profile=profile, run=run)
-    assert ending_of(task, run).left is not Left.SAVED
+    assert outcome_of(task, run).left is not Left.SAVED
 
 
 def test_the_reason_of_the_notice_stands_beside_how_it_left() -> None:

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.snapshot import Snapshot
-from hai_scheduler.core.nodes.floor import Floor
+from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.group_plan import GroupPlan
-from hai_scheduler.core.planning.memory import Memory
+from hai_scheduler.core.planning.plan_cache import PlanCache
 from snapshots import snapshots
 from unit.core.tables import HIGH, LOW, NORMAL, POLICY, runs, shares, snapshot, turn_of, waits
 
 
 def planned(shot: Snapshot, discipline: Discipline = Discipline.HAI) -> GroupPlan:
     """The finished plan of the only node group."""
-    memory = Memory()
-    memory.update(shot, POLICY, discipline)
-    made = GroupPlan("training", shot, POLICY, discipline, memory)
+    cache = PlanCache()
+    cache.update(shot, POLICY, discipline)
+    made = GroupPlan("training", shot, POLICY, discipline, cache)
     made.make()
     return made
 
@@ -37,34 +37,34 @@ def test_gpus_promises_and_quota_agree_after_every_plan(shot: Snapshot, discipli
     planned(replace(shot, paused=paused), discipline).check()
 
 
-def book() -> Ledger:
+def quota_table() -> Ledger:
     """Three nodes: one held whole, one shared, one free."""
     turns = [turn_of(runs(1, "node-1")), turn_of(shares(2, {"node-2": (0, 1)}))]
-    return Ledger(Floor(some_nodes(3)), turns)
+    return Ledger(NodeGroup(some_nodes(3)), turns)
 
 
 def test_a_gpu_that_is_free_and_held_is_found() -> None:
-    ledger = book()
+    ledger = quota_table()
     ledger.check()
-    ledger.spots["node-2"].free.append(0)
+    ledger.node_states["node-2"].free.append(0)
     with pytest.raises(AssertionError, match="node-2: 2 held, 7 free"):
         ledger.check()
 
 
 def test_a_node_that_shows_more_than_is_open_is_found() -> None:
-    ledger = book()
-    ledger.spots["node-3"].reserved = True
+    ledger = quota_table()
+    ledger.node_states["node-3"].reserved = True
     ledger.reserved = {"node-3": None}
     with pytest.raises(AssertionError, match="node-3 shows 8 GPUs, 0 are open"):
         ledger.check()
 
 
 def test_a_promise_that_only_the_node_knows_of_is_found() -> None:
-    ledger = book()
+    ledger = quota_table()
     ledger.promise(["node-3"], waits(9), NORMAL)
     ledger.check()
-    ledger.spots["node-3"].promises.clear()
-    ledger.pools.update(ledger.spots["node-3"])
+    ledger.node_states["node-3"].promises.clear()
+    ledger.pools.update(ledger.node_states["node-3"])
     with pytest.raises(AssertionError):
         ledger.check()
 

@@ -21,12 +21,12 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.core.ordering import places
+from hai_scheduler.core.ordering import positions
 from hai_scheduler.core.ordering.discipline import Discipline
-from hai_scheduler.core.ordering.quota import Accounts, QuotaBook
+from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
 from hai_scheduler.core.ordering.turns import protected_until
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.plan import plan
+from hai_scheduler.core.planning.plan_cache import PlanCache
 from snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
 from unit.core.tables import turn_of
 
@@ -73,7 +73,7 @@ def test_gangs_are_whole_and_no_gpu_is_given_twice(shot: Snapshot) -> None:
 def test_a_start_never_exceeds_quota(shot: Snapshot) -> None:
     made = plan(shot, POLICY)
     tasks = {task.id: task for task in shot.tasks}
-    accounts = Accounts(QuotaBook(shot.quotas, shot.groups_of, NOW), "training", 4)
+    accounts = QuotaAccounts(QuotaTable(shot.quotas, shot.groups_of, NOW), "training", 4)
     for task in shot.tasks:
         if task.live_run:
             accounts.add(task.user, task.live_run.priority, accounts.units(task))
@@ -138,9 +138,9 @@ def by_id(shot: Snapshot) -> dict[TaskId, Task]:
 @given(st.lists(snapshots(), min_size=2, max_size=4))
 @FEW
 def test_what_is_remembered_of_other_clusters_changes_nothing(shots: list[Snapshot]) -> None:
-    memory = Memory()
+    cache = PlanCache()
     for shot in shots:
-        made, scratch = plan(shot, POLICY, memory=memory), plan(shot, POLICY)
+        made, scratch = plan(shot, POLICY, cache=cache), plan(shot, POLICY)
         assert made.decisions == scratch.decisions
         assert dict(made.verdicts) == dict(scratch.verdicts)
 
@@ -150,7 +150,7 @@ def test_what_is_remembered_of_other_clusters_changes_nothing(shots: list[Snapsh
 def test_a_verdict_is_the_same_whatever_was_asked_before(shot: Snapshot, enough: int) -> None:
     """What is found for one task and holds for others, or for places, says of each what it says when asked alone."""
     made = plan(shot, POLICY)
-    with patch.object(places, "_ENOUGH", enough):
+    with patch.object(positions, "_ENOUGH", enough):
         after_others = dict(made.verdicts)
     for task_id, verdict in after_others.items():
         assert plan(shot, POLICY).verdicts[task_id] == verdict

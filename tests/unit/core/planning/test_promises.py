@@ -15,9 +15,9 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.group_state import GroupState
-from hai_scheduler.core.planning.memory import Memory
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.placer import Placer
+from hai_scheduler.core.planning.plan_cache import PlanCache
 from hai_scheduler.core.planning.preemptor import Preemptor
 from hai_scheduler.core.planning.promises import Promises
 from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs, snapshot, waits
@@ -25,9 +25,9 @@ from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs
 
 def parts(*tasks: Task, **fields: Any) -> tuple[GroupState, Placer, Promises]:
     """The parts of a group's plan at its begin: no node is promised yet, whatever promises the tasks have."""
-    shot, memory = snapshot(*tasks, **fields), Memory()
-    memory.update(shot, POLICY, Discipline.HAI)
-    state = GroupState("training", shot, POLICY, Discipline.HAI, memory)
+    shot, cache = snapshot(*tasks, **fields), PlanCache()
+    cache.update(shot, POLICY, Discipline.HAI)
+    state = GroupState("training", shot, POLICY, Discipline.HAI, cache)
     placer = Placer(state)
     return state, placer, Promises(state, placer)
 

@@ -8,13 +8,13 @@ import pytest
 
 from builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
-from hai_scheduler.core.capacity.preemption import Market
+from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.nodes.floor import Floor
-from hai_scheduler.core.ordering.parts import Part, size_of
+from hai_scheduler.core.nodes.node_group import NodeGroup
+from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.queue import Lane
 from hai_scheduler.core.ordering.rules import HaiRules
-from hai_scheduler.core.ordering.user_use import UserUse
+from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.queue_head import QueueHead
 from hai_scheduler.core.planning.refusals import Refusals, Scope
@@ -26,18 +26,20 @@ SMALL, MIDDLE, LARGE = waits(1, 1, user="ann"), waits(2, 2, user="bob"), waits(3
 
 def head_of(*tasks: Task) -> QueueHead:
     """The head of the queue on two nodes, on which `tasks` run."""
-    rules = HaiRules(POLICY, NOW, UserUse((), (), POLICY, NOW), {})
+    rules = HaiRules(POLICY, NOW, FairShare((), (), POLICY, NOW), {})
     turns = [turn_of(task) for task in tasks]
-    ledger = Ledger(Floor(some_nodes(2)), turns)
-    return QueueHead(ledger, Market(ledger, turns, rules), rules)
+    ledger = Ledger(NodeGroup(some_nodes(2)), turns)
+    return QueueHead(ledger, CandidateIndex(ledger, turns, rules), rules)
 
 
 def lane() -> Lane:
-    return Lane({(0.0, task.user): Part([task]) for task in (SMALL, MIDDLE)}, {"ann": 0.0, "bob": 0.0})
+    return Lane({(0.0, task.user): TaskBucket([task]) for task in (SMALL, MIDDLE)}, {"ann": 0.0, "bob": 0.0})
 
 
 def with_large() -> Lane:
-    return Lane({(0.0, "bob"): Part([MIDDLE]), (0.0, "ann"): Part([SMALL, LARGE])}, {"ann": 0.0, "bob": 0.0})
+    return Lane(
+        {(0.0, "bob"): TaskBucket([MIDDLE]), (0.0, "ann"): TaskBucket([SMALL, LARGE])}, {"ann": 0.0, "bob": 0.0}
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,12 +63,12 @@ def test_what_is_no_easier_is_refused_with_it(scope: Scope, covered: list[bool])
 
 def test_all_of_a_user_and_size_are_refused_or_not_or_it_depends() -> None:
     refusals = Refusals(head_of())
-    assert refusals.covers_all("bob", size_of(MIDDLE)) is False
+    assert refusals.covers_all("bob", shape_of(MIDDLE)) is False
     refusals.add(MIDDLE, with_large(), Scope.NOT_PASSING)
-    assert refusals.covers_all("bob", size_of(MIDDLE)) is None
+    assert refusals.covers_all("bob", shape_of(MIDDLE)) is None
     refusals.add(MIDDLE, with_large(), Scope.USER)
-    assert refusals.covers_all("bob", size_of(MIDDLE)) is True
-    assert refusals.covers_all("ann", size_of(LARGE)) is None
+    assert refusals.covers_all("bob", shape_of(MIDDLE)) is True
+    assert refusals.covers_all("ann", shape_of(LARGE)) is None
 
 
 def test_who_may_pass_the_head_is_not_refused_with_those_who_may_not() -> None:
@@ -91,10 +93,10 @@ def test_a_walk_begins_without_refusals() -> None:
     assert not refusals.reopened
     refusals.reopen()
     assert refusals.reopened
-    hopeless = refusals.hopeless
+    unplaceable = refusals.unplaceable
     refusals.forget()
     assert not refusals.reopened
     assert not refusals.some_specific
     assert not refusals.cover_lane(lane())
     assert not any(refusals.covers(task) for task in (SMALL, MIDDLE, LARGE))
-    assert not hopeless.sizes, "the queue hears of it"
+    assert not unplaceable.shapes, "the queue hears of it"

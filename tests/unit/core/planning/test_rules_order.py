@@ -10,7 +10,7 @@ import pytest
 from builders import a_run, a_use
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from unit.core.tables import (
@@ -35,7 +35,7 @@ from unit.core.tables import (
 SECOND = timedelta(seconds=1)
 
 
-def queue(*tasks: Task, uses: tuple[Use, ...] = (), policy: Policy = POLICY) -> list[int]:
+def queue(*tasks: Task, uses: tuple[Usage, ...] = (), policy: Policy = POLICY) -> list[int]:
     """The ids of `tasks` in the order of the queue, behind a task of the highest priority that has all nodes."""
     full = runs(99, "node-1", "node-2", level=Priority.EXTREME_HIGH)
     return order(decide(snapshot(full, *tasks, nodes=2, uses=uses), policy))
@@ -217,7 +217,7 @@ def test_o3_the_order_is_total_down_to_the_id() -> None:
 def test_o3_turns_rotate_through_three_equals() -> None:
     """A user who has just had a turn has used more than one who has not, so no user starves."""
     had_turn = replace(waits(1), state=TaskState.SUSPENDED, run=a_run(1, ended_at=NOW))
-    uses = (Use(user="user1", group="training", node_seconds=1800, at=NOW),)
+    uses = (Usage(user="user1", group="training", node_seconds=1800, at=NOW),)
     made = decide(snapshot(had_turn, runs(2, "node-1", minutes=31, user="bob"), waits(3), nodes=1, uses=uses))
     assert suspends(made) == {2: 3}
     assert made.verdicts[1].position == 2

@@ -427,7 +427,7 @@ def test_p8_who_waits_behind_it_is_told_so() -> None:
     verdict = made.verdicts[2]
     assert (verdict.kind, verdict.earliest_start) == (VerdictKind.CAPACITY, None)
     assert why(verdict, NOW).endswith(
-        "Task 1 keeps its nodes until it saves: it was interrupted 2 times in a row without a checkpoint (P8)."
+        "Task 1 keeps its nodes until it saves: it was interrupted 2 times in a row without a checkpoint."
     )
 
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from hai_scheduler.core.workspace.templates import (
     MAX_PATH,
-    Field,
     PathTemplate,
     Template,
     TemplateError,
+    TemplateField,
     Unresolvable,
     below,
 )
 
 #: More examples with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
-VALUES = {Field.USER: "alice", Field.GROUP: "ml", Field.TASK: "41"}
+VALUES = {TemplateField.USER: "alice", TemplateField.GROUP: "ml", TemplateField.TASK: "41"}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_whatever_else_is_in_braces_is_refused_by_name(text: str, said: str) -> 
 
 def test_a_field_that_means_nothing_here_is_refused() -> None:
     with pytest.raises(TemplateError, match=r"\{group\} means nothing here: the fields here are \{user\}"):
-        Template.parse("/home/{group}", allowed=(Field.USER,))
+        Template.parse("/home/{group}", allowed=(TemplateField.USER,))
     with pytest.raises(TemplateError, match="the fields here are none"):
         Template.parse("{user}", allowed=())
 
@@ -145,14 +145,14 @@ def test_a_path_that_could_lead_elsewhere_is_refused(text: str, said: str) -> No
 )
 def test_a_name_that_is_no_safe_part_of_a_path_is_refused(name: str) -> None:
     with pytest.raises(Unresolvable):
-        PathTemplate.parse("/home/{user}").fill({Field.USER: name})
+        PathTemplate.parse("/home/{user}").fill({TemplateField.USER: name})
 
 
 def test_the_error_says_which_name_and_why() -> None:
     with pytest.raises(Unresolvable, match=r"the user name '\.\./bob' cannot be part of a path"):
-        PathTemplate.parse("/home/{user}").fill({Field.USER: "../bob"})
+        PathTemplate.parse("/home/{user}").fill({TemplateField.USER: "../bob"})
     with pytest.raises(Unresolvable, match="the group name is empty"):
-        PathTemplate.parse("/home/{group}").fill({Field.GROUP: ""})
+        PathTemplate.parse("/home/{group}").fill({TemplateField.GROUP: ""})
 
 
 def test_a_folder_within_something_is_relative() -> None:
@@ -175,7 +175,7 @@ NAMES = st.lists(NASTY | st.text(max_size=4), max_size=4).map("".join)
 def test_no_input_whatsoever_leads_outside_the_literal_prefix(text: str, user: str, group: str) -> None:
     try:
         template = PathTemplate.parse("/top/" + text)
-        path = template.fill({Field.USER: user, Field.GROUP: group, Field.TASK: "7"})
+        path = template.fill({TemplateField.USER: user, TemplateField.GROUP: group, TemplateField.TASK: "7"})
     except (TemplateError, Unresolvable):
         return
     assert posixpath.normpath(path) == path
@@ -197,8 +197,8 @@ def test_whatever_is_read_is_written_as_it_is_read(text: str) -> None:
     assert PathTemplate.parse(str(template)) == template
 
 
-@given(text=st.text(), values=st.fixed_dictionaries({field: st.just("v") for field in Field}))
-def test_a_text_without_braces_means_itself(text: str, values: dict[Field, Any]) -> None:
+@given(text=st.text(), values=st.fixed_dictionaries({field: st.just("v") for field in TemplateField}))
+def test_a_text_without_braces_means_itself(text: str, values: dict[TemplateField, Any]) -> None:
     plain = text.replace("{", "").replace("}", "")
     assert Template.parse(plain).fill(values) == plain
 

@@ -20,7 +20,7 @@ from tornado.netutil import bind_sockets
 from hai_hub.culler import memory as culler_memory
 from hai_hub.culler.__main__ import Culler, application, keep_looking
 from hai_hub.culler.hub import HubApi, Unanswered, server_of
-from hai_hub.culler.judging import Memory, Reason, Server, Terms
+from hai_hub.culler.judging import CullReason, CullRecord, RunningServer, Terms
 from hai_hub.culler.terms import TermsBook
 
 T0 = datetime(2026, 11, 21, 8, tzinfo=UTC)
@@ -33,12 +33,12 @@ class FakeHub:
     """Servers, owners of tasks, and what was stopped."""
 
     now: datetime = T0
-    found: list[Server] = field(default_factory=list)
+    found: list[RunningServer] = field(default_factory=list)
     busy: frozenset[str] = frozenset()
     stopped: list[tuple[str, str]] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
 
-    async def servers(self) -> list[Server]:
+    async def servers(self) -> list[RunningServer]:
         self._check("servers")
         return list(self.found)
 
@@ -46,7 +46,7 @@ class FakeHub:
         self._check("owners")
         return self.busy
 
-    async def stop(self, server: Server) -> None:
+    async def stop(self, server: RunningServer) -> None:
         self._check("stop")
         self.stopped.append(server.key)
 
@@ -55,8 +55,8 @@ class FakeHub:
             raise Unanswered(what)
 
 
-def a_server(user: str = "ann", size: str = "", name: str = "") -> Server:
-    return Server(user=user, name=name, size=size, started=T0, last_activity=T0)
+def a_server(user: str = "ann", size: str = "", name: str = "") -> RunningServer:
+    return RunningServer(user=user, name=name, size=size, started=T0, last_activity=T0)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_it_warns_then_ends_and_tries_again_until_the_server_is_gone(hub: 
     await looks(made, hub, 0, 50)
     outlook = made.outlook("ann", "")
     assert outlook is not None
-    assert (outlook.warning, outlook.reason) == (True, Reason.LIFETIME)
+    assert (outlook.warning, outlook.reason) == (True, CullReason.LIFETIME)
     hub.broken = {"stop"}
     await looks(made, hub, 60)
     assert hub.stopped == []
@@ -167,7 +167,10 @@ def test_a_memory_that_cannot_be_read_is_empty(tmp_path: Path, text: str) -> Non
 
 
 def test_a_memory_is_read_as_it_was_written(tmp_path: Path) -> None:
-    memories = {("a", ""): Memory(started=T0), ("a", "b"): Memory(started=T0, renewed_at=T0 + MINUTE, warned_since=T0)}
+    memories = {
+        ("a", ""): CullRecord(started=T0),
+        ("a", "b"): CullRecord(started=T0, renewed_at=T0 + MINUTE, warned_since=T0),
+    }
     culler_memory.save(tmp_path / "m", memories)
     assert culler_memory.load(tmp_path / "m") == memories
 

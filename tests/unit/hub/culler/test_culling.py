@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_hub.culler.judging import Memory, Outlook, Reason, Server, Terms, judge, renew
+from hai_hub.culler.judging import CullDecision, CullReason, CullRecord, RunningServer, Terms, judge, renew
 
 T0 = datetime(2026, 11, 21, 8, tzinfo=UTC)
 DAY = Terms(lifetime=timedelta(hours=24), idle=None)
@@ -21,13 +21,13 @@ def at(hours: float) -> datetime:
     return T0 + timedelta(hours=hours)
 
 
-def server(*, active: float = 0) -> Server:
-    return Server(user="ann", name="", started=T0, last_activity=at(active))
+def server(*, active: float = 0) -> RunningServer:
+    return RunningServer(user="ann", name="", started=T0, last_activity=at(active))
 
 
 def look(
-    hours: float, terms: Terms, memory: Memory | None = None, *, active: float = 0, tasks: bool | None = False
-) -> Outlook:
+    hours: float, terms: Terms, memory: CullRecord | None = None, *, active: float = 0, tasks: bool | None = False
+) -> CullDecision:
     return judge(server(active=active), terms, memory, has_tasks=tasks, now=at(hours))
 
 
@@ -40,11 +40,11 @@ def watched(
     tasks: bool | None = False,
 ) -> float | None:
     """When a server ends that is looked at every half minute, in hours after its start."""
-    memory: Memory | None = None
+    memory: CullRecord | None = None
     moments, left = int(until * 120), sorted(renewed)
     for moment in range(moments + 1):
         now = at(moment / 120)
-        seen = Server(
+        seen = RunningServer(
             user="ann", name="", started=T0, last_activity=max(at(hour) for hour in active if at(hour) <= now)
         )
         while left and at(left[0]) <= now:
@@ -64,7 +64,7 @@ def watched(
 )
 def test_the_end_of_the_lifetime_is_known_from_the_start_and_warned_of_in_time(hours: float, warning: bool) -> None:
     outlook = look(hours, DAY)
-    assert (outlook.reason, outlook.warning, outlook.due) == (Reason.LIFETIME, warning, False)
+    assert (outlook.reason, outlook.warning, outlook.due) == (CullReason.LIFETIME, warning, False)
     assert abs(outlook.ends_at - at(24)) < timedelta(minutes=10)  # type: ignore[operator]
 
 
@@ -130,8 +130,8 @@ def test_tasks_that_start_within_the_warning_end_it_and_the_owner_is_told_why() 
 
 
 def test_a_server_that_was_started_again_has_no_past() -> None:
-    old = Memory(started=at(-9), renewed_at=at(-1), warned_since=at(-1))
-    assert look(1, DAY, old).memory == Memory(started=T0)
+    old = CullRecord(started=at(-9), renewed_at=at(-1), warned_since=at(-1))
+    assert look(1, DAY, old).memory == CullRecord(started=T0)
 
 
 def test_a_renewal_that_would_change_nothing_is_not_offered() -> None:

@@ -18,7 +18,7 @@ from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.computing.work import PLAIN
 from hai_scheduler.service.insight.forecast import Forecast, Outcome
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
-from hai_scheduler.service.shared.orders import Bounds, Facts, ForecastOrder
+from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
 from hai_scheduler.service.tasks.submissions import Submission
 
 TASK = a_task(
@@ -37,7 +37,7 @@ VALUES = {
     "an order": ForecastOrder(
         task=TASK, now=at(1.000001), bounds=Bounds(), hypothetical=True, groups=frozenset({"ml", "cv"})
     ),
-    "facts": Facts(
+    "facts": SnapshotFacts(
         nodes=some_nodes(3, zone="a"),
         policies=Policies(groups={"g": Policy(weights={"ann": 2.0}, min_run=timedelta(microseconds=1))}),
     ),

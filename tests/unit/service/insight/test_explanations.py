@@ -11,7 +11,7 @@ from hai_scheduler.core.explaining.alternatives import ChangeKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.computing import work
-from hai_scheduler.service.shared.errors import Unknown
+from hai_scheduler.service.shared.errors import NotFound
 from unit.service.service_world import Service, user
 
 
@@ -77,7 +77,7 @@ async def test_tasks_that_run_have_ended_or_are_others_have_none() -> None:
     assert (await explain(user("ann"), str(short))).what_if == ()
     await service.step(31)
     assert (await explain(user("ann"), str(short))).what_if == ()
-    with pytest.raises(Unknown):
+    with pytest.raises(NotFound):
         await explain(user("eve"), str(short))
 
 
@@ -90,6 +90,6 @@ async def test_where_plans_take_long_fewer_are_made(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(work, "counterfactuals", lambda *_, most_plans: most.append(most_plans) or ())
     for seconds in (0.0, 0.5, 30.0):
         await service.step()
-        service.parts.cycle.watch.plan_seconds = seconds
+        service.parts.cycle.latest_plan.plan_seconds = seconds
         await service.parts.services.explanations.explain(user("ann"), str(mine))
     assert most == [8, 4], "none where one plan takes all of the time"

@@ -16,9 +16,9 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskSpec, TaskState
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.queries import EVERYBODY
@@ -27,7 +27,7 @@ from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.shared import news
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
-from hai_scheduler.service.shared.errors import Unavailable, Unknown
+from hai_scheduler.service.shared.errors import NotFound, Unavailable
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.topics import FEED
 
@@ -53,7 +53,7 @@ class Growing:
         if self.broken:
             raise Temporary
         if run_id not in self.logs:
-            raise NotFound
+            raise Absent
         limit, offset = min(limit, self.longest), min(offset, len(self.logs[run_id]))
         data = self.logs[run_id][offset : offset + limit]
         whole = data[: data.rfind(b"\n") + 1] or (data if len(data) == limit else b"")
@@ -83,7 +83,7 @@ class World:
     async def happens(self, kind: str, user: str | None = "alice", task_id: int | None = 1) -> None:
         async with self.store.write() as tx:
             who = None if task_id is None else TaskId(task_id)
-            await tx.add_event(Event(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
+            await tx.add_event(HistoryEvent(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
         await self.bus.ring(FEED)
 
     def follow(self, cursor: Cursor | None = None) -> Follower:
@@ -321,5 +321,5 @@ async def test_a_task_that_is_forgotten_ends_its_followers(world: World, monkeyp
         task = await tx.get_task(TaskId(1))
         await tx.save_task(replace(task, run=replace(task.run, ended_at=T0), state=TaskState.FAILED, ended_at=T0))
         await tx.delete_task(TaskId(1))
-    with pytest.raises(Unknown):
+    with pytest.raises(NotFound):
         await one.ended()

@@ -15,9 +15,9 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.service.insight.forecast import Forecast, Outcome, foretell, step_for
+from hai_scheduler.service.insight.forecast import Forecast, Outcome, forecast_start, step_for
 from hai_scheduler.service.insight.history import Basis, History
-from hai_scheduler.service.shared.errors import InTheWay, Invalid, NeverFits, Unknown
+from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.orders import Bounds
 from hai_scheduler.service.tasks.submissions import Submission
 from unit.service.service_world import Service, user
@@ -185,7 +185,7 @@ def test_in_a_long_queue_times_are_rounded_up_and_that_is_said(queue: int, start
     low = [a_task(number, user="cy", priority=Priority.LOW) for number in range(3, 3 + queue)]
     everybody = tuple(a_quota("public", priority=level, limit=None) for level in Priority)
     shot = Snapshot(now=at(), nodes=some_nodes(1), tasks=(running, asked, *low), quotas=everybody)
-    found = foretell(shot, Policies(), asked, History([]), Bounds(), hypothetical=False)
+    found = forecast_start(shot, Policies(), asked, History([]), Bounds(), hypothetical=False)
     assert (found.outcome, found.starts_at) == (Outcome.LATER, at(start))
     assert [one.sentence for one in found.assumptions if one.name == "steps"] == (
         ["The queue is long: it is looked at every 20 s, so each turn in it may end that much late."] if said else []
@@ -196,9 +196,9 @@ async def test_a_forecast_is_refused_as_the_submission_would_be() -> None:
     service = await Service(nodes=2).open()
     async with service.store.write() as tx:
         await tx.put_quota(Quota(subject="user:ann", group="training", priority=Priority.HIGH, limit=0))
-    with pytest.raises(NeverFits):
+    with pytest.raises(QuotaExceeded):
         await forecast(service, nodes=3)
-    with pytest.raises(NeverFits):
+    with pytest.raises(QuotaExceeded):
         await forecast(service, priority=Priority.HIGH)
     with pytest.raises(Invalid, match="name"):
         await forecast(service, name="1")
@@ -211,9 +211,9 @@ async def test_what_cannot_be_forecast_says_so() -> None:
     mine = await service.submit("mine", "ann")
     await service.parts.services.submissions.stop(user("ann"), str(mine))
     forecasts = service.parts.services.forecasts
-    with pytest.raises(InTheWay, match="stopped"):
+    with pytest.raises(Conflict, match="stopped"):
         await forecasts.of_task(user("ann"), str(mine))
-    with pytest.raises(Unknown):
+    with pytest.raises(NotFound):
         await forecasts.of_task(user("eve"), str(mine))
     for days in (0, 91):
         with pytest.raises(Invalid, match="horizon_s"):
@@ -227,7 +227,7 @@ async def test_a_user_with_the_most_tasks_allowed_is_refused_before_the_one_too_
     await service.open()
     await forecast(service)
     await service.submit("only", "ann")
-    with pytest.raises(InTheWay, match="1 unfinished"):
+    with pytest.raises(Conflict, match="1 unfinished"):
         await forecast(service)
 
 

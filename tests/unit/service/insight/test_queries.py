@@ -14,13 +14,13 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.ports.values import Event, TaskFilter
+from hai_scheduler.ports.values import HistoryEvent, TaskFilter
 from hai_scheduler.service.insight.feed import may_see
 from hai_scheduler.service.insight.queries import PIECE, Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
-from hai_scheduler.service.shared.errors import NotAllowed
-from hai_scheduler.service.shared.watch import Watch
-from hai_scheduler.service.workspace.environment import Places
+from hai_scheduler.service.shared.errors import Forbidden
+from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.workspace.rank_env import RankLocations
 
 CLOCK = VirtualClock()
 T = CLOCK.now()
@@ -34,9 +34,9 @@ def a_task(**about: object) -> Task:
 
 
 def view(task: Task, verdict: Verdict | None = None):
-    watch = Watch(verdicts={} if verdict is None else {task.id: verdict})
-    places = Places(api_url="", checkpoint_root="/c")
-    return Queries(store=MemoryStore(), clock=CLOCK, watch=watch, places=places).view(task)
+    latest_plan = LatestPlan(verdicts={} if verdict is None else {task.id: verdict})
+    locations = RankLocations(api_url="", checkpoint_root="/c")
+    return Queries(store=MemoryStore(), clock=CLOCK, latest_plan=latest_plan, locations=locations).view(task)
 
 
 def verdict(kind: VerdictKind) -> Verdict:
@@ -90,7 +90,7 @@ def test_users_see_their_own_and_admins_whom_they_name(caller, user, shown) -> N
 
 @pytest.mark.parametrize("user", ["bob", "*", ""])
 def test_only_admins_see_others(user) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(Forbidden):
         whose(ALICE, user)
 
 
@@ -108,7 +108,7 @@ def test_only_admins_see_others(user) -> None:
     ],
 )
 def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
-    event = Event(at=T, actor="x", **about)
+    event = HistoryEvent(at=T, actor="x", **about)
     assert (may_see(ALICE, event), may_see(ADMIN, event)) == (alice, admin)
 
 
@@ -119,7 +119,9 @@ async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limi
     async with store.write() as tx:
         for _ in range(count):
             await tx.add_task(a_task(), a_spec())
-    queries = Queries(store=store, clock=CLOCK, watch=Watch(), places=Places(api_url="", checkpoint_root="/c"))
+    queries = Queries(
+        store=store, clock=CLOCK, latest_plan=LatestPlan(), locations=RankLocations(api_url="", checkpoint_root="/c")
+    )
     seen: list[int] = []
     cursor = None
     while True:

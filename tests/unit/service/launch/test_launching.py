@@ -13,7 +13,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Kill, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from unit.service.service_world import Service, user
 
@@ -34,7 +34,7 @@ class Slow:
         self._service, self._launch = service, service.cluster.launch
         monkeypatch.setattr(service.cluster, "launch", self.launch)
 
-    async def launch(self, order: Launch) -> None:
+    async def launch(self, order: LaunchOrder) -> None:
         self.begun.append(order.run_id)
         self.now += 1
         self.most = max(self.most, self.now)
@@ -176,7 +176,7 @@ async def test_one_that_fails_keeps_no_other_from_its_turn_and_says_what_hinders
     service = await a_service(3)
     launch, errors = service.cluster.launch, [ValueError("a bug"), Temporary("no room for the pod")]
 
-    async def broken(order: Launch) -> None:
+    async def broken(order: LaunchOrder) -> None:
         if order.run_id == "1.1" and errors:
             raise errors.pop()
         await launch(order)
@@ -185,28 +185,28 @@ async def test_one_that_fails_keeps_no_other_from_its_turn_and_says_what_hinders
     first = await service.submit("first", "ann", does=LONG)
     second = await service.submit("second", "ann", does=LONG)
     await service.step(ticks=1)
-    assert service.parts.cycle.watch.trouble == "no room for the pod"
+    assert service.parts.cycle.latest_plan.trouble == "no room for the pod"
     await service.step(ticks=1)
-    assert service.parts.cycle.watch.trouble == "ValueError"
+    assert service.parts.cycle.latest_plan.trouble == "ValueError"
     assert await service.states(first, second) == ["starting", "running"]
     await service.step()
-    assert service.parts.cycle.watch.trouble is None
+    assert service.parts.cycle.latest_plan.trouble is None
     assert await service.states(first, second) == ["running", "running"]
 
 
 async def test_the_trouble_of_a_run_that_is_wanted_no_more_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service(3)
 
-    async def refused(_: Launch) -> None:
+    async def refused(_: LaunchOrder) -> None:
         raise Temporary("no room for the pod")
 
     monkeypatch.setattr(service.cluster, "launch", refused)
     task = await service.submit("t", "ann", does=LONG)
     await service.step()
-    assert service.parts.cycle.watch.trouble == "no room for the pod"
+    assert service.parts.cycle.latest_plan.trouble == "no room for the pod"
     await service.parts.services.submissions.stop(user("ann"), str(task))
     await service.step()
-    assert (await service.states(task), service.parts.cycle.watch.trouble) == (["stopped"], None)
+    assert (await service.states(task), service.parts.cycle.latest_plan.trouble) == (["stopped"], None)
 
 
 async def test_a_service_that_dies_in_the_middle_loses_and_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

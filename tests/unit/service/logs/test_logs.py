@@ -18,12 +18,12 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
-from hai_scheduler.ports.errors import NotFound, Temporary
+from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs import reading as logs_module
 from hai_scheduler.service.logs.lines import Cursor
-from hai_scheduler.service.logs.markers import end_of, start_of
+from hai_scheduler.service.logs.log_markers import end_of, start_of
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
@@ -53,7 +53,7 @@ class Kept:
         if self.broken:
             raise Temporary
         if (run_id, rank) not in self.logs:
-            raise NotFound
+            raise Absent
         log = self.logs[run_id, rank]
         start = max(min(offset, len(log)), self.gone.get(run_id, 0))
         data = log[start : start + min(limit, self.piece)]

@@ -13,8 +13,8 @@ from hai_scheduler.core.lifecycle.transitions import Kill, Settle
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Run
-from hai_scheduler.ports.cluster import Launch
-from hai_scheduler.service.shared.errors import Unknown
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.service.shared.errors import NotFound
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -78,7 +78,7 @@ async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
     world.cluster._remember = timedelta(days=999)  # as a cluster whose records of ended runs stay
     await world.step(timedelta(days=400).total_seconds())
     await world.parts.housekeeping.sweep()
-    with pytest.raises(Unknown):
+    with pytest.raises(NotFound):
         await world.parts.services.queries.task(user("bob"), str(task))
     assert RunId("1.1") in world.cluster._runs
 
@@ -95,7 +95,7 @@ async def meet(world: Service, task_id: TaskId, *, late: bool = False) -> None:
         return
     launch = world.cluster.launch
 
-    async def first(order: Launch) -> None:
+    async def first(order: LaunchOrder) -> None:
         world.cluster.launch = launch  # type: ignore[method-assign]
         await launch(theirs)
         await launch(order)

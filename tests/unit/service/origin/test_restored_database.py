@@ -19,8 +19,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.origin.lineage import begin_epoch
-from hai_scheduler.service.origin.orphan_book import read_orphans
-from hai_scheduler.service.shared.errors import NotAllowed, Unknown
+from hai_scheduler.service.origin.orphan_registry import read_orphans
+from hai_scheduler.service.shared.errors import Forbidden, NotFound
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -119,7 +119,7 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     one = await world.submit("one", "bob", does=LONG)
     await world.step(1)
     assert await world.states(both, one) == ["queued", "running"]
-    verdict = world.parts.cycle.watch.verdicts[both]
+    verdict = world.parts.cycle.latest_plan.verdicts[both]
     assert "1 node is held by runs that belong to no task any more" in why(verdict, world.clock.now())
     (event,) = await world.events("run.orphaned")
     assert (event.data["run"], event.data["user"], event.data["nodes"]) == (run, "alice", [node])
@@ -337,15 +337,15 @@ class TestAdmins:
         assert list(world.cluster.aside) == [RunId("1.1")]
 
     async def test_others_may_neither_see_nor_end_them(self, world: World) -> None:
-        with pytest.raises(NotAllowed):
+        with pytest.raises(Forbidden):
             await world.parts.services.orphans.show(user("alice"))
-        with pytest.raises(NotAllowed):
+        with pytest.raises(Forbidden):
             await world.parts.services.orphans.end(user("alice"), "1.1")
 
     async def test_only_orphans_can_be_ended_so(self, world: World) -> None:
         task = await world.submit("a", "alice", does=LONG)
         await world.step(1)
-        with pytest.raises(Unknown, match="hai admin orphans list"):
+        with pytest.raises(NotFound, match="hai admin orphans list"):
             await world.parts.services.orphans.end(ADMIN, f"{task}.1")
 
     async def test_what_may_be_another_platforms_is_removed_when_an_admin_says_so(self, world: World) -> None:
@@ -371,11 +371,11 @@ class TestTheMark:
         task = await world.submit("t", "alice", does=SHORT)
         await world.step(1)
         assert world.cluster.launches == []
-        assert "disk is full" in world.parts.cycle.watch.trouble
+        assert "disk is full" in world.parts.cycle.latest_plan.trouble
         world.cluster.put_mark = put
         await world.step(1)
         assert await world.states(task) == ["running"]
-        assert world.parts.cycle.watch.trouble is None
+        assert world.parts.cycle.latest_plan.trouble is None
 
     async def test_ticks_that_change_nothing_write_nothing(self, world: World) -> None:
         await world.submit("t", "alice", does=LONG)

@@ -11,8 +11,8 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, StatusReader, status_of
 from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import run_topic
-from hai_scheduler.service.shared.watch import Watch
 from unit.service.two_replicas import Pair, SkewedClock
 
 
@@ -24,7 +24,7 @@ async def written(pair: Pair) -> str | None:
 def another_process(pair: Pair, ahead: float = 0.0) -> Health:
     """The health of the platform as a process of the API sees it."""
     clock = SkewedClock(pair.clock, ahead)
-    return Health(news=StatusReader(store=pair.store, clock=clock), watch=Watch())  # type: ignore[arg-type]
+    return Health(news=StatusReader(store=pair.store, clock=clock), latest_plan=LatestPlan())  # type: ignore[arg-type]
 
 
 async def test_it_is_written_at_once_after_the_first_tick_then_with_the_lease_and_not_by_every_idle_tick() -> None:

@@ -41,7 +41,7 @@ async def test_a_replica_that_has_not_confirmed_its_lease_does_not_say_that_it_l
     await pair.clock.advance(2)
     assert await leaders(pair) == ["this", "another"]
     await pair.clock.advance(3.5)
-    assert first.parts.cycle.watch.leading, "it has been paused, or its database does not answer"
+    assert first.parts.cycle.latest_plan.leading, "it has been paused, or its database does not answer"
     assert await leaders(pair) == ["nobody", "nobody"]
     assert await second.tick()
     assert await leaders(pair) == ["another", "this"]

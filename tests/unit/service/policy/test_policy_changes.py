@@ -11,8 +11,8 @@ import pytest
 from builders import at
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.ports.values import UserRecord
-from hai_scheduler.service.policy.book import SETTING, Layers, Override, overrides_of, text_of
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed, Unavailable
+from hai_scheduler.service.policy.store import SETTING, Override, PolicyLayers, overrides_of, text_of
+from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
 from hai_scheduler.service.shared.settings import ServiceSettings
 from unit.service.service_world import ADMIN, Service, user
 
@@ -61,7 +61,7 @@ async def stored(service: Service) -> str | None:
 )
 def test_the_nearest_and_latest_word_counts(sentence, overrides, group, expected) -> None:
     given = {level: {name: override(value) for name, value in own.items()} for level, own in overrides.items()}
-    layers = Layers(CONFIGURED, given)
+    layers = PolicyLayers(CONFIGURED, given)
     origin = layers.origin("slice", group)
     assert (origin.value, origin.source, origin.group) == expected
     assert layers.policies().of(group or "elsewhere").slice == expected[0]
@@ -69,7 +69,7 @@ def test_the_nearest_and_latest_word_counts(sentence, overrides, group, expected
 
 def test_a_number_that_the_configuration_writes_counts_even_if_it_is_the_default() -> None:
     same = replace(CONFIGURED, policy=Policies(groups={"a": Policy()}), policy_written=frozenset({("a", "slice")}))
-    layers = Layers(same, {None: {"slice": override(2 * HOUR), "worth": override(3.0)}})
+    layers = PolicyLayers(same, {None: {"slice": override(2 * HOUR), "worth": override(3.0)}})
     assert layers.origin("slice", "a").source == "configuration"
     assert layers.policies().of("a").slice == Policy().slice
     assert layers.policies().of("a").worth == 3.0
@@ -177,7 +177,7 @@ async def test_a_number_for_all_must_fit_the_groups_that_have_others() -> None:
 
 async def test_only_admins_change_numbers() -> None:
     service = await Service().open()
-    with pytest.raises(NotAllowed, match="custom:hai:admin"):
+    with pytest.raises(Forbidden, match="custom:hai:admin"):
         await service.parts.services.policy.change(user("ann"), None, {"slice": "2h"}, ())
 
 
@@ -220,17 +220,17 @@ async def test_what_no_longer_fits_the_configuration_is_left_out_and_told_and_ca
     service.settings = ServiceSettings(policy=Policies(default=Policy(min_run=timedelta(minutes=5))))
     service.restart()
     await service.step(6)
-    watch = service.parts.cycle.watch
-    assert watch.ticks == 3, "the service works"
-    assert watch.policy_trouble is not None
-    assert "slice is 0:02:00, below min_run (0:05:00)" in watch.policy_trouble
+    latest_plan = service.parts.cycle.latest_plan
+    assert latest_plan.ticks == 3, "the service works"
+    assert latest_plan.policy_trouble is not None
+    assert "slice is 0:02:00, below min_run (0:05:00)" in latest_plan.policy_trouble
     assert len([line for line in caplog.messages if "are not used" in line]) == 1
     view = await service.parts.services.policy.view()
-    assert (view.trouble, view.default["slice"].value) == (watch.policy_trouble, Policy().slice)
+    assert (view.trouble, view.default["slice"].value) == (latest_plan.policy_trouble, Policy().slice)
     await change(service, slice="1h")
     await service.step()
     assert (await service.parts.services.policy.view()).default["slice"].value == HOUR
-    assert watch.policy_trouble is None
+    assert latest_plan.policy_trouble is None
 
 
 @pytest.mark.parametrize(
@@ -243,10 +243,10 @@ async def test_what_cannot_be_read_stops_nothing(text: str) -> None:
     async with service.store.write() as tx:
         await tx.put_setting(SETTING, text)
     await service.step()
-    assert service.parts.cycle.watch.policy_trouble == "what is stored of them cannot be read: set them again"
+    assert service.parts.cycle.latest_plan.policy_trouble == "what is stored of them cannot be read: set them again"
     await change(service, slice="1h")
     await service.step()
-    assert service.parts.cycle.watch.policy_trouble is None
+    assert service.parts.cycle.latest_plan.policy_trouble is None
 
 
 async def test_a_number_of_another_version_is_told_and_the_configuration_is_used() -> None:
@@ -257,7 +257,7 @@ async def test_a_number_of_another_version_is_told_and_the_configuration_is_used
     async with service.store.write() as tx:
         await tx.put_setting(SETTING, json.dumps(content))
     await service.step()
-    assert "'colour' is not a policy number" in (service.parts.cycle.watch.policy_trouble or "")
+    assert "'colour' is not a policy number" in (service.parts.cycle.latest_plan.policy_trouble or "")
 
 
 # --- who reads them

@@ -10,7 +10,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.shared.errors import Invalid, NotAllowed
+from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from unit.service.service_world import ADMIN, Service, user
 
 HIGH = Priority.HIGH
@@ -56,7 +56,7 @@ async def row_of(service: Service, subject: str) -> Quota | None:
 )
 async def test_a_user_may_go_up_to_the_ceiling_that_counts_and_no_further(sentence, rows, ceiling) -> None:
     service = await world(*rows)
-    with pytest.raises(NotAllowed, match=rf"limit: {ceiling + 1} is more than {ceiling}, .*HIGH.*ask an admin"):
+    with pytest.raises(Forbidden, match=rf"limit: {ceiling + 1} is more than {ceiling}, .*HIGH.*ask an admin"):
         await put_own(service, ceiling + 1)
     for limit in (ceiling, 0, 1):
         assert (await put_own(service, limit)).limit == limit
@@ -72,7 +72,7 @@ async def test_a_user_may_go_up_to_the_ceiling_that_counts_and_no_further(senten
 )
 async def test_without_a_ceiling_nothing_may_be_changed(rows) -> None:
     service = await world(*rows)
-    with pytest.raises(NotAllowed, match="no ceiling is set for you there: ask an admin"):
+    with pytest.raises(Forbidden, match="no ceiling is set for you there: ask an admin"):
         await put_own(service, 1)
     assert await service.events("quota.put") == []
 
@@ -133,7 +133,7 @@ async def test_an_expired_row_counts_as_absent_and_only_admins_see_it() -> None:
     assert (await seen(ANN), await seen(ADMIN)) == (0, 1)
     (view,) = [view for view in await queries.own_quota(ANN) if view.priority is HIGH]
     assert (view.limit, view.source, view.ceiling, view.expires_at) == (1, "public", None, None)
-    with pytest.raises(NotAllowed, match="no ceiling"):
+    with pytest.raises(Forbidden, match="no ceiling"):
         await put_own(service, 1)
 
 

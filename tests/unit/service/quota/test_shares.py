@@ -10,9 +10,9 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import InTheWay, Invalid, NeverFits
+from hai_scheduler.service.shared.errors import Conflict, Invalid, QuotaExceeded
 from unit.service.service_world import ADMIN, Service, user
 
 
@@ -45,10 +45,10 @@ async def test_a_command_runs_on_a_node_as_often_as_its_task_says(
     monkeypatch: pytest.MonkeyPatch, gpus: int | None, each: RanksPerNode, times: int | None
 ) -> None:
     service = await a_service()
-    orders: list[Launch] = []
+    orders: list[LaunchOrder] = []
     launch = service.cluster.launch
 
-    async def noted(order: Launch) -> None:
+    async def noted(order: LaunchOrder) -> None:
         orders.append(order)
         await launch(order)
 
@@ -67,10 +67,10 @@ async def test_too_many_processes_on_a_node_are_refused(each: int) -> None:
 
 async def test_a_rank_is_told_how_many_gpus_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
-    orders: list[Launch] = []
+    orders: list[LaunchOrder] = []
     launch = service.cluster.launch
 
-    async def noted(order: Launch) -> None:
+    async def noted(order: LaunchOrder) -> None:
         orders.append(order)
         await launch(order)
 
@@ -124,7 +124,7 @@ async def test_gpus_that_no_node_can_give_are_refused(sizes: tuple[int, ...], gp
 async def test_more_nodes_than_have_as_many_gpus_are_refused() -> None:
     service = await a_service(a_node("small", gpus=4), a_node("large", gpus=8))
     with pytest.raises(
-        NeverFits, match=r"8 GPUs on each of 2 nodes .* has 1 node with as many GPUs: ask for 1 or fewer"
+        QuotaExceeded, match=r"8 GPUs on each of 2 nodes .* has 1 node with as many GPUs: ask for 1 or fewer"
     ):
         await service.submit("t", "ann", 2, gpus=8)
     await service.submit("t", "ann", 2, gpus=4)
@@ -146,7 +146,9 @@ async def test_three_quarters_of_two_nodes_are_more_than_a_quota_of_one() -> Non
     async with service.store.write() as tx:
         await tx.put_quota(a_quota("user:ann", limit=1))
     await service.submit("fits", "ann", 2, gpus=2)
-    with pytest.raises(NeverFits, match="3 GPUs on each of 2 nodes is more than the 1 node that the quota of user:ann"):
+    with pytest.raises(
+        QuotaExceeded, match="3 GPUs on each of 2 nodes is more than the 1 node that the quota of user:ann"
+    ):
         await service.submit("large", "ann", 2, gpus=3)
 
 
@@ -159,7 +161,7 @@ async def test_a_running_task_takes_a_level_over_within_what_is_left_of_it() -> 
     await service.step(1)
     use = service.parts.services.submissions
     await use.set_priority(user("ann"), "t2", Priority.HIGH)
-    with pytest.raises(InTheWay, match=r"1 of the 1 nodes .* task 3 runs on 2 GPUs on 1 node"):
+    with pytest.raises(Conflict, match=r"1 of the 1 nodes .* task 3 runs on 2 GPUs on 1 node"):
         await use.set_priority(user("ann"), "t3", Priority.HIGH)
 
 

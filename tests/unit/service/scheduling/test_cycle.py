@@ -18,7 +18,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.ports.cluster import Launch
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import Launching
 from unit.service.service_world import ADMIN, SHORT, Service, user
@@ -46,7 +46,7 @@ async def test_an_urgent_task_interrupts_one_which_saves_and_is_resumed() -> Non
     urgent = await service.submit("urgent", "cy", 2, Behaviour(work=MINUTES), priority=Priority.VERY_HIGH)
     await service.step()
     assert sorted(await service.states(first, second)) == ["running", "suspending"]
-    assert service.parts.cycle.watch.verdicts[urgent].kind is VerdictKind.DRAINING
+    assert service.parts.cycle.latest_plan.verdicts[urgent].kind is VerdictKind.DRAINING
     await service.step(5)
     assert await service.states(urgent) == ["running"]
     await service.step(60)
@@ -210,7 +210,7 @@ async def test_a_start_that_never_was_whole_does_not_end_a_row_of_failed_ones() 
     task = await service.submit("gang", "ann", 2)
     launch = service.cluster.launch
 
-    async def breaks(order: Launch) -> None:
+    async def breaks(order: LaunchOrder) -> None:
         await launch(order)
         service.cluster.break_start(order.run_id, 1, "no disk")
 
@@ -356,7 +356,7 @@ async def test_a_task_that_starts_says_why_it_is_not_up() -> None:
     service = await Service(nodes=1).open()
     task = await service.submit("one", "ann")
 
-    async def full(_: Launch) -> None:
+    async def full(_: LaunchOrder) -> None:
         raise Temporary(f"run {task}.1 cannot be started: No space left on device")
 
     launch = service.cluster.launch

@@ -14,7 +14,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind, Verdicts
-from hai_scheduler.ports.values import Event
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.scheduling.decision_log import (
     LINES_PER_S,
@@ -26,7 +26,7 @@ from hai_scheduler.service.scheduling.decision_log import (
     REST,
     DecisionLog,
 )
-from hai_scheduler.service.shared.errors import Unknown
+from hai_scheduler.service.shared.errors import NotFound
 from unit.service.service_world import Service, user
 
 BLOCKER = Holder(task_id=TaskId(9), name="big", user="bob", priority=Priority.HIGH, nodes=2)
@@ -85,7 +85,7 @@ class Log:
             pass
         return sorted(int(event.task_id or 0) for event in (await self.lines())[before:])
 
-    async def lines(self) -> list[Event]:
+    async def lines(self) -> list[HistoryEvent]:
         async with self.store.read() as tx:
             return list(await tx.events(after=0, limit=100_000))
 
@@ -227,7 +227,7 @@ async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts
         pages += page
         after = page[-1].event.seq
     assert pages == list(told)
-    with pytest.raises(Unknown):
+    with pytest.raises(NotFound):
         await service.parts.services.decisions.of_task(user("eve"), str(first), after=0, limit=1)
 
     fed = []
@@ -274,4 +274,4 @@ async def test_after_a_restart_each_waiting_task_has_at_most_one_line_again() ->
     ],
 )
 def test_lines_of_history_say_what_was_decided(kind: str, data: dict[str, object], sentence: str | None) -> None:
-    assert sentence_of_event(Event(at=at(), kind=kind, actor="ann", data=data)) == sentence
+    assert sentence_of_event(HistoryEvent(at=at(), kind=kind, actor="ann", data=data)) == sentence

@@ -9,7 +9,7 @@ import pytest
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.service.runs.jobs import Report
+from hai_scheduler.service.runs.rank_reports import Report
 from unit.service.service_world import Service, user
 
 
@@ -20,7 +20,7 @@ async def test_what_a_rank_reports_ends_its_run_at_the_next_tick(kind: str) -> N
     await service.step(1)
     assert await service.states(task) == ["running"]
     report = Report(kind=kind, at=service.clock.now(), all_ranks=True, seconds=0.0)  # type: ignore[arg-type]
-    await service.parts.services.jobs.report(RunId(f"{task}.1"), 0, report)
+    await service.parts.services.rank_reports.report(RunId(f"{task}.1"), 0, report)
     assert service.cluster.kills == []
     run = (await service.task(task)).run
     assert run is not None

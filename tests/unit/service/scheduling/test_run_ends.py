@@ -13,7 +13,7 @@ from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.policy import Policies
-from hai_scheduler.core.model.quota import Use
+from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.changes import SCHEDULER
@@ -24,7 +24,7 @@ HOUR = timedelta(hours=1)
 BROKEN = Behaviour(start_error="the disk is full")
 
 
-async def uses(service: Service) -> list[Use]:
+async def uses(service: Service) -> list[Usage]:
     async with service.store.read() as tx:
         return list(await tx.uses())
 
@@ -253,7 +253,7 @@ async def test_an_alarm_is_raised_once_when_a_task_rotates_as_often_as_it_may() 
     assert (event.user, event.actor) == ("ann", SCHEDULER)
     assert "told to leave for equals 2 times within an hour" in event.data["message"]
     assert first.rotations[-1] == event.at
-    assert service.parts.cycle.watch.rotation_alarms == 2
+    assert service.parts.cycle.latest_plan.rotation_alarms == 2
     for _ in range(60 * 3):
         await service.step(61, ticks=2)
     again = [event.at for event in await service.events("task.alarm") if event.task_id == tasks[0]]

@@ -28,7 +28,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict
-from hai_scheduler.core.ordering.quota import Accounts, QuotaBook
+from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.scheduling.planner import Planner
@@ -289,8 +289,8 @@ class ServiceMachine(RuleBasedStateMachine):
     async def _check_quota(self, tasks: list[Task], begun: list[Task]) -> None:
         async with self.service.store.read() as tx:
             groups = {user.name: user.groups for user in await tx.users()}
-            book = QuotaBook(await tx.quotas(), groups, self.service.clock.now())
-        accounts = Accounts(book, "training", GPUS)
+            book = QuotaTable(await tx.quotas(), groups, self.service.clock.now())
+        accounts = QuotaAccounts(book, "training", GPUS)
         for task in tasks:
             if task.live_run is not None:
                 accounts.add(task.user, task.live_run.priority, accounts.units(task))
@@ -333,7 +333,7 @@ class ServiceMachine(RuleBasedStateMachine):
     def who_waits_is_told_why(self) -> None:
         if self.settled:
             waiting = {task.id for task in self.runner.run(self._tasks()) if task.state.waiting}
-            verdicts = self.service.parts.cycle.watch.verdicts
+            verdicts = self.service.parts.cycle.latest_plan.verdicts
             assert set(verdicts) == waiting
             assert all(verdicts[task_id].kind for task_id in waiting)
 
@@ -372,7 +372,7 @@ class ServiceMachine(RuleBasedStateMachine):
             await self._tick()
         for task in await self._tasks():
             unlucky = len(task.avoid) > len(NODES) - task.nodes
-            why = service.parts.cycle.watch.verdicts.get(task.id)
+            why = service.parts.cycle.latest_plan.verdicts.get(task.id)
             assert task.state.ended or unlucky, f"task {task.id} is {task.state.value}: {why}, {task}"
             assert task.state is not TaskState.SUCCEEDED or task.reason is not None
         await self._settle(60)

@@ -55,9 +55,9 @@ async def test_the_follower_sees_what_the_leader_sees_and_writes_nothing() -> No
         await leader.cycle.tick()
     before = pair.store._state
     assert await follower.cycle.tick() is False
-    assert await follower.following.look()
+    assert await follower.follower.look()
     assert pair.store._state is before
-    mine, its = follower.cycle.watch, leader.cycle.watch
+    mine, its = follower.cycle.latest_plan, leader.cycle.latest_plan
     assert mine.verdicts == its.verdicts
     assert mine.nodes == its.nodes
     assert mine.snapshot == its.snapshot
@@ -70,36 +70,36 @@ async def test_the_follower_sees_what_the_leader_sees_and_writes_nothing() -> No
 async def test_a_leader_does_not_look_as_a_follower_does() -> None:
     pair = await Pair().open()
     leader = pair.replicas[0].parts
-    ticks = leader.cycle.watch.ticks
-    assert await leader.following.look() is False
-    assert leader.cycle.watch.ticks == ticks
+    ticks = leader.cycle.latest_plan.ticks
+    assert await leader.follower.look() is False
+    assert leader.cycle.latest_plan.ticks == ticks
 
 
 async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked() -> None:
     pair = await Pair().open()
     leader, follower = (replica.parts for replica in pair.replicas)
-    looking = asyncio.create_task(follower.following.run())
+    looking = asyncio.create_task(follower.follower.run())
     await pair.clock.settle()
     task = await submit(pair, 0, "one")
     await leader.cycle.tick()
     await pair.clock.advance(0.6)
-    seen = follower.cycle.watch.snapshot
+    seen = follower.cycle.latest_plan.snapshot
     assert seen is not None
     assert [one.id for one in seen.tasks] == [task]
-    looks = follower.cycle.watch.ticks
+    looks = follower.cycle.latest_plan.ticks
     await pair.clock.advance(60)
-    assert follower.cycle.watch.ticks == looks, "no ring and no request has come"
+    assert follower.cycle.latest_plan.ticks == looks, "no ring and no request has come"
     pair.cluster.down = True
-    await follower.following.asked()
-    assert follower.cycle.watch.trouble == "the cluster cannot be reached"
-    assert follower.cycle.watch.blind
+    await follower.follower.asked()
+    assert follower.cycle.latest_plan.trouble == "the cluster cannot be reached"
+    assert follower.cycle.latest_plan.blind
     await pair.bus.ring(TICK)
     await pair.clock.advance(6)
     pair.cluster.down = False
     await pair.clock.advance(6)
-    assert follower.cycle.watch.trouble is None, "a look that failed is repeated"
-    assert not follower.cycle.watch.blind
-    assert follower.cycle.watch.ticks == looks + 1
+    assert follower.cycle.latest_plan.trouble is None, "a look that failed is repeated"
+    assert not follower.cycle.latest_plan.blind
+    assert follower.cycle.latest_plan.ticks == looks + 1
     looking.cancel()
     await asyncio.gather(looking, return_exceptions=True)
 
@@ -132,7 +132,7 @@ async def test_the_other_leads_when_the_lease_has_run_out_and_at_once_when_it_is
     await pair.clock.advance(0.2)
     assert await second.tick() is True
     assert await first.tick() is False
-    assert first.parts.cycle.watch.leading is False
+    assert first.parts.cycle.latest_plan.leading is False
     await second.parts.cycle.leadership.release()
     assert await first.tick() is True
 
@@ -151,7 +151,7 @@ async def test_clocks_that_disagree_neither_keep_a_dead_leader_nor_make_leaders_
     for _ in range(7):
         await pair.clock.advance(1)
         await other.tick()
-    assert other.parts.cycle.watch.leading, "the leader has died"
+    assert other.parts.cycle.latest_plan.leading, "the leader has died"
 
 
 async def test_an_extension_that_did_not_go_through_counts_for_nothing() -> None:
@@ -205,7 +205,7 @@ async def test_an_observation_from_before_another_led_ends_no_run() -> None:
     await first.go_on()
     for _ in range(3):
         await first.tick()
-    assert first.parts.cycle.watch.leading
+    assert first.parts.cycle.latest_plan.leading
     assert await state(pair, task) is TaskState.RUNNING
     assert pair.cluster.kills == []
 
@@ -343,7 +343,7 @@ async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(pair.cluster, "settle", away)
         await leader.tick()
-    assert leader.parts.cycle.watch.trouble == "the API server is away"
+    assert leader.parts.cycle.latest_plan.trouble == "the API server is away"
     await leader.tick()
     assert pair.cluster.settled == [f"{task}.1"]
     assert await state(pair, task) is TaskState.SUCCEEDED
@@ -395,7 +395,7 @@ async def act(pair: Pair, action: tuple[object, ...]) -> None:  # noqa: C901  # 
             await pair.replicas[number].tick_and_pause(places)
             await pair.restart(number)
         case ("look", int(number)):
-            await pair.replicas[number].parts.following.look()
+            await pair.replicas[number].parts.follower.look()
         case ("release", int(number)):
             await pair.replicas[number].parts.cycle.leadership.release()
         case ("fail", int(number), str(kind)):

@@ -12,7 +12,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.service.runs.jobs import Report
+from hai_scheduler.service.runs.rank_reports import Report
 from hai_scheduler.service.shared.errors import Invalid
 from unit.service.service_world import SHORT, Service, user
 
@@ -49,7 +49,7 @@ async def test_p8_after_two_interruptions_without_a_checkpoint_its_user_is_told_
     (alarm,) = await service.events("task.alarm")
     assert (alarm.user, alarm.task_id, alarm.data["kind"]) == ("ann", task, "unsaved")
     assert story.hint in alarm.data["message"]
-    assert service.parts.cycle.watch.rotation_alarms == 0, "that is P7's"
+    assert service.parts.cycle.latest_plan.rotation_alarms == 0, "that is P7's"
     await service.parts.services.submissions.stop(user("carol"), str(urgent))
     await service.step(5)
     third = await service.submit("third", "carol", priority=Priority.HIGH)
@@ -79,7 +79,7 @@ async def test_p8_it_then_leaves_for_no_equal_until_there_is_a_checkpoint() -> N
     run = (await service.task(task)).run
     assert run is not None
     seen = Report(kind="saved", at=service.clock.now(), path="/w/out/last.ckpt", source=Source.SEEN)
-    await service.parts.services.jobs.report(RunId(run.id), 0, seen)
+    await service.parts.services.rank_reports.report(RunId(run.id), 0, seen)
     await service.step(1)
     assert (await service.task(task)).unsaved == 0
     assert await service.states(task, waiting) == ["suspended", "running"]

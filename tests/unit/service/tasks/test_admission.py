@@ -15,9 +15,9 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.files import Fault
+from hai_scheduler.ports.files import PathFault
 from hai_scheduler.ports.values import NewTask
-from hai_scheduler.service.shared.errors import InTheWay, NeverFits
+from hai_scheduler.service.shared.errors import Conflict, QuotaExceeded
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 from unit.service.service_world import Service, user
 
@@ -95,8 +95,8 @@ async def test_one_that_is_refused_keeps_no_other_back() -> None:
     results = await at_once(
         service, ("ann", held("a"), None), ("bob", held("b", nodes=2), None), ("bob", held("c"), None)
     )
-    assert outcomes(results) == ["a", "NeverFits", "c"]
-    assert isinstance(results[1], NeverFits)
+    assert outcomes(results) == ["a", "QuotaExceeded", "c"]
+    assert isinstance(results[1], QuotaExceeded)
     assert await stored(service) == ["a", "c"]
 
 
@@ -105,7 +105,7 @@ async def test_the_most_tasks_of_a_user_are_exact_among_those_who_come_together(
     await submissions(service).submit(user("ann"), held("first"))
     asked = [("ann", held(f"a{n}"), None) for n in range(4)]
     results = await at_once(service, *asked, ("bob", held("b"), None))
-    assert outcomes(results) == ["a0", "a1", "InTheWay", "InTheWay", "b"]
+    assert outcomes(results) == ["a0", "a1", "Conflict", "Conflict", "b"]
     assert await stored(service) == ["first", "a0", "a1", "b"]
 
 
@@ -114,7 +114,7 @@ async def test_the_most_bytes_of_a_user_are_exact_among_those_who_come_together(
     service = await a_service(bytes_per_user=4 * mib)
     big = {"BIG": "x" * (mib - 1024)}
     results = await at_once(service, *(("ann", held(f"a{n}", env=big), None) for n in range(6)))
-    assert outcomes(results) == ["a0", "a1", "a2", "a3", "InTheWay", "InTheWay"]
+    assert outcomes(results) == ["a0", "a1", "a2", "a3", "Conflict", "Conflict"]
     assert len(await stored(service)) == 4
 
 
@@ -127,7 +127,7 @@ async def test_one_key_twice_at_once_makes_one_task() -> None:
         ("bob", held("b"), "k"),
         ("ann", held("other"), "k"),
     )
-    assert outcomes(results) == ["a", "a", "b", "InTheWay"]
+    assert outcomes(results) == ["a", "a", "b", "Conflict"]
     assert results[0] == results[1]
     assert await stored(service) == ["a", "b"]
 
@@ -204,7 +204,7 @@ class Looked:
         python: str | None = None,
         user: str = "",
         own_python: str | None = None,
-    ) -> Fault | None:
+    ) -> PathFault | None:
         self.pythons.append(python)
         return None
 
@@ -245,5 +245,5 @@ async def test_a_key_that_was_used_before_needs_no_room() -> None:
     again = await submissions(service).admit(user("ann"), held("a"), key="k")
     assert first.task == again.task
     assert (first.spec is None, again.spec is None) == (False, True)
-    with pytest.raises(InTheWay, match="unfinished tasks, which is the most"):
+    with pytest.raises(Conflict, match="unfinished tasks, which is the most"):
         await submissions(service).submit(user("ann"), held("b"))

@@ -19,8 +19,8 @@ from hai_spawner.containers import kube
 from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.places import Environment, Mount, Places
-from hai_spawner.sizes.grants import Ledger
-from hai_spawner.sizes.nodes import FRESH_S, NodeReader, Unreadable
+from hai_spawner.sizes.allocations import Allocations
+from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
 from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user
 
 HOME = Mount(kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False)
@@ -54,7 +54,7 @@ class FakeApi:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Ledger())
+    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Allocations())
     monkeypatch.setattr(HaiKubeSpawner, "_readers", {})
     monkeypatch.setattr("kubespawner.spawner.load_config", lambda **_: None)
     monkeypatch.setattr("kubespawner.spawner.shared_client", lambda _: None)
@@ -247,7 +247,7 @@ async def test_capacity_that_cannot_be_read_refuses_no_server(more: dict[str, An
 async def test_a_reading_is_shared_while_it_is_fresh() -> None:
     now = 0.0
     api = FakeApi([a_node()], [])
-    reader = NodeReader(api, "x", "labs", clock=lambda: now)
+    reader = CapacityReader(api, "x", "labs", clock=lambda: now)
     await reader.read()
     await reader.read()
     assert len(api.calls) == 2
@@ -258,9 +258,9 @@ async def test_a_reading_is_shared_while_it_is_fresh() -> None:
 
 async def test_a_reader_says_which_right_is_missing() -> None:
     with pytest.raises(Unreadable, match=r"may not list nodes \(status 403\): its role needs the verb list"):
-        await NodeReader(FakeApi([], [], status=403), "x", None).read()
+        await CapacityReader(FakeApi([], [], status=403), "x", None).read()
     with pytest.raises(Unreadable, match=r"does not answer \(AttributeError\)"):
-        await NodeReader(None, "x", None).read()
+        await CapacityReader(None, "x", None).read()
 
 
 def test_the_hub_finds_it_by_name() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hai_spawner.containers.form import render
-from hai_spawner.containers.menu import Offer, Refusal, Why, choose, menu
+from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options, form_options
 from hai_spawner.containers.places import Environment
 from hai_spawner.sizes.capacity import rooms
@@ -25,7 +25,7 @@ def offers(person: Person = ANN, *, nodes: Any = None, pods: Any = (), limits: A
     return menu(person, ALL.values(), parse_limits(limits or {}, list(ALL)), grants, free)
 
 
-def refused(found: tuple[Offer, ...], wanted: str | None, default: str = "") -> Refusal:
+def refused(found: tuple[SizeOption, ...], wanted: str | None, default: str = "") -> Refusal:
     with pytest.raises(Refusal) as error:
         choose(found, ALL, wanted, default)
     return error.value

@@ -16,13 +16,13 @@ from hai_spawner.containers import mixin
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.places import Environment, Places, PlacesError
-from hai_spawner.sizes.grants import Ledger
+from hai_spawner.sizes.allocations import Allocations
 from unit.spawner.spawn_kit import SIZES, a_hub, a_user
 
 
 @pytest.fixture(autouse=True)
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    made = Ledger()
+def ledger(monkeypatch: pytest.MonkeyPatch) -> Allocations:
+    made = Allocations()
     monkeypatch.setattr(HaiSpawnerMixin, "ledger", made)
     return made
 
@@ -79,7 +79,7 @@ async def test_without_sizes_a_server_starts_as_it_always_did() -> None:
     ids=["unknown size", "unknown option", "table", "not allowed", "no device", "no such environment"],
 )
 async def test_a_start_over_rest_is_refused_with_status_and_reason(
-    options: dict[str, Any], status: int, reason: str, ledger: Ledger
+    options: dict[str, Any], status: int, reason: str, ledger: Allocations
 ) -> None:
     error = await refused(spawner(options))
     assert (error.status_code, error.reason) == (status, reason)
@@ -112,7 +112,7 @@ async def test_two_users_never_get_the_same_device() -> None:
     assert (await refused(third)).reason == "capacity"
 
 
-async def test_what_was_granted_outlives_a_restart_of_the_hub(ledger: Ledger) -> None:
+async def test_what_was_granted_outlives_a_restart_of_the_hub(ledger: Allocations) -> None:
     before = spawner({"profile": "gpu-1"}, user=a_user(groups=("ml",)), gpus=[5])
     await before.run_pre_spawn_hook()
     state = before.get_state()
@@ -241,7 +241,9 @@ async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any])
     assert "use one of torch, jax" in error.message
 
 
-async def test_without_the_service_nothing_starts_and_the_page_says_so(answer: dict[str, Any], ledger: Ledger) -> None:
+async def test_without_the_service_nothing_starts_and_the_page_says_so(
+    answer: dict[str, Any], ledger: Allocations
+) -> None:
     answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
     made = spawner(ask_places=True)
     error = await refused(made)

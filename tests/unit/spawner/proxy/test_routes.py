@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from hai_spawner.proxy.routes import Route, RouteTable, canonical
+from hai_spawner.proxy.routes import ProxyRoute, RouteTable, canonical
 
 
 def table(*specs: str, by_host: bool = False) -> RouteTable:
     made = RouteTable(by_host=by_host)
     for spec in specs:
-        made.add(Route(spec, f"http://target{spec.replace('/', '-')}"))
+        made.add(ProxyRoute(spec, f"http://target{spec.replace('/', '-')}"))
     return made
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hai_spawner.sizes.capacity import Claim, how_many, place, requests, rooms, why_not
+from hai_spawner.sizes.capacity import PendingPod, how_many, place, requests, rooms, why_not
 from unit.spawner.spawn_kit import GPU, a_node, a_pod
 
-ONE_GPU = Claim(needs={"cpu": Decimal(1), GPU: Decimal(1)})
-ONE_CPU = Claim(needs={"cpu": Decimal(1)})
+ONE_GPU = PendingPod(needs={"cpu": Decimal(1), GPU: Decimal(1)})
+ONE_CPU = PendingPod(needs={"cpu": Decimal(1)})
 
 
 def test_free_is_what_pods_have_not_asked_for() -> None:
@@ -96,21 +96,21 @@ def test_a_pod_asks_for_its_containers_or_its_largest_init_container() -> None:
 
 def test_how_many_is_counted_node_by_node() -> None:
     nodes = [a_node("n-1", cpu="3"), a_node("n-2", cpu="3")]
-    assert how_many(rooms(nodes, []), Claim(needs={"cpu": Decimal(2)})) == 2
+    assert how_many(rooms(nodes, []), PendingPod(needs={"cpu": Decimal(2)})) == 2
 
 
 @pytest.mark.parametrize(
     ("nodes", "pods", "claim", "why"),
     [
         ([], [], ONE_GPU, "no node of its kind is up"),
-        ([a_node(gpus=1)], [], Claim(needs={}, node_selector={"a": "b"}), "no node of its kind is up"),
-        ([a_node(cpu="4")], [], Claim(needs={"cpu": Decimal(8)}), "the largest has 4 CPU"),
+        ([a_node(gpus=1)], [], PendingPod(needs={}, node_selector={"a": "b"}), "no node of its kind is up"),
+        ([a_node(cpu="4")], [], PendingPod(needs={"cpu": Decimal(8)}), "the largest has 4 CPU"),
         ([a_node()], [], ONE_GPU, "the largest has 0 nvidia.com/gpu"),
         ([a_node(gpus=2)], [a_pod(gpus=2)], ONE_GPU, "no node has 1 nvidia.com/gpu free"),
         (
             [a_node(gpus=2)],
             [a_pod(gpus=1)],
-            Claim(needs={"nvidia.com/gpu": Decimal(2)}),
+            PendingPod(needs={"nvidia.com/gpu": Decimal(2)}),
             "no node has 2 nvidia.com/gpu free; the most is 1 nvidia.com/gpu",
         ),
         (
@@ -122,5 +122,5 @@ def test_how_many_is_counted_node_by_node() -> None:
     ],
     ids=["no node", "no such node", "too large", "no device", "all in use", "some in use", "apart"],
 )
-def test_why_there_is_no_place_is_said(nodes: list[Any], pods: list[Any], claim: Claim, why: str) -> None:
+def test_why_there_is_no_place_is_said(nodes: list[Any], pods: list[Any], claim: PendingPod, why: str) -> None:
     assert why in why_not(rooms(nodes, pods), claim)

@@ -13,7 +13,7 @@ pytest.importorskip("kubespawner")
 from traitlets.config import Config
 
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.sizes.grants import Ledger
+from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.spot.kube import HaiSpotKubeSpawner
 from hai_spawner.spot.server import SpotServer
 from unit.spawner.spawn_kit import SIZES, a_hub, a_user
@@ -33,7 +33,7 @@ class FakeScheduler:
 
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Ledger())
+    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Allocations())
     monkeypatch.setattr("kubespawner.spawner.load_config", lambda **_: None)
     monkeypatch.setattr("kubespawner.spawner.shared_client", lambda _: None)
     made = FakeScheduler()

@@ -1,0 +1,117 @@
+"""The platform's own lines in a log: when a run started, where, how it ended and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from hai_scheduler.core.explaining.explain import human_duration
+from hai_scheduler.core.model.leaving import Left
+from hai_scheduler.core.model.reasons import Reason, sentence_of
+from hai_scheduler.core.model.run import Run
+
+#: The number of interruptions in a row without a checkpoint from which the line mentions them.
+_OFTEN: Final = 2
+#: How many nodes or ranks a line names; of the others it says only how many.
+_NAMED: Final = 4
+
+
+def start_of(run: Run) -> str:
+    """The line at the start of a run."""
+    return f"-- run {run.number} started on {_some(run.nodes)} --"
+
+
+def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
+    """The line at the end of a run: how, when and why it ended, and what it saved.
+
+    Args:
+        run: The run.
+        runs: All runs of its task, by number.
+    """
+    at = f" at {run.ended_at:%H:%M:%S} UTC" if run.ended_at else ""
+    parts = [f"run {run.number} {_ending(run)}{at}: {_because(run)}", *_saving(run)]
+    if run.lost:
+        # Lost work is counted over all nodes; readers see how far back the task starts again.
+        parts.append(f"{human_duration(run.lost / max(1, len(run.ranks)))} of work lost")
+    often = _unsaved([one for one in runs if one.number < run.number] + [run])
+    if often >= _OFTEN:
+        task = run.id.partition(".")[0]
+        parts.append(f"{often} interruptions in a row without a checkpoint: `hai status {task}` says what to do")
+    return f"-- {'; '.join(parts)} --"
+
+
+def no_log(run: Run) -> str:
+    """The line in place of a missing log."""
+    return f"-- no log of run {run.number} is kept --"
+
+
+def lost_bytes(run: Run, count: int) -> str:
+    """The line in place of bytes that log rotation has removed."""
+    return f"-- {count:,} bytes of the log of run {run.number} are no longer kept --"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _ending(run: Run) -> str:
+    match run.reason:
+        case Reason.SUCCEEDED:
+            return "succeeded"
+        case Reason.FAILED:
+            return "failed"
+        case Reason.USER_STOPPED:
+            return "stopped"
+        case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.SUPERVISOR_KILLED | Reason.START_FAILED | None:
+            return "ended"
+        case _:
+            return "suspended"
+
+
+def _because(run: Run) -> str:
+    if run.reason is None:
+        return "it ended"
+    beneficiary = run.notice.beneficiary if run.notice else None
+    task = f" (task {beneficiary})" if beneficiary is not None else ""
+    return sentence_of(run.reason) + task + _ranks(run)
+
+
+def _ranks(run: Run) -> str:
+    """The exit statuses of failed ranks, or the messages of ranks after an unplanned end, in brackets."""
+    if run.reason is Reason.FAILED:
+        told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.failures if r.exit_code]
+    elif run.reason is not None and run.reason.unplanned:
+        told = [f"rank {r.rank} on {r.node}: {r.message}" for r in run.ranks if r.message]
+    else:
+        told = []
+    return f" ({_some(tuple(told))})" if told else ""
+
+
+def _saving(run: Run) -> Iterator[str]:
+    """The parts of the line about the run's checkpoints."""
+    checkpoint = run.checkpoint
+    step = "" if checkpoint is None or checkpoint.step is None else f" at step {checkpoint.step}"
+    match run.left:
+        case Left.SAVED:
+            yield f"saved{step}"
+            return
+        case Left.UNKNOWN:
+            yield "it left by itself, and nothing shows that it saved when it was told"
+        case Left.ENDED:
+            yield "it was ended before it had saved"
+        case None if checkpoint is not None:
+            yield f"saved{step}"
+            return
+    if checkpoint is not None:
+        yield f"its latest checkpoint is of {checkpoint.at:%H:%M:%S} UTC{step}"
+
+
+def _unsaved(runs: Sequence[Run]) -> int:
+    """The number of latest runs interrupted in a row without evidence of a checkpoint, as `Task.unsaved` counts."""
+    count = 0
+    for run in reversed(runs):
+        if run.checkpoint is not None or run.left is Left.SAVED:
+            break
+        count += run.left is not None and run.running_at is not None
+    return count if runs and runs[-1].left is not None else 0

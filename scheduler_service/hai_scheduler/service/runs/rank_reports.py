@@ -1,0 +1,165 @@
+"""Reports of ranks and notices to ranks: the part of the service that supervisors call."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Literal
+
+from hai_scheduler.core.explaining.explain import notice_of
+from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Event, NoticeReceived, Saved, Saving, StateKept
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.leaving import Source
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Checkpoint, Notice, Run
+from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.errors import Absent
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.service.runs.moments import Moments
+from hai_scheduler.service.shared.changes import change
+from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.errors import Conflict, Invalid
+from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
+
+ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One report of a rank. Repeating it is harmless."""
+
+    kind: ReportKind
+    at: datetime
+    #: Kind `saving`: how many more seconds the job needs. Kind `leaving`: how many seconds the rank has left.
+    seconds: float | None = None
+    #: Kinds `saved` and `done`: the step and the path of the checkpoint.
+    step: int | None = None
+    path: str | None = None
+    #: Kind `saved`: the evidence of the checkpoint.
+    source: Source = Source.TOLD
+    #: Kind `done`: whether the report is for all ranks.
+    all_ranks: bool = False
+    #: Kind `state`: the text that the job keeps.
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNotice:
+    """A notice as a rank gets it."""
+
+    kind: Literal["suspend", "stop"]
+    notice: Notice
+    message: str
+    #: When all supervisors send the notice's signals to their jobs; None: at once.
+    signal_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankReports:
+    """The use cases of live runs."""
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    #: Longest time between two looks for a waiting rank, in seconds: a lost ring delays a notice by at most that.
+    look_every: float = 10.0
+    moments: Moments = field(default_factory=Moments)
+
+    async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
+        """Wait for a notice of the run with a revision greater than `seen`; None after `wait` seconds without one.
+
+        Raises Conflict when the run is over.
+        """
+        ends = self.clock.now().timestamp() + wait
+        async with self.bus.listen(run_topic(run_id)) as ears:
+            while True:
+                told = await self._told(run_id, rank, seen)
+                left = ends - self.clock.now().timestamp()
+                if told is not None or left <= 0:
+                    return told
+                await ears.wait(min(left, self.look_every))
+
+    async def _told(self, run_id: RunId, rank: int, seen: int) -> RunNotice | None:
+        async with self.store.read() as tx:
+            task, run = await live_rank(tx, run_id, rank)
+            notice = run.notice
+            if notice is None or notice.revision <= seen:
+                return None
+            beneficiary = None
+            if notice.beneficiary is not None:
+                with suppress(Absent):
+                    beneficiary = await tx.get_task(notice.beneficiary)
+        kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
+        # A later revision sends no signals again, and a single rank has no other ranks to wait for.
+        together = notice.revision == 1 and len(run.ranks) > 1
+        signal_at = self.moments.of(run_id, self.clock.now()) if together else None
+        return RunNotice(kind=kind, notice=notice, message=notice_of(notice, beneficiary), signal_at=signal_at)
+
+    async def report(self, run_id: RunId, rank: int, report: Report) -> None:
+        """Record a report of a rank.
+
+        Raises Conflict when the run is over; for a report `leaving` also when the run was killed.
+        """
+        async with self.store.write() as tx:
+            task, run = await live_rank(tx, run_id, rank)
+            if report.kind == "leaving" and run.killed_at is not None:
+                raise Conflict(f"Run {run_id} was ended.")
+            changed, effects = await change(tx, task, *self._events(rank, report), actor=f"run {run_id}")
+        await ring_notices(self.bus, effects)
+        if changed != task:
+            await self.bus.ring(FEED)
+            await self.bus.ring(TICK)
+
+    def _events(self, rank: int, report: Report) -> list[Event]:
+        now = self.clock.now()
+        saved = Saved(
+            at=now, checkpoint=Checkpoint(at=report.at, step=report.step, path=report.path, source=report.source)
+        )
+        match report.kind:
+            case "received":
+                return [NoticeReceived(at=report.at, rank=rank)]
+            case "saving":
+                return [Saving(at=now, seconds=_seconds(report, "say how many seconds more the job needs to save"))]
+            case "saved":
+                return [saved]
+            case "done":
+                done = Done(at=now, rank=None if report.all_ranks else rank)
+                return [done] if report.step is None and report.path is None else [saved, done]
+            case "leaving":
+                left = timedelta(seconds=_seconds(report, "say how many seconds are left of the rank"))
+                return [AskedToSuspend(at=now, reason=Reason.EVICTED, at_most=left, limit=left)]
+            case "state":
+                return [StateKept(at=now, text=report.text or "")]
+
+
+def _seconds(report: Report, remedy: str) -> float:
+    if report.seconds is None:
+        raise Invalid("seconds", None, remedy)
+    return report.seconds
+
+
+async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
+    """The task and the run. Raises Conflict when the run is over or does not exist."""
+    over = Conflict(f"Run {run_id} is over.")
+    number = run_id.partition(".")[0]
+    if not (number.isascii() and number.isdigit()):
+        raise over
+    try:
+        task = await tx.get_task(TaskId(int(number)))
+    except Absent:
+        raise over from None
+    run = task.live_run
+    if run is None or run.id != run_id:
+        raise over
+    return task, run
+
+
+async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
+    """The task and the run of the rank. Raises Conflict as `live_run`, and Invalid if the run has no such rank."""
+    task, run = await live_run(tx, run_id)
+    if not 0 <= rank < len(run.ranks):
+        raise Invalid("rank", rank, f"run {run_id} has ranks 0 to {len(run.ranks) - 1}")
+    return task, run

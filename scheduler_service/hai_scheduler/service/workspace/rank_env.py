@@ -1,0 +1,83 @@
+"""The environment variables of a rank that are the same on every cluster and for every rank.
+
+See docs/scheduling.md, "What a rank sees". The cluster adds the rank, addresses, GPUs and folders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskSpec
+
+#: Variables that the service or the cluster sets for each rank: a submission cannot set them.
+PLATFORM_VARIABLES: Final = frozenset(
+    {
+        "HAI_TASK_ID",
+        "HAI_TASK_NAME",
+        "HAI_USER",
+        "HAI_RUN",
+        "HAI_RUN_ID",
+        "HAI_RANK",
+        "HAI_NODES",
+        "HAI_NODE_LIST",
+        "HAI_NODE_NAME",
+        "HAI_GPUS_PER_NODE",
+        "HAI_RESTARTS",
+        "HAI_CHECKPOINT_DIR",
+        "HAI_LOG_DIR",
+        "HAI_NODE_ADDRESSES",
+        "HAI_RANKS_PER_NODE",
+        "HAI_STATE",
+        "HAI_API_URL",
+        "HAI_RUNTIME_DIR",
+        "HAI_TOKEN_FILE",
+        "WORLD_SIZE",
+        "RANK",
+        "MASTER_ADDR",
+        "MASTER_IP",
+        "MASTER_PORT",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLocations:
+    """The addresses and folders that ranks need."""
+
+    #: The address at which ranks reach the REST interface.
+    api_url: str
+    #: The folder that contains the checkpoint folders of tasks that name none.
+    checkpoint_root: str
+
+
+def checkpoint_dir(task: Task, spec: TaskSpec, locations: RankLocations) -> str:
+    """The folder of the task's checkpoints, the same for all its runs."""
+    return spec.checkpoint_dir or f"{locations.checkpoint_root}/{task.user}/{task.id}"
+
+
+def rank_env(task: Task, run: Run, spec: TaskSpec, locations: RankLocations, *, gpus_per_node: int) -> dict[str, str]:
+    """The environment variables of the run's ranks: the user's, overridden by the platform's."""
+    nodes, restarts = str(len(run.ranks)), str(run.number - 1)
+    # The cluster adds other variables that Slurm would set, as they need addresses.
+    return {
+        **spec.env,
+        "HAI_TASK_ID": str(task.id),
+        "HAI_TASK_NAME": task.name,
+        "HAI_USER": task.user,
+        "HAI_RUN": str(run.number),
+        "HAI_RUN_ID": run.id,
+        "HAI_NODES": nodes,
+        "HAI_NODE_LIST": ",".join(run.nodes),
+        "HAI_GPUS_PER_NODE": str(gpus_per_node),
+        "HAI_RESTARTS": restarts,
+        "HAI_CHECKPOINT_DIR": checkpoint_dir(task, spec, locations),
+        # Beside the folder of checkpoints: a change of logs must not count as a checkpoint.
+        "HAI_LOG_DIR": checkpoint_dir(task, spec, locations).rstrip("/") + "-logs",
+        "HAI_STATE": task.job_state or "",
+        "HAI_API_URL": locations.api_url,
+        "WORLD_SIZE": nodes,
+        "PET_NNODES": nodes,
+        "PET_NPROC_PER_NODE": str(max(1, gpus_per_node)),
+    }

@@ -1,0 +1,56 @@
+"""One public class name is one thing in the whole repository (docs/decisions/0022-one-vocabulary.md)."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+from docs.kit import files, name_of
+
+#: Names of several classes, by what makes them the same thing on several sides, or why they are left.
+EXCEPTIONS = {
+    "a thing of the service, and the client's class for it, which `make reference` writes": """
+        Checkpoint Cluster DecisionPage Environment EnvironmentList Event EventKind EventPage
+        Explanation Failure Forecast ForecastAssumption ForecastCost GroupOverview Health Holder
+        LevelCount LogCount LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask
+        Notice OrphanList OwnQuota Places Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
+        RunList Task TaskPage TaskSummary Verdict WhatIf""",
+    "the same error on both sides of REST": """
+        HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
+    "the same part of an adapter, for tests and for SQL, or for each cluster": """
+        TxPart BoundPart DatabasePart WorkspacePart Marks""",
+    "what the spawner reads of the answer of GET /places": "Mount",
+    "the same callback, for two frameworks": "HaiCallback",
+    "how a type is described, by who writes the client and by who reads in it": "Several Table",
+    "settings, of the client and of the service; their sections are what users write": "Settings",
+    "the door of spot containers, on the Hub's side and on JupyterLab's": "SpotHandler",
+    "processes of a rank that compute, and processes that compute for the service: a setting of users is called so": """
+        Workers""",
+    "what a command prints, what a step prints, and what an answer has: left": "Output",
+}
+
+
+def definitions() -> dict[str, list[str]]:
+    """Where each public class of the packages is defined."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for file in files():
+        name = name_of(file)
+        if file.suffix != ".py" or name.startswith("tests/") or "/hai_" not in name:
+            continue
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(f"{name}:{node.lineno}")
+    return found
+
+
+TWICE = {name: places for name, places in definitions().items() if len(places) > 1}
+
+
+def test_a_class_name_is_one_thing() -> None:
+    listed = set(" ".join(EXCEPTIONS.values()).split())
+    assert {name: places for name, places in TWICE.items() if name not in listed} == {}
+
+
+def test_no_exception_is_there_without_need() -> None:
+    listed = " ".join(EXCEPTIONS.values()).split()
+    assert [name for name in listed if name not in TWICE or listed.count(name) > 1] == []

@@ -1,0 +1,53 @@
+"""The plan that a process without the lease shows, when no ring has reached the process."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_node
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView
+from unit.service.scheduling.test_two_replicas import submit
+from unit.service.service_world import user
+from unit.service.two_replicas import Pair
+
+
+async def listed(queries: Queries, task: TaskId) -> TaskView:
+    page = await queries.tasks(user("ann"), TaskFilter(), cursor=None, limit=10)
+    return next(view for view in page.items if view.task.id == task)
+
+
+async def shown(queries: Queries, task: TaskId) -> TaskView:
+    return (await queries.task(user("ann"), str(task))).view
+
+
+async def summed_up(queries: Queries, task: TaskId) -> TaskView:
+    return await queries.summary(user("ann"), str(task))
+
+
+@pytest.mark.parametrize("ask", [listed, shown, summed_up])
+async def test_why_a_task_waits_is_told_though_no_ring_was_heard(ask) -> None:
+    pair = await Pair(nodes=2).open()
+    leader, follower = (replica.parts for replica in pair.replicas)
+    await submit(pair, 0, "holds", 2)
+    waits = await submit(pair, 0, "waits", 2)
+    await leader.cycle.tick()
+    await pair.clock.advance(VIEW_BEARABLE + 1)
+    told = await ask(follower.services.queries, waits)
+    assert told.verdict is not None
+    assert told.verdict.kind is not VerdictKind.HELD
+    looks = follower.cycle.latest_plan.ticks
+    await pair.clock.advance(VIEW_BEARABLE - 1)
+    await ask(follower.services.queries, waits)
+    assert follower.cycle.latest_plan.ticks == looks, "those who only read do not make it look more often than that"
+
+
+async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
+    pair = await Pair(nodes=1).open()
+    queries = pair.replicas[1].parts.services.queries
+    await pair.clock.advance(3)
+    pair.cluster.put_node(a_node("late"))
+    await pair.clock.advance(3)
+    assert "late" in {view.node.name for view in await queries.nodes()}
