@@ -86,7 +86,7 @@ def test_operations_have_names_of_their_own() -> None:
 def test_comments_of_the_models_are_in_the_document() -> None:
     assert comments_of(TaskQuery)["cursor"] == "`next_cursor` of the page before."
     task = DOCUMENT["components"]["schemas"]["TaskDetail"]["properties"]
-    assert task["served_s"]["description"] == "Running time so far over all runs."
+    assert task["served_s"]["description"] == "Running time of all runs so far, in seconds."
     assert "Last-Event-ID" in comments_of(FeedQuery)["after"]
 
 
