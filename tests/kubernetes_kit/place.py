@@ -9,6 +9,7 @@ import os
 import secrets
 import socket
 import tempfile
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -76,7 +77,11 @@ async def make_place() -> Place:
         name = f"hai-test-{secrets.token_hex(3)}"
         await api.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}})
         nodes = (await api.request("GET", "/api/v1/nodes"))["items"]
-        await api.request("POST", f"/api/v1/namespaces/{name}/configmaps", body=await asyncio.to_thread(_client))
+        body = await asyncio.to_thread(_client)
+        with warnings.catch_warnings():
+            # aiohttp warns of bodies above 1 MiB, which delay other requests; there are none yet.
+            warnings.simplefilter("ignore", ResourceWarning)
+            await api.request("POST", f"/api/v1/namespaces/{name}/configmaps", body=body)
         await _service_account(api, name)
     usable = sorted(node["metadata"]["name"] for node in nodes if not node["spec"].get("taints"))
     addresses = [entry["address"] for node in nodes for entry in node["status"].get("addresses", [])]

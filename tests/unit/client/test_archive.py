@@ -75,3 +75,9 @@ def test_it_starts_a_rank(archive: Path, tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["/proc/none/hai.pyz"]) == 1
     assert "/proc/none/hai.pyz cannot be written" in capsys.readouterr().err
+
+
+def test_it_fits_into_a_config_map(tmp_path: Path) -> None:
+    build(tmp_path / "hai.pyz")
+    # What Kubernetes takes in one ConfigMap (docs/install.md), with room to grow.
+    assert (tmp_path / "hai.pyz").stat().st_size < 1_000_000
