@@ -168,7 +168,7 @@ def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
 
 def runs(out: Output, task: Task) -> None:
     """Write the runs of a task as a table."""
-    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED_STATES"), Column("SAVED")]
+    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED"), Column("SAVED")]
     columns += [Column("LOST"), Column("NODES")]
     out.table(columns, [_run_row(run) for run in task.runs])
 
