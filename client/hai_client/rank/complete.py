@@ -5,7 +5,9 @@ long that must be depends on what is known:
 
 - `QUIET_S`, as a rule. A save with longer pauses between its files may be cut in between.
 - `SHORT_S`, where this save has written all that the saves before it wrote, as often as they did. Each of these was
-  followed by `QUIET_S` without writes at least, so a longer wait would tell nothing new.
+  followed by `QUIET_S` without writes at least, so a longer wait would tell nothing new. The same where the framework
+  has written the checkpoint into its index, which it does last (`hai_client.rank.indexes`).
+- `INDEX_S`, where the framework keeps an index in which the checkpoint is missing.
 - No time is enough while a file is open for writing (`hai_client.rank.saves`).
 
 Names are compared without their numbers: `checkpoint-20/model.pt` and `checkpoint-40/model.pt` are the same.
@@ -20,6 +22,8 @@ from collections import deque
 QUIET_S = 2.0
 #: The same, where the save has written all that the saves before it wrote.
 SHORT_S = 0.3
+#: The same, where the checkpoint is missing in the index of its framework.
+INDEX_S = 10.0
 #: How many saves are remembered: enough to include rare ones, such as those of the best model.
 REMEMBERED = 16
 #: A save of more files is remembered as one that cannot be compared.
@@ -33,19 +37,25 @@ class Facts:
         as_before: Whether its save has written all that the saves before it wrote (`Habits.as_before`).
         draft: Whether there is a file with the name of a draft (`*.tmp`) that is not renamed yet.
         everything: Whether every write to the places of checkpoints is noticed at once.
+        indexed: Whether it is in the index of its framework (`hai_client.rank.indexes.in_index`); None: there is none.
     """
 
-    __slots__ = ("as_before", "draft", "everything")
+    __slots__ = ("as_before", "draft", "everything", "indexed")
 
-    def __init__(self, *, as_before: bool, draft: bool, everything: bool) -> None:
+    def __init__(self, *, as_before: bool, draft: bool, everything: bool, indexed: bool | None) -> None:
         self.as_before = as_before
         self.draft = draft
         self.everything = everything
+        self.indexed = indexed
 
 
 def quiet_needed(facts: Facts) -> float:
     """Return how long a checkpoint must be unchanged to count as complete, seconds."""
-    if facts.as_before and facts.everything and not facts.draft:
+    if facts.indexed is False:
+        return INDEX_S
+    # Where there is an index, the saves before tell less than it does.
+    over = facts.as_before if facts.indexed is None else facts.indexed
+    if over and facts.everything and not facts.draft:
         return SHORT_S
     return QUIET_S
 

@@ -119,16 +119,17 @@ class Ears:
                 for event in self._inotify.read():
                     self._hear(event, now)
 
-    def quiet_needed(self, *, elsewhere: bool) -> float:
+    def quiet_needed(self, *, elsewhere: bool, indexed: bool | None) -> float:
         """Return how long the newest checkpoint must be unchanged to count as complete, seconds.
 
         Args:
             elsewhere: Whether checkpoints are written to other places as well.
+            indexed: Whether the checkpoint is in the index of its framework; None: there is none.
         """
         with self._lock:
             everything = not (elsewhere or self._deaf or self._folders or self._awaited or self._inotify is None)
-            facts = Facts(as_before=self._habits.as_before(), draft=bool(self._drafts), everything=everything)
-            return quiet_needed(facts)
+            as_before, draft = self._habits.as_before(), bool(self._drafts)
+            return quiet_needed(Facts(as_before=as_before, draft=draft, everything=everything, indexed=indexed))
 
     def quiet_for(self, now: float) -> float:
         """Return how long ago the last change was noticed, seconds (now: monotonic seconds)."""

@@ -21,6 +21,7 @@ import time
 from hai_client.rank.complete import QUIET_S
 from hai_client.rank.ears import Ears
 from hai_client.rank.identity import acting_as
+from hai_client.rank.indexes import in_index
 from hai_client.rank.saves import Saves
 from hai_client.rank.sweep import Found, Sweep
 
@@ -259,22 +260,24 @@ class Evidence:
         torn = self.saves.torn
         spoilt = {os.path.dirname(path) for path in torn}
         open_now = frozenset() if last else self.saves.open
-        quiet, heard = self._ears.quiet_needed(elsewhere=self._sweep.learned), self._ears.count
+        files = self._sweep.files
+        indexed = in_index(files[-1].path) if files else None
+        quiet, heard = self._ears.quiet_needed(elsewhere=self._sweep.learned, indexed=indexed), self._ears.count
         silence = self._ears.quiet_for(time.monotonic())
         # A rename does not change the time of a file. Where events show every change, the events decide.
-        heard_enough = quiet == QUIET_S or silence >= quiet
+        heard_enough = quiet >= QUIET_S or silence >= quiet
         self._silent_in_s = max(0.0, quiet - silence) if quiet < QUIET_S else HURRY_S
         now = time.time_ns()
         last_heard = now - (silence - UNHEARD_S) * 1e9
         self._growth_heard = quiet < QUIET_S and self._sweep.grown_to <= last_heard
         unsettled = False
-        for file in reversed(self._sweep.files):
+        for file in reversed(files):
             if self._newest is not None and file.at <= self._newest.at:
                 break
             if file.path in torn:
                 continue
             # A file newer than the last event was written without an event.
-            needed = QUIET_S if file.at > last_heard else quiet
+            needed = max(QUIET_S, quiet) if file.at > last_heard else quiet
             fresh = not heard_enough or now - file.at < needed * 1e9
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
                 # A process may still be writing it, perhaps on another node.
@@ -282,6 +285,9 @@ class Evidence:
                 continue
             if last and self._forced and os.path.dirname(file.path) in spoilt and file.at >= (self._noticed_at or 0):
                 # Another file of the same checkpoint is torn.
+                continue
+            if last and fresh and in_index(file.path) is False:
+                # The framework would not find it again.
                 continue
             self._newest = file
             break

@@ -37,7 +37,7 @@ _TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
 _IS_DRAFT = r"^\.?(tmp|temp)[._-]|[._-](tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*$|~$"
 #: Names of files that are written all the time, and are no checkpoints in any folder.
 _RECORD = (
-    r"^events\.out\.tfevents|^\.nfs"
+    r"^events\.out\.tfevents|^\.nfs|^\.validate_storage_marker$"
     r"|\.(log|out|err|csv|tsv|jsonl|lock|pid|wandb|prof|nsys-rep|ipynb|html|png|svg|md|py|pyc)$"
 )
 #: Folders that hold only such files.

@@ -8,15 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_client.rank.complete import QUIET_S, REMEMBERED, SHORT_S, Facts, Habits, general, quiet_needed
+from hai_client.rank.complete import INDEX_S, QUIET_S, REMEMBERED, SHORT_S, Facts, Habits, general, quiet_needed
 
 
 @pytest.mark.parametrize(
     ("as_before", "draft", "everything"), list(itertools.product([True, False], repeat=3)), ids=lambda value: str(value)
 )
 def test_a_short_silence_is_enough_only_where_nothing_speaks_against_it(as_before, draft, everything) -> None:
-    needed = quiet_needed(Facts(as_before=as_before, draft=draft, everything=everything))
+    needed = quiet_needed(Facts(as_before=as_before, draft=draft, everything=everything, indexed=None))
     assert needed == (SHORT_S if as_before and everything and not draft else QUIET_S)
+
+
+@pytest.mark.parametrize("as_before", [True, False])
+def test_where_there_is_an_index_it_decides(as_before) -> None:
+    def needed(*, indexed: bool, everything: bool = True) -> float:
+        return quiet_needed(Facts(as_before=as_before, draft=False, everything=everything, indexed=indexed))
+
+    assert needed(indexed=True) == SHORT_S
+    assert needed(indexed=True, everything=False) == QUIET_S
+    assert needed(indexed=False) == INDEX_S
 
 
 def test_numbers_in_names_do_not_matter() -> None:

@@ -39,33 +39,33 @@ def save(found: Ears, clock: list[float], *paths: Path) -> None:
 def test_a_second_save_needs_a_short_silence_only(tmp_path: Path, clock: list[float]) -> None:
     found = heard(tmp_path)
     save(found, clock, tmp_path / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
     save(found, clock, tmp_path / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
-    assert found.quiet_needed(elsewhere=True) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
+    assert found.quiet_needed(elsewhere=True, indexed=None) == QUIET_S
     assert found.quiet_for(clock[0]) == 10
     found.close()
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
 
 
 def test_folders_that_come_are_heard_as_well(tmp_path: Path, clock: list[float]) -> None:
     found = heard(tmp_path)
     for step in (1, 2):
         save(found, clock, *(tmp_path / f"step-{step}" / "deep" / name for name in ("model.pt", "state.json")))
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
     (tmp_path / "step-2" / "deep" / "more.pt").write_text("1")
     found.take()
     clock[0] += 10
     save(found, clock, tmp_path / "step-3" / "deep" / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
 
 
 def test_a_place_that_is_not_there_yet_is_heard_when_it_comes(tmp_path: Path, clock: list[float]) -> None:
     found = heard(tmp_path / "checkpoints")
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
     for _ in range(3):
         save(found, clock, tmp_path / "checkpoints" / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
 
 
 def test_a_draft_that_is_still_there_is_waited_for(tmp_path: Path, clock: list[float]) -> None:
@@ -75,11 +75,11 @@ def test_a_draft_that_is_still_there_is_waited_for(tmp_path: Path, clock: list[f
     draft = tmp_path / "tmp-optimizer"
     draft.write_text("1")
     found.step()
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
     clock[0] += 10
     draft.unlink()
     save(found, clock, tmp_path / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
 
 
 def test_logs_break_no_silence(tmp_path: Path, clock: list[float]) -> None:
@@ -105,7 +105,7 @@ def test_on_a_file_system_of_the_network_other_nodes_are_not_heard(
         found = heard(place, alone=alone)
         for _ in range(2):
             save(found, clock, place / "model.pt")
-        assert found.quiet_needed(elsewhere=False) == needed, folder
+        assert found.quiet_needed(elsewhere=False, indexed=None) == needed, folder
 
 
 @pytest.mark.parametrize("what", ["too many folders", "no inotify", "a file is watched"])
@@ -128,7 +128,7 @@ def test_where_not_everything_is_heard_the_silence_is_long(
     found = heard(place)
     for _ in range(2):
         save(found, clock, (place.parent if place.is_file() else place) / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
 
 
 def test_a_renamed_folder_is_heard_of_under_its_new_name(tmp_path: Path, clock: list[float]) -> None:
@@ -142,7 +142,7 @@ def test_a_renamed_folder_is_heard_of_under_its_new_name(tmp_path: Path, clock: 
         draft.rename(tmp_path / f"step-{step}")
         found.step()
         clock[0] += 10
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
 
 
 @pytest.mark.parametrize("how", ["removed", "renamed"])
@@ -152,7 +152,7 @@ def test_a_place_that_is_taken_away_is_not_heard_any_more(tmp_path: Path, clock:
     found = heard(place)
     for _ in range(2):
         save(found, clock, place / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == SHORT_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
     if how == "removed":
         (place / "model.pt").unlink()
         place.rmdir()
@@ -161,4 +161,4 @@ def test_a_place_that_is_taken_away_is_not_heard_any_more(tmp_path: Path, clock:
     place.mkdir()
     for _ in range(3):
         save(found, clock, place / "model.pt")
-    assert found.quiet_needed(elsewhere=False) == QUIET_S
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S

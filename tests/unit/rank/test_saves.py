@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.complete import SHORT_S
+from hai_client.rank.complete import INDEX_S, SHORT_S
 from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.indexes import INDEX, MARKER, in_index
 from hai_client.rank.openfiles import files_for_writing
 from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
 from hai_client.rank.spec import Spec
@@ -278,8 +279,8 @@ class Heard:
     def __init__(self, ago: float) -> None:
         self._ago = ago
 
-    def quiet_needed(self, *, elsewhere: bool) -> float:
-        return SHORT_S
+    def quiet_needed(self, *, elsewhere: bool, indexed: bool | None) -> float:
+        return INDEX_S if indexed is False else SHORT_S
 
     def quiet_for(self, now: float) -> float:
         return self._ago
@@ -304,6 +305,46 @@ def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
     evidence._step()
     assert evidence.settled(time.monotonic()) is settled
     assert evidence.unchanged()
+
+
+def reported(tmp_path: Path, *in_index: str) -> Path:
+    """A storage folder of Ray Train with one checkpoint, and an index that names some."""
+    storage = tmp_path / "checkpoints" / "training"
+    aged(storage / MARKER, 60)
+    path = aged(storage / "checkpoint_2" / "state.json", 3)
+    aged(storage / INDEX, 30).write_text(str(in_index))
+    os.utime(storage / INDEX, (time.time() - 5,) * 2)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("in_index", "settled"),
+    [(["checkpoint_1"], False), (["checkpoint_1", "checkpoint_2"], True)],
+    ids=["not yet", "in it"],
+)
+def test_a_checkpoint_that_is_missing_in_the_index_of_ray_is_not_complete(
+    tmp_path: Path, in_index: list[str], *, settled: bool
+) -> None:
+    reported(tmp_path, *in_index)
+    evidence = evidence_of(tmp_path)
+    evidence._ears = Heard(3.0)  # type: ignore[assignment]
+    evidence._find_places()
+    evidence._noticed_at = time.time_ns() - 4 * 10**9
+    evidence._step()
+    assert evidence.settled(time.monotonic()) is settled
+
+
+def test_the_last_look_leaves_out_what_ray_would_not_find_again(tmp_path: Path) -> None:
+    storage = reported(tmp_path, "checkpoint_1").parents[1]
+    path = aged(storage / "checkpoint_1" / "state.json", 4)
+    found = last_of(evidence_of(tmp_path), forced=True)
+    assert found is not None
+    assert found.path == str(path)
+
+
+def test_where_no_index_is_kept_none_is_asked_for(tmp_path: Path) -> None:
+    assert in_index(str(aged(tmp_path / "checkpoints" / "model.pt", 1))) is None
+    assert in_index(str(tmp_path / "missing" / "model.pt")) is None
 
 
 @pytest.mark.parametrize(("heard", "others"), [(0.1, False), (10.0, True)], ids=["and was closed", "unheard"])
