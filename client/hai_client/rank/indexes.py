@@ -28,7 +28,9 @@ def in_index(path: str) -> bool | None:
     for _ in range(HIGHEST):
         folder, name = os.path.split(path)
         if os.path.lexists(os.path.join(folder, MARKER)):
-            return name == INDEX or name.encode(errors="surrogateescape") in _read(os.path.join(folder, INDEX))
+            index = _read(os.path.join(folder, INDEX))
+            # It is written in place.
+            return index.endswith(b"}") and name.encode(errors="surrogateescape") in index
         path = folder
     return None
 

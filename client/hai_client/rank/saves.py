@@ -17,6 +17,7 @@ import os
 import re
 from collections import OrderedDict
 
+from hai_client.rank.indexes import INDEX, MARKER
 from hai_client.rank.openfiles import files_for_writing
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ _TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
 _IS_DRAFT = r"^\.?(tmp|temp)[._-]|[._-](tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*$|~$"
 #: Names of files that are written all the time, and are no checkpoints in any folder.
 _RECORD = (
-    r"^events\.out\.tfevents|^\.nfs|^\.validate_storage_marker$"
+    r"^events\.out\.tfevents|^\.nfs"
     r"|\.(log|out|err|csv|tsv|jsonl|lock|pid|wandb|prof|nsys-rep|ipynb|html|png|svg|md|py|pyc)$"
 )
 #: Folders that hold only such files.
@@ -59,7 +60,7 @@ def is_draft(name: str) -> bool:
 
 def is_record(name: str) -> bool:
     """Return whether a file of that name is a log or the like, even in a folder of checkpoints."""
-    return bool(re.search(_RECORD, name.lower()))
+    return name in (MARKER, INDEX) or bool(re.search(_RECORD, name.lower()))
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -36,7 +37,9 @@ def test_other_names(name: str) -> None:
     assert not looks_like_checkpoint(name)
 
 
-@pytest.mark.parametrize("name", ["train.log", "events.out.tfevents.17.host.1.0", "metrics.csv", "a.lock", "r.wandb"])
+@pytest.mark.parametrize(
+    "name", ["train.log", "events.out.tfevents.17.host.1.0", "metrics.csv", "a.lock", "r.wandb", INDEX]
+)
 def test_records_are_no_checkpoints_wherever_they_lie(name: str) -> None:
     assert is_record(name)
 
@@ -312,7 +315,7 @@ def reported(tmp_path: Path, *in_index: str) -> Path:
     storage = tmp_path / "checkpoints" / "training"
     aged(storage / MARKER, 60)
     path = aged(storage / "checkpoint_2" / "state.json", 3)
-    aged(storage / INDEX, 30).write_text(str(in_index))
+    aged(storage / INDEX, 30).write_text(json.dumps({"checkpoint_results": in_index}))
     os.utime(storage / INDEX, (time.time() - 5,) * 2)
     return path
 
