@@ -1,0 +1,31 @@
+"""Errors of haienv. The message of each names the value that is wrong and the remedy."""
+
+from __future__ import annotations
+
+
+class HaienvError(Exception):
+    """An error that the user can understand; `exit_code` is the exit status of the command."""
+
+    exit_code = 1
+
+
+class Wrong(HaienvError):
+    """The input is wrong."""
+
+    exit_code = 2
+
+
+class Missing(HaienvError):
+    """An environment or a generation does not exist."""
+
+
+class Busy(HaienvError):
+    """Another process builds the environment."""
+
+
+class BuildFailed(HaienvError):
+    """A build has failed; the environment is as it was before."""
+
+
+class Damaged(HaienvError):
+    """The files of a generation differ from its manifest, or the manifest cannot be read."""

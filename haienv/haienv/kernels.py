@@ -1,0 +1,41 @@
+"""The kernelspec of a generation: with it Jupyter offers the environment as a kernel, and executes nothing to list it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from haienv.files import write_atomically
+from haienv.layout import KERNEL, Generation
+from haienv.names import BASE, GROUPS, EnvName
+
+
+def title(name: EnvName) -> str:
+    """Return the name that the Launcher shows: it tells own, group and base environments apart."""
+    if name.owner.level == BASE:
+        return f"{name.name} (base)"
+    whose = f"group {name.owner.name}" if name.owner.level == GROUPS else name.owner.name
+    return f"{name.name} ({whose})"
+
+
+def write(generation: Generation, name: EnvName, variables: dict[str, str]) -> None:
+    """Write the kernelspec below the generation's folder. Raises OSError."""
+    folder = generation.folder / KERNEL
+    folder.mkdir()
+    spec = {
+        "argv": [str(generation.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": title(name),
+        "language": "python",
+        # A PYTHONPATH of the server is for another Python.
+        "env": {**variables, "VIRTUAL_ENV": str(generation.prefix), "PYTHONPATH": "", "HAIENV": str(name)},
+        "metadata": {
+            "debugger": True,
+            "haienv": {"environment": str(name), "generation": generation.number, "prefix": str(generation.prefix)},
+        },
+    }
+    write_atomically(folder / "kernel.json", json.dumps(spec, indent=1) + "\n")
+
+
+def jupyter_folder(folder: Path) -> Path:
+    """Return the folder for JUPYTER_PATH that offers the kernels of an owner."""
+    return folder / ".jupyter"

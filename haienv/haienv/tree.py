@@ -1,0 +1,96 @@
+"""The files of a generation: their digest, and their rights.
+
+The digest is a SHA-256 over one line for each file and link, in order of paths: kind, whether it can be executed,
+SHA-256 of the content or target of the link, path. So equal trees have equal digests on every machine. Compiled
+Python (`__pycache__`) is left out: Python may write it later, and checks it against its source.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Tuple
+
+#: Folders that Python writes, which are no part of the digest.
+COMPILED = "__pycache__"
+_READ_BYTES = 1024 * 1024
+_WORKERS = min(8, (os.cpu_count() or 1) * 2)
+_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a tree of files holds."""
+
+    digest: str
+    files: int
+    #: The sum of the sizes, bytes.
+    size: int
+
+
+def contents(top: Path) -> Contents:
+    """Read a tree, and return its digest. Raises OSError."""
+    found = sorted(_walk(str(top), ""))
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        lines = list(pool.map(lambda one: _line(str(top), one), found, chunksize=64))
+    whole = hashlib.sha256()
+    for text, _ in lines:
+        whole.update(text)
+    return Contents(f"sha256:{whole.hexdigest()}", len(lines), sum(size for _, size in lines))
+
+
+def _walk(top: str, below: str) -> Iterator[str]:
+    with os.scandir(os.path.join(top, below)) as entries:
+        for entry in entries:
+            path = os.path.join(below, entry.name)
+            if not entry.is_dir(follow_symlinks=False):
+                yield path
+            elif entry.name != COMPILED:
+                yield from _walk(top, path)
+
+
+def _line(top: str, path: str) -> Tuple[bytes, int]:
+    """Return the line of a file or link, and its size."""
+    place = os.path.join(top, path)
+    facts = os.lstat(place)
+    if stat.S_ISLNK(facts.st_mode):
+        kind, inside = b"l", os.fsencode(os.readlink(place))
+    else:
+        kind, inside = (b"x" if facts.st_mode & stat.S_IXUSR else b"f"), _sha256(place).encode()
+    return b"%s %s %s\0" % (kind, inside, os.fsencode(path)), 0 if kind == b"l" else facts.st_size
+
+
+def _sha256(path: str) -> str:
+    whole = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:
+        while data := file.read(_READ_BYTES):
+            whole.update(data)
+    return whole.hexdigest()
+
+
+def seal(top: Path) -> None:
+    """Take away all rights to write in a tree, but for the owner's to write compiled Python. Raises OSError."""
+    for folder, folders, files in os.walk(str(top), topdown=False):
+        for name in files:
+            path = os.path.join(folder, name)
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISLNK(mode) and mode & _WRITE:
+                os.chmod(path, stat.S_IMODE(mode) & ~_WRITE)
+        compiled = os.path.join(folder, COMPILED)
+        if os.path.basename(folder) != COMPILED and COMPILED not in folders and any(n.endswith(".py") for n in files):
+            os.mkdir(compiled, 0o755)
+        own = stat.S_IWUSR if os.path.basename(folder) == COMPILED else 0
+        os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_WRITE | own)
+
+
+def unseal(top: Path) -> None:
+    """Give the owner the right to remove a tree. Raises OSError."""
+    for folder, folders, _ in os.walk(str(top)):
+        for path in [folder, *(os.path.join(folder, name) for name in folders)]:
+            if not os.path.islink(path):
+                os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_IRWXU)
+
