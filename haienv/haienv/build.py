@@ -93,6 +93,7 @@ class Builder:
             remove_tree(generation.folder)
             spec.write(env.spec)
             return current
+        spec.write(generation.spec)
         made.write(generation.manifest)
         spec.write(env.spec)
         publish(env, generation)

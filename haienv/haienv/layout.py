@@ -9,6 +9,7 @@ ROOT/users/ann/vision/
         requirements.lock    the packages with their hashes
         prefix/              the Python environment, read-only
         kernel/              the kernelspec of Jupyter
+        env.toml             what it was made from: a rollback brings it back
         build.log
 
 A generation without a manifest is one whose build has not ended, or was killed.
@@ -26,6 +27,7 @@ from haienv.names import BASE, EnvName, Owner
 #: The folder of all environments.
 ROOT_VARIABLE = "HAIENV_ROOT"
 MANIFEST, LOCK, PREFIX, KERNEL, LOG = "manifest.json", "requirements.lock", "prefix", "kernel", "build.log"
+SPEC = "env.toml"
 
 
 def root_of(environ: Mapping[str, str]) -> Path:
@@ -65,6 +67,11 @@ class Generation:
         return self.prefix / "bin" / "python"
 
     @property
+    def spec(self) -> Path:
+        """What it was made from."""
+        return self.folder / SPEC
+
+    @property
     def log(self) -> Path:
         """The output of the build."""
         return self.folder / LOG
@@ -90,7 +97,7 @@ class EnvFolder:
     @property
     def spec(self) -> Path:
         """What the user has asked for."""
-        return self.folder / "env.toml"
+        return self.folder / SPEC
 
     @property
     def build_lock(self) -> Path:

@@ -1,0 +1,31 @@
+"""Python environments that are built, shared, and pinned for as long as a task lives.
+
+`import haienv; haienv.set_env("vision")` as the first lines of a script runs the rest of it in that environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Optional
+
+__version__ = "0.1.0"
+__all__ = ["set_env"]
+#: Set for the process that `set_env` has started, so that it does not start another one.
+_SET = "HAIENV_SET"
+
+
+def set_env(name: str, owner: Optional[str] = None) -> None:
+    """Run this script in an environment: replaces the process, unless it uses the environment already.
+
+    Args:
+        name: The name of the environment, such as `vision`, `vision@3` or `groups/cv/vision`.
+        owner: The user whose environment it is (default: one's own, else the groups', else a base one).
+
+    Raises:
+        haienv.errors.Missing: There is no such environment.
+        haienv.errors.Wrong: Packages of this Python are imported already that the environment has in another place.
+    """
+    from haienv.entering import enter
+
+    enter(name, owner, already=_SET, argv=list(getattr(sys, "orig_argv", [sys.executable, *sys.argv])), environ=os.environ)

@@ -1,0 +1,179 @@
+"""The verbs that build a generation: `create`, `install`, `uninstall`, `rebuild` and `clone`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from haienv import lockfile, names
+from haienv import manifest as manifests
+from haienv import spec as specs
+from haienv.build import Builder, manifest_or_none
+from haienv.cli.parser import add_name, add_verb
+from haienv.cli.session import note, own, quantity, registry
+from haienv.errors import Missing, Wrong
+from haienv.layout import EnvFolder, Generation
+from haienv.spec import Spec
+
+
+def add_verbs(verbs: Any) -> None:
+    """Add the verbs."""
+    create = add_verb(verbs, "create", "make an environment", _create)
+    add_name(create)
+    create.add_argument("--extend", metavar="BASE", help="have all packages of this environment too, at its versions")
+    # The original's option: there, extending was the rule.
+    create.add_argument("--no_extend", "--no-extend", action="store_true", help="extend none (the default)")
+    create.add_argument("-p", "--python", "--py", metavar="VERSION", help="such as 3.11, or the path of a Python")
+    create.add_argument("--index", metavar="URL", action="append", default=[], help="a package index; can be repeated")
+    create.add_argument("--no-kernel", action="store_true", help="Jupyter does not offer it as a kernel")
+    create.add_argument("--description", metavar="TEXT", default="", help="what it is for")
+    _add_requirements(create)
+    install = add_verb(verbs, "install", "add packages, or change their versions", _install)
+    add_name(install)
+    _add_requirements(install)
+    uninstall = add_verb(verbs, "uninstall", "take packages away that were asked for", _uninstall)
+    add_name(uninstall)
+    uninstall.add_argument("packages", metavar="PACKAGE", nargs="+")
+    rebuild = add_verb(verbs, "rebuild", "resolve and install again, by its env.toml", _rebuild)
+    add_name(rebuild)
+    clone = add_verb(verbs, "clone", "make an environment of your own with the packages of another one", _clone)
+    clone.add_argument("source", metavar="SOURCE", help="the environment to clone, such as groups/cv/vision@3")
+    add_name(clone, "the new environment")
+    for verb in (create, install, uninstall, rebuild, clone):
+        verb.add_argument("--no-wait", action="store_true", help="fail at once if another process builds it")
+
+
+def _add_requirements(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20")
+    verb.add_argument("-r", "--requirement", metavar="FILE", action="append", default=[], help="a requirements file")
+
+
+def _requirements(arguments: argparse.Namespace) -> list[str]:
+    words = list(arguments.requirements)
+    if "-e" in words:
+        specs.check_requirement(" ".join(words[words.index("-e") :]))
+    found = [specs.check_requirement(one) for one in words]
+    for name in arguments.requirement:
+        found += specs.read_requirements(Path(name))
+    return found
+
+
+def _build(
+    arguments: argparse.Namespace, env: EnvFolder, change: Callable[[Spec | None], Spec], base: Generation | None
+) -> int:
+    before = manifest_or_none(env)
+    builder = Builder(environ=os.environ, show=note, wait_s=0.0 if arguments.no_wait else None)
+    made = builder.build(env, change, base=base, what=f"{arguments.verb} {env.name}")
+    if before is not None and made.number == before.generation:
+        print(f"{env.name}@{made.number} stays: nothing has changed")
+        return 0
+    now = manifests.read(made.manifest)
+    print(f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}")
+    if before is not None:
+        for line in changes(lockfile.read(env.generation(before.generation).lock), lockfile.read(made.lock)):
+            print(f"  {line}")
+    return 0
+
+
+def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the packages that differ, a line each: `+ timm 1.0.20`, `- six 1.17`, `~ numpy 2.3 -> 2.4`."""
+    lines = []
+    for one in lockfile.diff(before, after):
+        if one.before is None:
+            lines.append(f"+ {one.package} {one.after}")
+        elif one.after is None:
+            lines.append(f"- {one.package} {one.before}")
+        else:
+            lines.append(f"~ {one.package} {one.before} -> {one.after}")
+    return lines
+
+
+def _create(arguments: argparse.Namespace) -> int:
+    env = own(arguments)
+    if arguments.extend and arguments.no_extend:
+        raise Wrong("extend: --extend and --no-extend exclude each other: give one of them")
+    base = extends = None
+    if arguments.extend:
+        base_env, base = registry().generation(names.parse(arguments.extend))
+        extends = str(base_env.name)
+        _refuse_cycle(env, base_env)
+    requirements = tuple(_requirements(arguments))
+
+    def change(known: Spec | None) -> Spec:
+        if known is not None:
+            raise Wrong(f"environment: {env.name} exists; `haienv install` adds packages to it, `haienv remove` removes it")
+        return Spec(
+            python=arguments.python,
+            extends=extends,
+            requirements=requirements,
+            indexes=tuple(arguments.index),
+            description=arguments.description,
+            kernel=not arguments.no_kernel,
+        )
+
+    return _build(arguments, env, change, base)
+
+
+def _refuse_cycle(env: EnvFolder, base: EnvFolder) -> None:
+    """Raise Wrong if the base extends the environment, by itself or through others."""
+    seen = [str(env.name)]
+    found: EnvFolder | None = base
+    while found is not None:
+        if str(found.name) in seen:
+            raise Wrong(f"extend: {' extends '.join([*seen, str(found.name)])}: a cycle; extend another environment")
+        seen.append(str(found.name))
+        try:
+            further = specs.read(found.spec).extends
+        except FileNotFoundError:
+            return
+        found = registry().find(names.parse(further)) if further else None
+
+
+def _install(arguments: argparse.Namespace) -> int:
+    added = _requirements(arguments)
+    if not added:
+        raise Wrong("requirement: none is given; write for example haienv install vision timm==1.0.20")
+    return _change(arguments, lambda spec: spec.adding(added))
+
+
+def _uninstall(arguments: argparse.Namespace) -> int:
+    return _change(arguments, lambda spec: spec.without(arguments.packages))
+
+
+def _rebuild(arguments: argparse.Namespace) -> int:
+    return _change(arguments, lambda spec: spec)
+
+
+def _change(arguments: argparse.Namespace, change: Callable[[Spec], Spec]) -> int:
+    env = own(arguments)
+    try:
+        extends = specs.read(env.spec).extends
+    except FileNotFoundError:
+        raise Missing(f"environment: there is no {env.name}; `haienv create {arguments.name}` makes it") from None
+    base = registry().generation(names.parse(extends))[1] if extends else None
+
+    def changed(known: Spec | None) -> Spec:
+        if known is None:
+            raise Missing(f"environment: {env.name} is gone")
+        return change(known)
+
+    return _build(arguments, env, changed, base)
+
+
+def _clone(arguments: argparse.Namespace) -> int:
+    source, generation = registry().generation(names.parse(arguments.source))
+    env = own(arguments)
+    manifest = manifests.read(generation.manifest)
+    asked = specs.read(source.spec)
+    pins = tuple(f"{name}=={version}" for name, version in lockfile.read(generation.lock).items())
+
+    def change(known: Spec | None) -> Spec:
+        if known is not None:
+            raise Wrong(f"environment: {env.name} exists; choose another name")
+        return replace(asked, python=manifest.interpreter, extends=None, requirements=pins)
+
+    return _build(arguments, env, change, None)

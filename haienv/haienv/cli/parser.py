@@ -1,0 +1,55 @@
+"""The command line of `haienv`: verbs and options."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, List, NoReturn
+
+from haienv.errors import Wrong
+
+EPILOG = "docs/environments.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that raises errors as `Wrong`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `Wrong`."""
+        raise Wrong(f"{message}; `{self.prog} --help` shows what is possible")
+
+
+def parse(words: List[str]) -> argparse.Namespace:
+    """Read the command line. Requirements may stand before and after options. Raises Wrong."""
+    made = parser()
+    arguments, rest = made.parse_known_args(words)
+    if rest and not hasattr(arguments, "requirements"):
+        made.error(f"{rest[0]!r} is not known")
+    if rest:
+        arguments.requirements += rest
+    return arguments
+
+
+def parser() -> Parser:
+    """Return the parser of the command; `run` of the result is the verb's function."""
+    from haienv.cli import building, keeping, showing, using
+
+    made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
+    verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    for part in (building, showing, using, keeping):
+        part.add_verbs(verbs)
+    return made
+
+
+def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = False) -> Parser:
+    """Add a verb, and return its parser."""
+    verb: Parser = verbs.add_parser(name, help=about, description=about)
+    verb.set_defaults(run=run, verb=name)
+    if json:
+        verb.add_argument("--json", action="store_true", help="print JSON")
+    return verb
+
+
+def add_name(verb: argparse.ArgumentParser, about: str = "the environment") -> None:
+    """Add the argument NAME, and -u."""
+    verb.add_argument("name", metavar="NAME", help=about)
+    verb.add_argument("-u", "--user", metavar="USER", help="the owner, if it is another user's")

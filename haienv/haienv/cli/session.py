@@ -1,0 +1,43 @@
+"""What the verbs share: who asks, where environments are, and how progress is shown."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Tuple
+
+from haienv import names
+from haienv.layout import EnvFolder, Generation, root_of
+from haienv.people import caller_of
+from haienv.registry import Registry
+
+
+def registry() -> Registry:
+    """Return all environments that this process can see."""
+    return Registry(root_of(os.environ), caller_of(os.environ))
+
+
+def own(arguments: argparse.Namespace) -> EnvFolder:
+    """Return the environment that a verb is to change."""
+    return registry().own(names.parse(arguments.name, user=arguments.user))
+
+
+def chosen(arguments: argparse.Namespace) -> Tuple[EnvFolder, Generation]:
+    """Return the environment and the generation that a verb is to read."""
+    return registry().generation(names.parse(arguments.name, user=arguments.user))
+
+
+def note(text: str) -> None:
+    """Show a line of progress, on stderr."""
+    print(f"haienv: {text}", file=sys.stderr)
+
+
+def quantity(size: int) -> str:
+    """Return a number of bytes for people."""
+    amount, unit = float(size), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount /= 1000
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"

@@ -1,0 +1,65 @@
+"""The verbs that use an environment: `run`, `shell` and `activate`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from haienv import activation
+from haienv import manifest as manifests
+from haienv.cli.parser import add_name, add_verb
+from haienv.cli.session import chosen, note
+from haienv.errors import Wrong
+
+
+def add_verbs(verbs: Any) -> None:
+    """Add the verbs."""
+    run = add_verb(verbs, "run", "run a command in an environment: haienv run vision -- python x.py", _run)
+    add_name(run)
+    run.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER)
+    shell = add_verb(verbs, "shell", "start a shell in an environment", _shell)
+    add_name(shell)
+    activate = add_verb(verbs, "activate", "print lines for eval, as `source haienv NAME` does", _activate)
+    add_name(activate)
+
+
+def _variables(arguments: argparse.Namespace) -> dict[str, str]:
+    env, generation = chosen(arguments)
+    own: dict[str, str] = {}
+    if env.spec.exists() and sys.version_info >= (3, 11):
+        from haienv import spec
+
+        own = dict(spec.read(env.spec).variables)
+    return activation.variables(generation, manifests.read(generation.manifest), own, os.environ.get("PATH", ""))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    words = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
+    if not words:
+        raise Wrong("command: none is given; write for example haienv run vision -- python train.py")
+    env = activation.applied(os.environ, _variables(arguments))
+    _become(words, env)
+    return 127
+
+
+def _shell(arguments: argparse.Namespace) -> int:
+    added = _variables(arguments)
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    note(f"{added[activation.ACTIVE]} is active; `exit` ends the shell")
+    _become([shell], activation.applied(os.environ, added))
+    return 127
+
+
+def _activate(arguments: argparse.Namespace) -> int:
+    sys.stdout.write(activation.script(_variables(arguments)))
+    return 0
+
+
+def _become(words: list[str], env: dict[str, str]) -> None:
+    sys.stdout.flush()
+    try:
+        os.execvpe(words[0], words, env)
+    except OSError as error:
+        raise Wrong(f"command: {words[0]!r} cannot be run: {error.strerror}") from None
