@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Optional
 
 __version__ = "0.1.0"
 __all__ = ["set_env"]
@@ -15,7 +14,7 @@ __all__ = ["set_env"]
 _SET = "HAIENV_SET"
 
 
-def set_env(name: str, owner: Optional[str] = None) -> None:
+def set_env(name: str, owner: str | None = None) -> None:
     """Run this script in an environment: replaces the process, unless it uses the environment already.
 
     Args:
@@ -28,4 +27,6 @@ def set_env(name: str, owner: Optional[str] = None) -> None:
     """
     from haienv.entering import enter
 
-    enter(name, owner, already=_SET, argv=list(getattr(sys, "orig_argv", [sys.executable, *sys.argv])), environ=os.environ)
+    enter(
+        name, owner, already=_SET, argv=list(getattr(sys, "orig_argv", [sys.executable, *sys.argv])), environ=os.environ
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import Dict, List, Mapping
+from typing import Mapping
 
 from haienv.layout import Generation
 from haienv.manifest import Manifest
@@ -17,7 +17,7 @@ ORIGINAL_NAME, ORIGINAL_OWNER = "HF_ENV_NAME", "HF_ENV_OWNER"
 _FOREIGN = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
 
 
-def variables(generation: Generation, manifest: Manifest, own: Mapping[str, str], path: str) -> Dict[str, str]:
+def variables(generation: Generation, manifest: Manifest, own: Mapping[str, str], path: str) -> dict[str, str]:
     """Return the variables to set.
 
     Args:
@@ -39,13 +39,13 @@ def variables(generation: Generation, manifest: Manifest, own: Mapping[str, str]
     }
 
 
-def applied(environ: Mapping[str, str], added: Mapping[str, str]) -> Dict[str, str]:
+def applied(environ: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of a process in the environment."""
     return {**{name: value for name, value in environ.items() if name not in _FOREIGN}, **added}
 
 
 def script(added: Mapping[str, str]) -> str:
     """Return lines for `eval` in bash, zsh or dash. Values are quoted; nothing of them is executed."""
-    lines: List[str] = [f"unset {name}" for name in _FOREIGN]
+    lines: list[str] = [f"unset {name}" for name in _FOREIGN]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in added.items()]
     return "\n".join([*lines, "hash -r 2>/dev/null || true"]) + "\n"

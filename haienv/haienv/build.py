@@ -14,8 +14,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
-from haienv import kernels, locking, lockfile, tree
+from haienv import kernels, lockfile, locking, tree
 from haienv import manifest as manifests
 from haienv.errors import BuildFailed, Wrong
 from haienv.files import link_atomically, write_atomically
@@ -108,13 +109,17 @@ class Builder:
         interpreter = spec.python or (extended.interpreter if extended else None)
         uv.run(
             ["venv", "--quiet", "--relocatable", *(["--python", interpreter] if interpreter else []),
-             "--prompt", env.name.name, str(generation.prefix)],
+             str(generation.prefix)],
             doing="make an environment with this Python",
         )  # fmt: skip
         text = self._lock(uv, generation, spec, base)
         lock = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-        facts = json.loads(uv.run(["run", "--no-project", "--python", str(generation.python), "python", "-I", "-c", _FACTS],
-                                  doing="start the new Python"))  # fmt: skip
+        facts = json.loads(
+            uv.run(
+                ["run", "--no-project", "--python", str(generation.python), "python", "-I", "-c", _FACTS],
+                doing="start the new Python",
+            )
+        )
         extends = f"{extended.name}@{extended.generation}" if extended else None
         if before is not None and _same(before, lock, facts, extends, spec):
             return None
@@ -124,6 +129,7 @@ class Builder:
              "--allow-empty-requirements", str(generation.lock)],
             doing="install the packages",
         )  # fmt: skip
+        add_haienv(generation)
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables))
         tree.seal(generation.prefix)
@@ -168,6 +174,14 @@ class Builder:
         for one in env.begun():
             if not one.complete:
                 remove_tree(one.folder)
+
+
+def add_haienv(generation: Generation) -> None:
+    """Add this package to an environment that lacks it: a script calls `haienv.set_env` there once more."""
+    [place] = generation.prefix.glob("lib/python3*/site-packages")
+    if not (place / "haienv").exists():
+        own = Path(__file__).parent
+        shutil.copytree(own, place / "haienv", ignore=shutil.ignore_patterns(tree.COMPILED))
 
 
 def publish(env: EnvFolder, generation: Generation) -> None:
@@ -217,4 +231,4 @@ def _same(before: Manifest, lock: str, facts: dict[str, str], extends: str | Non
     return made == (lock, facts["python"], facts["interpreter"], extends, spec.kernel)
 
 
-__all__ = ["Builder", "BuildFailed", "Wrong", "manifest_or_none", "publish", "remove_tree"]
+__all__ = ["BuildFailed", "Builder", "Wrong", "manifest_or_none", "publish", "remove_tree"]

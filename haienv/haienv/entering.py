@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import List, MutableMapping, Optional
+from typing import MutableMapping
 
 from haienv import activation, names
 from haienv import manifest as manifests
 from haienv.errors import Wrong
-from haienv.people import caller_of
 from haienv.layout import root_of
+from haienv.people import caller_of
 from haienv.registry import Registry
 
 
-def enter(name: str, owner: Optional[str], *, already: str, argv: List[str], environ: MutableMapping[str, str]) -> None:
-    """See `haienv.set_env`; `already` is the variable that marks the new process, `argv` the command line of this one."""
+def enter(name: str, owner: str | None, *, already: str, argv: list[str], environ: MutableMapping[str, str]) -> None:
+    """See `haienv.set_env`; `already` is the variable that marks the new process, `argv` this one's command line."""
     registry = Registry(root_of(environ), caller_of(environ))
     env, generation = registry.generation(names.parse(name, user=owner))
     if os.path.realpath(sys.prefix) == os.path.realpath(str(generation.prefix)):
         return
     if environ.get(already) == str(generation.prefix):
-        raise Wrong(f"environment: {env.name} was entered, and its Python still uses {sys.prefix}: is `python` an alias?")
+        raise Wrong(
+            f"environment: {env.name} was entered, and its Python still uses {sys.prefix}: is `python` an alias?"
+        )
     foreign = _imported_packages()
     if foreign:
         raise Wrong(
@@ -31,14 +33,20 @@ def enter(name: str, owner: Optional[str], *, already: str, argv: List[str], env
     added = activation.variables(generation, manifests.read(generation.manifest), {}, environ.get("PATH", ""))
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(str(generation.python), [str(generation.python), *argv[1:]], {**activation.applied(environ, added), already: str(generation.prefix)})
+    os.execve(  # noqa: S606  the user's own script
+        str(generation.python),
+        [str(generation.python), *argv[1:]],
+        {**activation.applied(environ, added), already: str(generation.prefix)},
+    )
 
 
-def _imported_packages() -> List[str]:
+def _imported_packages() -> list[str]:
     """Return the packages that are imported from a site-packages folder, other than this one."""
     found = set()
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None) or ""
-        if f"{os.sep}site-packages{os.sep}" in path and not name.startswith(("haienv", "_distutils_hack", "sitecustomize")):
+        if f"{os.sep}site-packages{os.sep}" in path and not name.startswith(
+            ("haienv", "_distutils_hack", "sitecustomize")
+        ):
             found.add(name.partition(".")[0])
     return sorted(found)

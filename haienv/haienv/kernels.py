@@ -1,4 +1,4 @@
-"""The kernelspec of a generation: with it Jupyter offers the environment as a kernel, and executes nothing to list it."""
+"""The kernelspec of a generation, with which Jupyter offers it as a kernel, without executing anything to list it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import List, Mapping, Optional
+from typing import Mapping
 
 from haienv.names import BASE, EnvName, Owner
 
@@ -118,7 +118,7 @@ class EnvFolder:
         """Return the generation of that number, which may not exist."""
         return Generation(self.generations_folder / str(number), number)
 
-    def current(self) -> Optional[Generation]:
+    def current(self) -> Generation | None:
         """Return the current generation; None: there is none yet."""
         try:
             number = int(Path(os.readlink(self.current_link)).name)
@@ -126,11 +126,11 @@ class EnvFolder:
             return None
         return self.generation(number)
 
-    def generations(self) -> List[Generation]:
+    def generations(self) -> list[Generation]:
         """Return the complete generations in order of numbers."""
         return [one for one in self.begun() if one.complete]
 
-    def begun(self) -> List[Generation]:
+    def begun(self) -> list[Generation]:
         """Return all generations in order of numbers, those whose build has not ended too."""
         try:
             names = os.listdir(self.generations_folder)

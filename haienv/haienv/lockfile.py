@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Optional
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 _CUDA = re.compile(r"\+cu(\d{2,3})$")
 _RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?$")
 
 
-def packages(text: str) -> Dict[str, str]:
+def packages(text: str) -> dict[str, str]:
     """Return the versions of a lock file by package, names in their normal form."""
     found = (_PIN.match(line) for line in text.splitlines())
     return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in found if match}
 
 
-def read(path: Path) -> Dict[str, str]:
+def read(path: Path) -> dict[str, str]:
     """Return the versions of a lock file by package. Raises OSError."""
     return packages(path.read_text(encoding="utf-8"))
 
 
-def cuda_of(pins: Dict[str, str]) -> Optional[str]:
+def cuda_of(pins: dict[str, str]) -> str | None:
     """Return the version of CUDA that packages are for, such as 12.6; None: they need none."""
     tagged = _CUDA.search(pins.get("torch", ""))
     if tagged:
@@ -39,11 +38,11 @@ class Change:
     """A package that differs between two generations; None: one of them lacks it."""
 
     package: str
-    before: Optional[str]
-    after: Optional[str]
+    before: str | None
+    after: str | None
 
 
-def diff(before: Dict[str, str], after: Dict[str, str]) -> List[Change]:
+def diff(before: dict[str, str], after: dict[str, str]) -> list[Change]:
     """Return the packages that differ, in order of names."""
     return [
         Change(name, before.get(name), after.get(name))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Callable, Optional
+from typing import Callable
 
 from haienv.errors import Busy
 
@@ -20,7 +20,7 @@ EVERY_S = 0.2
 
 
 @contextlib.contextmanager
-def building(path: Path, what: str, *, user: str, wait_s: Optional[float], say: Callable[[str], None]) -> Iterator[None]:
+def building(path: Path, what: str, *, user: str, wait_s: float | None, say: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock of an environment. The kernel frees it when the process dies.
 
     Args:
@@ -47,28 +47,34 @@ def building(path: Path, what: str, *, user: str, wait_s: Optional[float], say: 
         os.close(fd)
 
 
-def _take(fd: int, path: Path, wait_s: Optional[float], say: Callable[[str], None]) -> None:
+def _take(fd: int, path: Path, wait_s: float | None, say: Callable[[str], None]) -> None:
     ends = None if wait_s is None else time.monotonic() + wait_s
     told = False
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if ends is not None and time.monotonic() >= ends:
-                raise Busy(f"{who(path)}; try again when that has ended, or wait with --wait") from None
-            if not told:
-                say(f"{who(path)}; waiting")
-                told = True
-            time.sleep(EVERY_S)
-        else:
-            return
+    while not _locked(fd):
+        if ends is not None and time.monotonic() >= ends:
+            raise Busy(f"{who(path)}; try again when that has ended, or without --no-wait")
+        if not told:
+            say(f"{who(path)}; waiting")
+            told = True
+        time.sleep(EVERY_S)
+
+
+def _locked(fd: int) -> bool:
+    """Lock a file; return whether it was free."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def who(path: Path) -> str:
     """Return a sentence on who holds the lock."""
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        return f"{facts['user']} on {facts['host']} (process {facts['pid']}) does `{facts['what']}` since {facts['since']}"
+        return (
+            f"{facts['user']} on {facts['host']} (process {facts['pid']}) does `{facts['what']}` since {facts['since']}"
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return "another process changes this environment"
 

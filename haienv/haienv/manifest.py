@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any
 
 from haienv.errors import Damaged
 from haienv.files import write_atomically
@@ -33,12 +33,12 @@ class Manifest:
     #: Version of the C library; empty: it is not glibc.
     glibc: str
     #: Version of CUDA that its packages are for, such as 12.6; None: none.
-    cuda: Optional[str]
+    cuda: str | None
     #: The generation that it extends, such as base/torch@3, and its digest.
-    extends: Optional[str]
-    extends_digest: Optional[str]
+    extends: str | None
+    extends_digest: str | None
     #: What was asked for beyond that.
-    requirements: Tuple[str, ...]
+    requirements: tuple[str, ...]
     built_by: str
     #: RFC 3339.
     built_at: str
@@ -50,7 +50,7 @@ class Manifest:
         write_atomically(path, json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n", mode=0o444)
 
 
-_TYPES: Dict[str, Tuple[type, ...]] = {
+_TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,), "generation": (int,), "digest": (str,), "files": (int,), "size": (int,), "lock": (str,),
     "python": (str,), "interpreter": (str,), "machine": (str,), "glibc": (str,), "cuda": (str, type(None)),
     "extends": (str, type(None)), "extends_digest": (str, type(None)), "requirements": (list,), "built_by": (str,),

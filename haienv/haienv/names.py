@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Optional, Tuple
 
 from haienv.errors import Wrong
 
@@ -55,9 +54,9 @@ class Reference:
 
     name: str
     #: None: looked up among the user's own, the groups' and the base environments.
-    owner: Optional[Owner] = None
+    owner: Owner | None = None
     #: None: the current one.
-    generation: Optional[int] = None
+    generation: int | None = None
 
     def __str__(self) -> str:
         full = self.name if self.owner is None else f"{self.owner}/{self.name}"
@@ -74,7 +73,7 @@ def check(field: str, text: str) -> str:
     return text
 
 
-def parse(text: str, *, user: Optional[str] = None) -> Reference:
+def parse(text: str, *, user: str | None = None) -> Reference:
     """Read a reference.
 
     Args:
@@ -93,7 +92,7 @@ def parse(text: str, *, user: Optional[str] = None) -> Reference:
     return Reference(check("environment", name), owner, int(number) if at else None)
 
 
-def _split(full: str) -> Tuple[Optional[Owner], str]:
+def _split(full: str) -> tuple[Owner | None, str]:
     parts = full.split("/")
     if len(parts) == 1:
         return None, full
@@ -102,5 +101,5 @@ def _split(full: str) -> Tuple[Optional[Owner], str]:
     if len(parts) == 3 and parts[0] in (GROUPS, USERS):
         return Owner(parts[0], check(parts[0][:-1], parts[1])), parts[2]
     raise Wrong(
-        f"environment: {full[:80]!r} is not the name of one; write NAME, base/NAME, groups/GROUP/NAME or users/USER/NAME"
+        f"environment: {full[:80]!r} is not a name; write NAME, base/NAME, groups/GROUP/NAME or users/USER/NAME"
     )

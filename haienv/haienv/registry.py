@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, List, Optional, Sequence, Tuple
+from typing import Iterator, Sequence
 
 from haienv import manifest as manifests
 from haienv.errors import Damaged, HaienvError, Missing, Wrong
@@ -19,7 +19,7 @@ class Caller:
     """The user who asks: their name and groups."""
 
     name: str
-    groups: Tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
 
     @property
     def own(self) -> Owner:
@@ -33,7 +33,7 @@ class Listed:
 
     name: EnvName
     #: None: it has no complete generation.
-    manifest: Optional[Manifest]
+    manifest: Manifest | None
     #: What is wrong with it; empty: nothing.
     trouble: str = ""
 
@@ -73,12 +73,12 @@ class Registry:
             found = self.folder(EnvName(owner, ref.name))
             if found.current_link.is_symlink():
                 return found
-        near = sorted({str(one.name) for one in self.names() if one.name == ref.name or ref.name in one.name})
+        near = sorted({str(one) for one in self.names() if one.name == ref.name or ref.name in one.name})
         places = " and ".join(str(owner) for owner in owners)
         hint = f"; do you mean {near[0]}?" if near else "; `haienv list -a` shows all"
         raise Missing(f"environment: there is no {ref.name!r} in {places} below {self.root}{hint}")
 
-    def generation(self, ref: Reference) -> Tuple[EnvFolder, Generation]:
+    def generation(self, ref: Reference) -> tuple[EnvFolder, Generation]:
         """Return the environment and the generation that a reference means. Raises Missing."""
         env = self.find(ref)
         chosen = env.current() if ref.generation is None else env.generation(ref.generation)
@@ -95,16 +95,16 @@ class Registry:
             yield Owner(GROUPS, group)
         yield Owner(BASE)
 
-    def names(self, owners: Optional[Sequence[Owner]] = None) -> List[EnvName]:
+    def names(self, owners: Sequence[Owner] | None = None) -> list[EnvName]:
         """Return the names of the environments of some owners (None: of all), in order."""
-        found = []
-        for owner in self._all_owners() if owners is None else owners:
-            for name in _folders(folder_of(self.root, owner)):
-                if os.path.lexists(folder_of(self.root, owner) / name / "generations"):
-                    found.append(EnvName(owner, name))
-        return found
+        return [
+            EnvName(owner, name)
+            for owner in (self._all_owners() if owners is None else owners)
+            for name in _folders(folder_of(self.root, owner))
+            if os.path.lexists(folder_of(self.root, owner) / name / "generations")
+        ]
 
-    def listed(self, owners: Optional[Sequence[Owner]] = None) -> List[Listed]:
+    def listed(self, owners: Sequence[Owner] | None = None) -> list[Listed]:
         """Return the environments of some owners (None: of all) with their manifests."""
         return [self._look_at(name) for name in self.names(owners)]
 
@@ -128,7 +128,7 @@ class Registry:
                     yield Owner(level, name)
 
 
-def _folders(place: Path) -> List[str]:
+def _folders(place: Path) -> list[str]:
     """Return the names of the folders in a folder that can be names of environments; none if it cannot be read."""
     try:
         with os.scandir(place) as entries:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import tomllib
 
 from haienv.errors import Damaged, Wrong
 from haienv.files import write_atomically
@@ -120,7 +121,7 @@ _WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 def check_requirement(text: str) -> str:
     """Return a requirement. Raises Wrong."""
     words = text.split()
-    if words and words[0] in ("-e", "--editable") or text.startswith("--editable="):
+    if (words and words[0] in ("-e", "--editable")) or text.startswith("--editable="):
         raise Wrong(
             f"requirement: {text[:80]!r} is an editable install, which cannot be frozen: its folder may change under a"
             " task; build a wheel of it, or put the folder on PYTHONPATH of the task"

@@ -13,7 +13,7 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator, Tuple
+from typing import Iterator
 
 #: Folders that Python writes, which are no part of the digest.
 COMPILED = "__pycache__"
@@ -53,7 +53,7 @@ def _walk(top: str, below: str) -> Iterator[str]:
                 yield from _walk(top, path)
 
 
-def _line(top: str, path: str) -> Tuple[bytes, int]:
+def _line(top: str, path: str) -> tuple[bytes, int]:
     """Return the line of a file or link, and its size."""
     place = os.path.join(top, path)
     facts = os.lstat(place)
@@ -93,4 +93,3 @@ def unseal(top: Path) -> None:
         for path in [folder, *(os.path.join(folder, name) for name in folders)]:
             if not os.path.islink(path):
                 os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_IRWXU)
-

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Optional, Sequence
+from typing import Sequence
 
 from haienv.errors import HaienvError
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 0 success, 1 it could not be done, 2 wrong input, 130 Ctrl-C."""
     from haienv.cli.parser import parse
 

@@ -98,14 +98,15 @@ def _create(arguments: argparse.Namespace) -> int:
         raise Wrong("extend: --extend and --no-extend exclude each other: give one of them")
     base = extends = None
     if arguments.extend:
-        base_env, base = registry().generation(names.parse(arguments.extend))
+        base_env, base = _base_of(env, arguments.extend)
         extends = str(base_env.name)
-        _refuse_cycle(env, base_env)
     requirements = tuple(_requirements(arguments))
 
     def change(known: Spec | None) -> Spec:
         if known is not None:
-            raise Wrong(f"environment: {env.name} exists; `haienv install` adds packages to it, `haienv remove` removes it")
+            raise Wrong(
+                f"environment: {env.name} exists; `haienv install` adds packages to it, `haienv remove` removes it"
+            )
         return Spec(
             python=arguments.python,
             extends=extends,
@@ -116,6 +117,13 @@ def _create(arguments: argparse.Namespace) -> int:
         )
 
     return _build(arguments, env, change, base)
+
+
+def _base_of(env: EnvFolder, extends: str) -> tuple[EnvFolder, Generation]:
+    """Return the environment to extend, and its generation. Raises Missing, Wrong."""
+    base_env, base = registry().generation(names.parse(extends))
+    _refuse_cycle(env, base_env)
+    return base_env, base
 
 
 def _refuse_cycle(env: EnvFolder, base: EnvFolder) -> None:
@@ -154,7 +162,7 @@ def _change(arguments: argparse.Namespace, change: Callable[[Spec], Spec]) -> in
         extends = specs.read(env.spec).extends
     except FileNotFoundError:
         raise Missing(f"environment: there is no {env.name}; `haienv create {arguments.name}` makes it") from None
-    base = registry().generation(names.parse(extends))[1] if extends else None
+    base = _base_of(env, extends)[1] if extends else None
 
     def changed(known: Spec | None) -> Spec:
         if known is None:

@@ -42,13 +42,13 @@ def _rollback(arguments: argparse.Namespace) -> int:
     if current is None:
         raise Missing(f"environment: there is no {env.name}")
     earlier = [one for one in env.generations() if one.number < current.number]
-    if at:
-        chosen_one = env.generation(int(number)) if number.isdigit() else None
-    else:
-        chosen_one = earlier[-1] if earlier else None
-    if chosen_one is None or not chosen_one.complete:
+    named = [one for one in env.generations() if str(one.number) == number] if at else earlier
+    chosen_one = named[-1] if named else None
+    if chosen_one is None:
         known = ", ".join(str(one.number) for one in env.generations())
-        raise Missing(f"environment: {env.name} has no {'generation ' + number if at else 'earlier generation'}; it has {known}")
+        raise Missing(
+            f"environment: {env.name} has no {'generation ' + number if at else 'earlier generation'}; it has {known}"
+        )
     with locking.building(env.build_lock, f"rollback {env.name}", user=getpass.getuser(), wait_s=None, say=note):
         specs.read(chosen_one.spec).write(env.spec)
         publish(env, chosen_one)
@@ -104,8 +104,8 @@ def _doctor(arguments: argparse.Namespace) -> int:
     found = tree.contents(generation.prefix)
     if found.digest != manifest.digest:
         raise Damaged(
-            f"{env.name}@{generation.number}: its files differ from its manifest ({found.files} files, {manifest.files} were"
-            " built); `haienv rebuild` makes a new generation from the same lock"
+            f"{env.name}@{generation.number}: its files differ from its manifest ({found.files} files,"
+            f" {manifest.files} were built); `haienv rebuild` makes a new generation from the same lock"
         )
     print(f"{env.name}@{generation.number}: {found.files} files, {found.digest}: as it was built")
     return 0

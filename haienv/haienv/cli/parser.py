@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, List, NoReturn
+from typing import Any, NoReturn
 
 from haienv.errors import Wrong
 
@@ -18,7 +18,7 @@ class Parser(argparse.ArgumentParser):
         raise Wrong(f"{message}; `{self.prog} --help` shows what is possible")
 
 
-def parse(words: List[str]) -> argparse.Namespace:
+def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
     made = parser()
     arguments, rest = made.parse_known_args(words)

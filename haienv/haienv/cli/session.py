@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Tuple
 
 from haienv import names
 from haienv.layout import EnvFolder, Generation, root_of
@@ -23,7 +22,7 @@ def own(arguments: argparse.Namespace) -> EnvFolder:
     return registry().own(names.parse(arguments.name, user=arguments.user))
 
 
-def chosen(arguments: argparse.Namespace) -> Tuple[EnvFolder, Generation]:
+def chosen(arguments: argparse.Namespace) -> tuple[EnvFolder, Generation]:
     """Return the environment and the generation that a verb is to read."""
     return registry().generation(names.parse(arguments.name, user=arguments.user))
 
@@ -35,9 +34,7 @@ def note(text: str) -> None:
 
 def quantity(size: int) -> str:
     """Return a number of bytes for people."""
-    amount, unit = float(size), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if amount < 1000:
-            break
-        amount /= 1000
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 10 else f"{amount:.1f} {unit}"
+    amount, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while amount >= 1000 and len(units) > 1:
+        amount, units = amount / 1000, units[1:]
+    return f"{amount:.0f} {units[0]}" if units[0] == "B" or amount >= 10 else f"{amount:.1f} {units[0]}"

@@ -60,6 +60,6 @@ def _activate(arguments: argparse.Namespace) -> int:
 def _become(words: list[str], env: dict[str, str]) -> None:
     sys.stdout.flush()
     try:
-        os.execvpe(words[0], words, env)
+        os.execvpe(words[0], words, env)  # noqa: S606  the user's own command
     except OSError as error:
         raise Wrong(f"command: {words[0]!r} cannot be run: {error.strerror}") from None
