@@ -11,8 +11,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from builders import T0, a_run, a_task, some_nodes
-from databases import sqlite_url
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -33,6 +31,8 @@ from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children, until
+from kit.builders import T0, a_run, a_task, some_nodes
+from kit.databases import sqlite_url
 
 #: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders import T0, a_run, a_task
-from databases import sqlite_url
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
@@ -23,6 +21,8 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from integration.api.conftest import _user, served
+from kit.builders import T0, a_run, a_task
+from kit.databases import sqlite_url
 
 #: Users who follow the same task, which all of them may read: streams are limited for each user.
 USERS = 8

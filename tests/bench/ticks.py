@@ -21,7 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.figures import Report, percentile, say
-from builders import a_spec, a_task, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
@@ -46,6 +45,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_W
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import a_spec, a_task, some_nodes
 
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from builders import (
+from hai_scheduler.adapters.sql.store import SqlStore
+from hai_scheduler.core.model.ids import Origin, TaskId
+from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Blame, RankState, Run
+from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.ports.store import Store
+from kit.builders import (
     T0,
     a_checkpoint,
     a_notice,
@@ -19,14 +27,6 @@ from builders import (
     a_task,
     at,
 )
-from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model.ids import Origin, TaskId
-from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
-from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, RankState, Run
-from hai_scheduler.core.model.task import Retry, Task, TaskState
-from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)
 

@@ -19,7 +19,7 @@ from hai_scheduler.adapters.system.socket_bus import MOST_UNSENT as MOST_UNSENT_
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.ports.bus import Bus, Subscription
-from redis_server import RedisServer
+from kit.redis_server import RedisServer
 
 #: Seconds; longer than any ring takes on the slowest machine.
 SOON = 60.0

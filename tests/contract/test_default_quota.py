@@ -7,7 +7,6 @@ import logging
 
 import pytest
 
-from builders import a_quota, an_event
 from contract.store_kit import Opener
 from hai_scheduler.app.service_secret import compare_secrets
 from hai_scheduler.core.model.priority import Priority
@@ -16,6 +15,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.quota.default import decide, in_words, warn_if_closed
+from kit.builders import a_quota, an_event
 
 
 async def rows(store: Store) -> list[Quota]:

@@ -8,16 +8,6 @@ from datetime import datetime
 
 import pytest
 
-from builders import (
-    a_checkpoint,
-    a_notice,
-    a_rank,
-    a_run,
-    a_spec,
-    a_task,
-    an_event,
-    at,
-)
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
@@ -28,6 +18,16 @@ from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
+from kit.builders import (
+    a_checkpoint,
+    a_notice,
+    a_rank,
+    a_run,
+    a_spec,
+    a_task,
+    an_event,
+    at,
+)
 
 ANY = TaskFilter()
 

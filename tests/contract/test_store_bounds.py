@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_spec, a_task, an_event, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.bounds import Stored
 from hai_scheduler.ports.store import Store
+from kit.builders import a_spec, a_task, an_event, at
 
 
 def spec_of(size: int):

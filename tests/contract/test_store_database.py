@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_run, a_task, at
 from contract.store_kit import Opener, add, get, on_disk
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store
+from kit.builders import a_run, a_task, at
 
 
 async def mark_of(store: Store) -> Mark:

@@ -8,17 +8,6 @@ from datetime import datetime
 
 import pytest
 
-from builders import (
-    T0,
-    a_mount_rule,
-    a_quota,
-    a_strike,
-    a_task,
-    a_use,
-    an_environment,
-    an_event,
-    at,
-)
 from contract.store_kit import MINUTE, Opener, add, get, like_default
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
@@ -30,6 +19,17 @@ from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease, UserRecord
+from kit.builders import (
+    T0,
+    a_mount_rule,
+    a_quota,
+    a_strike,
+    a_task,
+    a_use,
+    an_environment,
+    an_event,
+    at,
+)
 
 
 class TestEvents:

@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, event, insert, select, text
 
-from builders import a_quota, a_run, a_spec, a_strike, a_task, a_use, an_event, at
 from contract.store_kit import Opener, add, on_disk, save
 from hai_scheduler.adapters.sql import known as known_module
 from hai_scheduler.adapters.sql.known import COMPARE_EVERY_S, patched
@@ -25,6 +24,7 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
+from kit.builders import a_quota, a_run, a_spec, a_strike, a_task, a_use, an_event, at
 
 
 async def unfinished(store: Store) -> list[Task]:

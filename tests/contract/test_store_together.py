@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_run, a_spec, a_task, at
 from contract.store_kit import Opener, add, get, save
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import NewTask
+from kit.builders import a_run, a_spec, a_task, at
 
 
 def new(name: str, *, user: str = "alice", key: str | None = None) -> NewTask:

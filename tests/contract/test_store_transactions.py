@@ -9,7 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders import (
+from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, on_disk, save
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.ports.values import UserRecord
+from kit.builders import (
     T0,
     a_quota,
     a_run,
@@ -18,12 +24,6 @@ from builders import (
     an_event,
     at,
 )
-from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, on_disk, save
-from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import UserRecord
 
 
 class TestTransactions:

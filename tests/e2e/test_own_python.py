@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import ROOT, Platform, wait_for
-from interpreters import interpreter
+from kit.interpreters import interpreter
 
 pytestmark = pytest.mark.e2e
 

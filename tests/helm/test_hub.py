@@ -19,8 +19,8 @@ from traitlets.config import Config
 from hai_client.errors import Invalid
 from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.cluster.install import configure
-from helm_kit.pods import ELSEWHERE, environment, secrets_of
-from helm_kit.rendering import Render
+from kit.helm.pods import ELSEWHERE, environment, secrets_of
+from kit.helm.rendering import Render
 
 Make = Callable[..., JupyterHub]
 TOKEN = "token-of-the-spawner"

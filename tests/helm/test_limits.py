@@ -9,8 +9,8 @@ import pytest
 
 from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.app.config import HaiScheduler
-from helm_kit.matrix import MATRIX
-from helm_kit.rendering import Object, Render
+from kit.helm.matrix import MATRIX
+from kit.helm.rendering import Object, Render
 
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
 BOUND = ("memory", "ephemeral-storage")

@@ -11,7 +11,7 @@ import pytest
 
 from hai_client.cli.app import find
 from hai_client.cli.parser import build
-from helm_kit.rendering import CHART
+from kit.helm.rendering import CHART
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

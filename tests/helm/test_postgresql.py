@@ -17,9 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from databases import PostgresServer
 from hai_scheduler.adapters.sql.store import open_store
-from helm_kit.rendering import Render
+from kit.databases import PostgresServer
+from kit.helm.rendering import Render
 
 Connect = Callable[..., psycopg.Connection[Any]]
 OWN = {"hub": "jupyterhub", "scheduler": "hai"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.resources import capacity_of, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from helm_kit.rendering import Render
+from kit.builders import a_launch
+from kit.helm.rendering import Render
 
 #: What the pods of kube-system request: their documentation and manifests, CPUs and MiB.
 SYSTEM = {

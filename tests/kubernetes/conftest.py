@@ -5,8 +5,8 @@ HAI_TEST_INIT_IMAGE  image that brings the supervisor; without one a ConfigMap o
 HAI_TEST_HOST        address at which pods reach this machine; found by itself where one address will do
 HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 
-HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
-HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
+HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kit.kubernetes.platform
+HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kit.kubernetes.control
 
 Every test, or module, has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios
 alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`.
@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groups import scheduling
+from kit.groups import scheduling
 
 if TYPE_CHECKING:
     from hai_scheduler.ports.cluster import Cluster
-    from kubernetes_kit.harness import KubernetesHarness
-    from kubernetes_kit.place import Place
+    from kit.kubernetes.harness import KubernetesHarness
+    from kit.kubernetes.place import Place
 
 # Its tests are run here once more.
-pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kubernetes_kit")
+pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kit.kubernetes")
 
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 
@@ -92,7 +92,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="module")
 def shared_place() -> Iterator[Place]:
     """A namespace for the tests of a module, which share a platform."""
-    from kubernetes_kit.place import make_place, remove_place
+    from kit.kubernetes.place import make_place, remove_place
 
     made = asyncio.run(make_place())
     yield made
@@ -102,7 +102,7 @@ def shared_place() -> Iterator[Place]:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     """A namespace for one test: the next test need not wait until the pods of this one are gone."""
-    from kubernetes_kit.place import make_place, remove_place
+    from kit.kubernetes.place import make_place, remove_place
 
     made = await make_place()
     yield made
@@ -111,7 +111,7 @@ async def place() -> AsyncIterator[Place]:
 
 @pytest.fixture
 async def harness(place: Place) -> AsyncIterator[KubernetesHarness]:
-    from kubernetes_kit.harness import KubernetesHarness
+    from kit.kubernetes.harness import KubernetesHarness
 
     harness = KubernetesHarness(place)
     await harness.start()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
-from kubernetes_kit.release import LOOK, Platform, allowed, assert_computes, installed, needs_images, state_of, until
+from kit.kubernetes.release import LOOK, Platform, allowed, assert_computes, installed, needs_images, state_of, until
 
 pytestmark = needs_images
 

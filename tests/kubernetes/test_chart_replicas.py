@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
-from kubernetes_kit.release import (
+from kit.kubernetes.release import (
     LOOK,
     Platform,
     allowed,

@@ -43,9 +43,9 @@ from contract.test_cluster_starts import (  # noqa: F401
     test_a_launch_that_broke_off_is_completed_by_the_next,
     test_a_run_that_is_killed_before_it_starts_has_ended_and_no_node_is_to_blame,
 )
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.place import Place
-from kubernetes_kit.stand_in_harness import StandInHarness
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.place import Place
+from kit.kubernetes.stand_in_harness import StandInHarness
 
 KUBELETS: dict[str, type[KubernetesHarness]] = {"real kubelets": KubernetesHarness, "since 1.27": StandInHarness}
 #: What the stand-ins are not asked: there is no supervisor in their pods, and no command.

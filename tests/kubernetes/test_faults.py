@@ -21,9 +21,9 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Temporary
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.passage import Passage
-from kubernetes_kit.place import admin
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.passage import Passage
+from kit.kubernetes.place import admin
 
 RUN = RunId("1.1")
 

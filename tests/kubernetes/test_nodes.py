@@ -11,8 +11,8 @@ from hai_scheduler.adapters.kubernetes.quantities import parse
 from hai_scheduler.adapters.kubernetes.resources import capacity_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.place import admin
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.place import admin
 
 GPU = "nvidia.com/gpu"
 

@@ -17,11 +17,11 @@ from aiohttp import web
 
 from integration.replicas import conftest as replicas
 from integration.replicas.conftest import PREFIX, TAKEOVER, Replica, service_environment, until
-from kubernetes_kit.control import ask
-from kubernetes_kit.passage import Passage
-from kubernetes_kit.place import SOON, Place
-from kubernetes_kit.platform import INSIDE, World, make_world
-from redis_server import RedisServer
+from kit.kubernetes.control import ask
+from kit.kubernetes.passage import Passage
+from kit.kubernetes.place import SOON, Place
+from kit.kubernetes.platform import INSIDE, World, make_world
+from kit.redis_server import RedisServer
 
 # An empty one.
 database = replicas.database

@@ -1,7 +1,7 @@
 """The whole platform on a real cluster: interruption and resumption in containers, and the faults that it must outlive.
 
-What is killed is killed last, and brought back at once (kubernetes_kit.control). What the tests need beside KUBECONFIG
-is said in kubernetes_kit.platform.
+What is killed is killed last, and brought back at once (kit.kubernetes.control). What the tests need beside KUBECONFIG
+is said in kit.kubernetes.platform.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import pytest
 
 from e2e.conftest import wait_for
 from hai_client.wire.schema import Run, Task
-from kubernetes_kit import control
-from kubernetes_kit.control import Nodes, evict
-from kubernetes_kit.place import SOON, Place
-from kubernetes_kit.platform import (
+from kit.kubernetes import control
+from kit.kubernetes.control import Nodes, evict
+from kit.kubernetes.place import SOON, Place
+from kit.kubernetes.platform import (
     INSIDE,
     NO_TRAINING,
     TRAINING_IMAGE,
@@ -27,7 +27,7 @@ from kubernetes_kit.platform import (
     PodPlatform,
     make_world,
 )
-from kubernetes_kit.traps import MOMENTS
+from kit.kubernetes.traps import MOMENTS
 
 pytestmark = pytest.mark.alone
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kit.spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, places
 from kubernetes import client, config
-from spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, places
 
 IMAGE = os.environ.get("HAI_TEST_SINGLEUSER_IMAGE", "")
 

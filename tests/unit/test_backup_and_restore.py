@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_spec, a_task
-from databases import sqlite_url
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
@@ -20,6 +18,8 @@ from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
+from kit.builders import a_spec, a_task
+from kit.databases import sqlite_url
 
 
 async def _fill(path: Path, names: list[str], holder: str | None = None) -> Mark:

@@ -9,7 +9,7 @@ import contextlib
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
-from kubernetes_kit.simulated_nodes import AT_ONCE, SimulatedNodes, Thing, now
+from kit.kubernetes.simulated_nodes import AT_ONCE, SimulatedNodes, Thing, now
 
 LABEL = "hai.jupyter.org/bench"
 PREFIX = "bench-"

@@ -10,7 +10,7 @@ from kubernetes.aio import client
 
 from bench.cluster.binding import Bindings
 from bench.cluster.fake_nodes import LABEL
-from kubernetes_kit.simulated_nodes import AT_ONCE
+from kit.kubernetes.simulated_nodes import AT_ONCE
 
 
 def pod(number: int, gpus: int, resource: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from interpreters import interpreter
+from kit.interpreters import interpreter
 
 #: A job that prints which signal came, and leaves when it may.
 EARS = """

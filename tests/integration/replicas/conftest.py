@@ -23,11 +23,11 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from redis_server import RedisServer
+from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.redis_server import RedisServer
 
 T = TypeVar("T")
 

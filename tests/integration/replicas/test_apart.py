@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from databases import empty_postgres, postgres_url
 from integration.replicas.conftest import Replica, _end_ranks, service_environment, until
+from kit.databases import empty_postgres, postgres_url
 
 #: The Hub of a module is shared, and with it the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -13,9 +13,9 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from databases import empty_postgres, postgres_url
 from integration.replicas.conftest import SECRET, Replica, service_environment, until
-from redis_server import RedisServer
+from kit.databases import empty_postgres, postgres_url
+from kit.redis_server import RedisServer
 
 #: The Hub of a module is shared, and with it the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_spec, a_task
-from databases import postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import TaskId
+from kit.builders import a_spec, a_task
+from kit.databases import postgres_url, sqlite_url
 
 # Commits one setting, writes another without committing, says so, and is killed.
 WRITER = """

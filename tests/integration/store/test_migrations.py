@@ -17,8 +17,6 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from builders import a_quota, a_spec, a_task, at
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
@@ -28,6 +26,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
+from kit.builders import a_quota, a_spec, a_task, at
+from kit.databases import empty_postgres, postgres_url, sqlite_url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

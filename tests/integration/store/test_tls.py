@@ -19,12 +19,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from databases import PostgresServer
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
+from kit.databases import PostgresServer
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0

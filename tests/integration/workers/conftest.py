@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from builders import T0, a_task
-from databases import sqlite_url
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.worker.pool import ProcessWorkers
+from kit.builders import T0, a_task
+from kit.databases import sqlite_url
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from builders import a_task, at, some_nodes
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
 from hai_scheduler.worker.pool import ProcessWorkers
+from kit.builders import a_task, at, some_nodes
 
 FACTS = SnapshotFacts(nodes=some_nodes(4), policies=Policies())
 #: What no forecast here ever comes to the end of.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from builders import T0, a_task, at
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
 from hai_scheduler.adapters.sql.store import open_store
@@ -29,6 +27,8 @@ from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrde
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.workers.kit import FACTS, children, endless, short, until
+from kit.builders import T0, a_task, at
+from kit.databases import empty_postgres, postgres_url, sqlite_url
 
 EXPERIMENT = """
 version: 2

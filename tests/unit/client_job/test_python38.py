@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hai_client
-from interpreters import interpreter
+from kit.interpreters import interpreter
 
 CLIENT = Path(hai_client.__file__).parent
 NAMES = [*(str(path.relative_to(CLIENT)) for path in sorted(CLIENT.rglob("*.py"))), "shims/scontrol", "shims/srun"]

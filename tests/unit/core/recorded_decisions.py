@@ -27,7 +27,7 @@ from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache
-from snapshots import NOW, random_snapshot
+from kit.snapshots import NOW, random_snapshot
 
 FILE = Path(__file__).with_suffix(".txt")
 HEAD = """\

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 import pytest
 
-from builders import a_node, a_quota, a_task, at, some_nodes
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.core.model.priority import Priority
@@ -18,6 +17,7 @@ from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.quota import NO_ROW, Cap, QuotaAccounts, QuotaTable
 from hai_scheduler.core.ordering.rules import RULES
+from kit.builders import a_node, a_quota, a_task, at, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, runs, shares, waits
 
 MINUTE = timedelta(minutes=1)

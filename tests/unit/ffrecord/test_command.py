@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ffrecord_files import lay_out
 from hai_ffrecord import FileReader, pack_folder
 from hai_ffrecord.__main__ import main
+from kit.ffrecord_files import lay_out
 
 CLIENT = Path(__file__).parents[3] / "client" / "hfai"
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ffrecord_files import laid_out, lay_out
 from hai_ffrecord import FileReader, NotPacked, PackedFolder, pack_folder
+from kit.ffrecord_files import laid_out, lay_out
 
 MAGIC = b"piouhjgbr"
 TREE = {"001.txt": b"one", "empty": b"", "sub/a.bin": b"\x00\xff" * 900, "sub/deep/b": b"b", "z": b"last"}

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ffrecord_files import laid_out, lay_out
 from hai_ffrecord import FFRecordError, FileReader, batches, records
+from kit.ffrecord_files import laid_out, lay_out
 
 #: None and many, so that batches are read in every way.
 SIZES = st.lists(st.integers(0, 90), max_size=30)

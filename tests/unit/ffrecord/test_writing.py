@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ffrecord_files import laid_out
 from hai_ffrecord import FFRecordError, FileWriter, writer
+from kit.ffrecord_files import laid_out
 
 CLIENT = Path(__file__).parents[3] / "client" / "hfai"
 

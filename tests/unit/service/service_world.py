@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
@@ -23,6 +22,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import some_nodes
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))

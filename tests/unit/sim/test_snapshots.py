@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import pytest
 
-from builders import T0, a_checkpoint, a_node, a_notice, a_quota, a_run, a_strike, a_task, a_use, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.snapshots import Recorded, SnapshotError, from_json, read, to_json
+from kit.builders import T0, a_checkpoint, a_node, a_notice, a_quota, a_run, a_strike, a_task, a_use, at
 
 
 def everything() -> Recorded:

@@ -9,13 +9,13 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.errors import Absent, Temporary
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
 

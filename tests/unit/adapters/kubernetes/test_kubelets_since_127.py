@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
 from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
 from hai_scheduler.adapters.kubernetes.record import StartError
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from kit.builders import a_launch, at
 from unit.adapters.kubernetes.conftest import until
 from unit.adapters.kubernetes.things import (
     LOST_TRACK,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from builders import a_launch
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import until
 from unit.adapters.kubernetes.things import a_kube_node
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, runs_seen
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from kit.builders import a_launch, at
 from unit.adapters.kubernetes.things import (
     a_pod,
     a_service,

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.client import ApiForbidden, ApiRefused
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.errors import Temporary
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, until
 
 RIGHT, PASSING, DENIED = Meaning.RIGHT, Meaning.PASSING, Meaning.DENIED

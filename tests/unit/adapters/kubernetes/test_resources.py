@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes import quantities
 from hai_scheduler.adapters.kubernetes.resources import Capacity, resources_of
+from kit.builders import a_launch
 from unit.adapters.kubernetes.things import some_settings
 
 GI = Decimal(2) ** 30

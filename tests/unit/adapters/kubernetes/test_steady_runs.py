@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.core.model.run import RankState
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import a_kube_node, running, terminated
 

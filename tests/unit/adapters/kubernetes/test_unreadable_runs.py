@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import NODES, START_ERROR
 from hai_scheduler.adapters.kubernetes.ranks import observe_pod
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import running, terminated
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from builders import T0, a_checkpoint, a_launch, a_node, a_notice, a_run, a_spec, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
@@ -19,6 +18,7 @@ from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Notice, RankState
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
+from kit.builders import T0, a_checkpoint, a_launch, a_node, a_notice, a_run, a_spec, a_task, at, some_nodes
 
 ONE = RunId("1.1")
 

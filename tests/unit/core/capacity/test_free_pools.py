@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_node
 from hai_scheduler.core.capacity.free_pools import FreePools
 from hai_scheduler.core.capacity.node_states import NodeState, NodeStates
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.nodes.node_group import NodeGroup
+from kit.builders import a_node
 
 WANTED = (None, 1, 2, 3, 4, 8)
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_node, a_notice, a_run, a_task, some_nodes
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
+from kit.builders import a_node, a_notice, a_run, a_task, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 
 

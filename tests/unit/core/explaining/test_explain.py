@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.explain import amount, gang, human_duration, message_of, notice_of, what_would, why
 from hai_scheduler.core.model.priority import Priority
@@ -15,6 +14,7 @@ from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from kit.builders import a_notice, a_run, a_task, at
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.transitions import (
     MOST_BACKOFF,
@@ -23,6 +22,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.task import KEPT_ROTATIONS, Retry, Task, TaskState
+from kit.builders import T0, a_checkpoint, a_notice, a_run, a_task, at
 
 EVENTS: dict[type[ev.Event], ev.Event] = {
     type(event): event

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import advance
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Rank, RankState
 from hai_scheduler.core.model.task import Retry, Task, TaskState
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, at
 
 PENDING, RUNNING, EXITED, LOST = RankState.PENDING, RankState.RUNNING, RankState.EXITED, RankState.LOST
 BOTH = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from builders import a_checkpoint, a_notice, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.transitions import Notify, advance
 from hai_scheduler.core.model.task import TaskState
+from kit.builders import a_checkpoint, a_notice, a_task, at
 from unit.core.lifecycle.test_lifecycle import exits, running
 
 

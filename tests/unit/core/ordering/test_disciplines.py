@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.ordering.discipline import Discipline
+from kit.builders import a_quota
 from unit.core.tables import (
     EVERYBODY,
     HIGH,

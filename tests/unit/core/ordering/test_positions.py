@@ -10,7 +10,6 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_task, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -20,6 +19,7 @@ from hai_scheduler.core.ordering.positions import Queue
 from hai_scheduler.core.ordering.queue import Lane, Unplaceable
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
+from kit.builders import a_task, at
 
 USERS = ("ann", "bob", "cy")
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import CandidateIndex, RequestClass
 from hai_scheduler.core.capacity.reservation import earliest, passes
@@ -30,6 +29,7 @@ from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
 from hai_scheduler.core.ordering.turns import protected_until, slice_of, work_lost
 from hai_scheduler.core.ordering.usage import decayed, held, share_of, with_run
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, ago, for_minutes, leaving, runs, shares, turn_of, waits
 
 HOUR = timedelta(hours=1)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import a_node, a_task, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_of
+from kit.builders import a_node, a_task, at
 from unit.core.closed_world import Told, World
 
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))

@@ -10,12 +10,12 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, a_quota, a_rank, a_run
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.planning.plan import plan
+from kit.builders import a_node, a_quota, a_rank, a_run
 from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, NOW, POLICY, decide, runs, shares, snapshot, waits
 
 

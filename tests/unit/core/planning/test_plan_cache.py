@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bench.rounds import World
 from bench.snapshots import Shape
-from builders import T0, a_quota, a_task, some_nodes
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -23,6 +22,7 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache, differences
+from kit.builders import T0, a_quota, a_task, some_nodes
 
 POLICY = Policy()
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.model.task import Task
@@ -18,6 +17,7 @@ from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.queue_head import QueueHead
 from hai_scheduler.core.planning.refusals import Refusals, Scope
+from kit.builders import some_nodes
 from unit.core.tables import NORMAL, NOW, POLICY, runs, turn_of, waits
 
 MINUTE = timedelta(minutes=1)

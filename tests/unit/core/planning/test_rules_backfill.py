@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from builders import a_node, a_quota
 from hai_scheduler.core.model.decisions import Keep
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
@@ -15,7 +14,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
-from snapshots import carried_out
+from kit.builders import a_node, a_quota
+from kit.snapshots import carried_out
 from unit.core.tables import (
     EVERYBODY,
     HIGH,

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.decisions import Suspend
 from hai_scheduler.core.model.policy import Policy
@@ -14,7 +13,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from snapshots import carried_out
+from kit.builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
+from kit.snapshots import carried_out
 from unit.core.tables import (
     ABOVE,
     HIGH,

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import a_mount_rule
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.mounts import (
     RESERVED,
@@ -24,6 +23,7 @@ from hai_scheduler.core.workspace.mounts import (
     resolve,
 )
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable, Wrong, below
+from kit.builders import a_mount_rule
 
 #: More examples with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))

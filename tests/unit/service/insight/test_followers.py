@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from builders import T0, a_run, a_task
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.model.ids import TaskId
@@ -30,6 +29,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import NotFound, Unavailable
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.topics import FEED
+from kit.builders import T0, a_run, a_task
 
 ALICE = Caller(name="alice")
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))

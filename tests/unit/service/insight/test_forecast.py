@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policies
@@ -20,6 +19,7 @@ from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.orders import Bounds
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_quota, a_run, a_task, at, some_nodes
 from unit.service.service_world import Service, user
 
 MINUTES = timedelta(minutes=1)

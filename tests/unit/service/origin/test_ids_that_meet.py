@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Kill, Settle
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
@@ -15,6 +14,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Run
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.errors import NotFound
+from kit.builders import a_launch
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))

@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.memory.state import State
@@ -21,6 +20,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.origin.lineage import begin_epoch
 from hai_scheduler.service.origin.orphan_registry import read_orphans
 from hai_scheduler.service.shared.errors import Forbidden, NotFound
+from kit.builders import a_launch
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))

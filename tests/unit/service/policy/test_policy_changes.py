@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from builders import at
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.policy.store import SETTING, Override, PolicyLayers, overrides_of, text_of
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
 from hai_scheduler.service.shared.settings import ServiceSettings
+from kit.builders import at
 from unit.service.service_world import ADMIN, Service, user
 
 HOUR = timedelta(hours=1)

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_task, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import TaskId
@@ -27,6 +26,7 @@ from hai_scheduler.service.scheduling.decision_log import (
     DecisionLog,
 )
 from hai_scheduler.service.shared.errors import NotFound
+from kit.builders import a_task, at
 from unit.service.service_world import Service, user
 
 BLOCKER = Holder(task_id=TaskId(9), name="big", user="bob", priority=Priority.HIGH, nodes=2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from builders import a_node
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView
+from kit.builders import a_node
 from unit.service.scheduling.test_two_replicas import submit
 from unit.service.service_world import user
 from unit.service.two_replicas import Pair

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from builders import at
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
+from kit.builders import at
 from unit.service.service_world import SHORT, Service, user
 
 

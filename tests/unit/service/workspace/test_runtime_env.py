@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from builders import a_mount_rule, an_environment
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Launch as Wanted
 from hai_scheduler.core.model.ids import TaskId
@@ -25,6 +24,7 @@ from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_mount_rule, an_environment
 from unit.service.service_world import ADMIN, Service, user
 
 ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE}))

@@ -25,7 +25,7 @@ from hai_client.api import Client
 from hai_client.errors import HaiError
 from hai_client.wire.schema import Task, TaskRequest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "hai"
 VALUES = os.environ.get("HAI_TEST_CHART_VALUES", "")
 PATIENCE = float(os.environ.get("HAI_TEST_PATIENCE", "120")) * 3

@@ -15,10 +15,10 @@ from hai_scheduler.adapters.kubernetes.client import ApiRefused
 from hai_scheduler.adapters.kubernetes.names import RANK
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.core.model.ids import RunId
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.kubelets_since_127 import DISRUPTED, KubeletsSince127, Play
-from kubernetes_kit.place import CONFIG_MAP, Place, admin
-from kubernetes_kit.simulated_nodes import NODES, Thing, now
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.kubelets_since_127 import DISRUPTED, KubeletsSince127, Play
+from kit.kubernetes.place import CONFIG_MAP, Place, admin
+from kit.kubernetes.simulated_nodes import NODES, Thing, now
 
 LABEL = "hai.jupyter.org/stand-in"
 #: The taint keeps other pods away from these nodes.

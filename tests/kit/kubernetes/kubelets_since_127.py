@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi, Missing
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER
 from hai_scheduler.ports.errors import Temporary
-from kubernetes_kit.simulated_nodes import SimulatedNodes, Thing, now, path_of
+from kit.kubernetes.simulated_nodes import SimulatedNodes, Thing, now, path_of
 from unit.adapters.kubernetes.things import unlocated
 
 T = TypeVar("T")

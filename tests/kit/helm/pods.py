@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from helm_kit.rendering import Object, Rendered
+from kit.helm.rendering import Object, Rendered
 
 #: What is in a Secret that is not the chart's.
 ELSEWHERE = "postgresql://user:of-another@elsewhere/hub"

@@ -22,8 +22,8 @@ from e2e.conftest import ROOT, Platform, wait_for
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import Task, TaskRequest
 from hai_scheduler.adapters.kubernetes.nodes import readiness
-from kubernetes_kit.control import ask
-from kubernetes_kit.place import CONFIG_MAP, IMAGE, INIT_IMAGE, PULL_POLICY, SOON, Place
+from kit.kubernetes.control import ask
+from kit.kubernetes.place import CONFIG_MAP, IMAGE, INIT_IMAGE, PULL_POLICY, SOON, Place
 
 SHARED = os.environ.get("HAI_TEST_SHARED_PATH", "")
 TRAINING_IMAGE = os.environ.get("HAI_TEST_TRAINING_IMAGE", "")
@@ -39,7 +39,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, {tests!r})
-from kubernetes_kit.traps import set_traps
+from kit.kubernetes.traps import set_traps
 
 set_traps(Path({traps!r}))
 c = get_config()
@@ -90,7 +90,7 @@ class World:
     def config(self, api_url: str) -> Path:
         """Write a configuration file of the scheduler service; returns its path."""
         file = self.folder / "scheduler.py"
-        tests = str(Path(__file__).parents[1])
+        tests = str(Path(__file__).parents[2])
         values = {"tests": tests, "traps": str(self.folder / "traps"), "settings": self.settings(api_url)}
         file.write_text(CONFIG.format(**values))
         return file
@@ -102,7 +102,7 @@ class World:
         return file
 
     def command(self, name: str) -> tuple[str, ...]:
-        """The command that runs kubernetes_kit.worker under that name, until its gate is opened."""
+        """The command that runs kit.kubernetes.worker under that name, until its gate is opened."""
         return ("python3", f"{INSIDE}/worker.py", INSIDE, name)
 
     def open_gate(self, *names: str) -> None:

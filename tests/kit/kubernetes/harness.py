@@ -18,9 +18,9 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 from hai_scheduler.ports.errors import Temporary
-from kubernetes_kit.kubelets_since_127 import SLOW_IMAGE
-from kubernetes_kit.place import SOON, Place, admin
-from kubernetes_kit.ranks_service import RanksService
+from kit.kubernetes.kubelets_since_127 import SLOW_IMAGE
+from kit.kubernetes.place import SOON, Place, admin
+from kit.kubernetes.ranks_service import RanksService
 
 T = TypeVar("T")
 #: Code before every command of the tests: it tells the service of its start, and can ask whether it may exit.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHART = Path(__file__).parents[2] / "helm" / "hai"
+CHART = Path(__file__).parents[3] / "helm" / "hai"
 
 #: Where the tests' values say that the API server is.
 API_SERVER = "192.0.2.10/32"

@@ -13,7 +13,6 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from builders import a_checkpoint, a_notice, a_quota, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
@@ -26,6 +25,7 @@ from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.planning.plan import plan
+from kit.builders import a_checkpoint, a_notice, a_quota, a_task, at
 
 NOW = at(hours=100)
 USERS = ("ann", "bob", "cy")
