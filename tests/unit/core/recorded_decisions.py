@@ -17,8 +17,6 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
-from bench.rounds import World
-from bench.snapshots import Shape
 from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -27,6 +25,8 @@ from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache
+from kit.busy_cluster import World
+from kit.seeded_clusters import Shape
 from kit.snapshots import NOW, random_snapshot
 
 FILE = Path(__file__).with_suffix(".txt")

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.rounds import World
-from bench.snapshots import Shape
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -23,6 +21,8 @@ from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache, differences
 from kit.builders import T0, a_quota, a_task, some_nodes
+from kit.busy_cluster import World
+from kit.seeded_clusters import Shape
 
 POLICY = Policy()
 

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.snapshots import Maker
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import TaskState
+from kit.seeded_clusters import Maker
 
 AUTO = -1
 NO_LIMIT = 2**31

@@ -23,8 +23,6 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from bench.figures import Report, percentile, say
-from bench.rounds import Planner, World, live
-from bench.snapshots import Maker, Shape
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -35,6 +33,8 @@ from hai_scheduler.sim.formats.trace import Trace, jobs_of
 from hai_scheduler.sim.generate import Mix, generate
 from hai_scheduler.sim.scenario import Setting, cluster_of
 from hai_scheduler.sim.simulate import simulate
+from kit.busy_cluster import Planner, World, live
+from kit.seeded_clusters import Maker, Shape
 
 TOPIC = "one plan"
 GROWTH = "growth of one plan"

@@ -1,6 +1,6 @@
 """Clusters as the planner meets them, made from a seed: nodes, quota, users and a long queue of tasks.
 
-Nothing runs yet: `rounds.World` lets the planner itself fill the cluster, so that every state is one that can happen.
+Nothing runs yet: `busy_cluster.World` lets the planner itself fill the cluster, so every state is one that can happen.
 """
 
 from __future__ import annotations

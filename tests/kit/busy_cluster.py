@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from bench.snapshots import GPUS, Maker, Shape
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, RanksSeen, Saved, Started
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
@@ -18,6 +17,7 @@ from hai_scheduler.core.model.run import Checkpoint, RankState
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.usage import with_run
+from kit.seeded_clusters import GPUS, Maker, Shape
 
 Planner = Callable[[Snapshot], Plan]
 

@@ -151,7 +151,7 @@ def _attacked(platform: Platform, attack: str) -> Iterator[dict[str, int]]:
     """A context in which mallory's clients attack; at its end the dictionary has their statuses, counted."""
     statuses: dict[str, int] = {}
     words = [sys.executable, "-m", "bench.crowd", platform.url, attack, str(CLIENTS)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdin is not None
         try:
