@@ -138,7 +138,7 @@ def _play(story: Story, begin: datetime) -> tuple[Records, list[_Head]]:
     while engine.step():
         if engine.plans > plans and engine.last_plan is not None:
             plans = engine.plans
-            (answers,) = engine.last_plan.verdicts._groups
+            (answers,) = engine.last_plan.verdicts.groups
             heads.append(_Head(engine.now, answers.reservations.get(Priority.NORMAL)))
     return records, heads
 

@@ -103,6 +103,11 @@ class Verdicts(Mapping[TaskId, Verdict]):
         self._groups = groups
         self._made: dict[TaskId, Verdict] = {}
 
+    @property
+    def groups(self) -> Sequence[VerdictSource]:
+        """The verdicts of each node group, as they were given."""
+        return self._groups
+
     def kind_of(self, task_id: TaskId) -> VerdictKind | None:
         """Return what the task waits for, without computing the whole verdict; None if the task does not wait."""
         for group in self._groups:
