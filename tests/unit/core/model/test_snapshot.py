@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hai_scheduler.core.model.snapshot import BrokenSnapshot, Snapshot
@@ -40,4 +42,7 @@ def test_a_broken_snapshot_is_refused(parts: dict[str, tuple[object, ...]], name
 
 def test_parts_of_a_node_that_do_not_overlap_are_fine() -> None:
     there = (shares(1, {"node-1": (0, 1)}), shares(2, {"node-1": (2,)}))
-    Snapshot(now=at(), nodes=some_nodes(1), tasks=there).check()
+    snapshot = Snapshot(now=at(), nodes=some_nodes(1), tasks=there)
+    snapshot.check()
+    with pytest.raises(BrokenSnapshot, match="GPU 2 of node-1"):
+        replace(snapshot, tasks=(*there, shares(3, {"node-1": (2,)}))).check()

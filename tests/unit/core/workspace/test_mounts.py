@@ -229,7 +229,7 @@ def test_two_rules_that_only_their_names_would_rank_are_a_mistake(other: dict[st
     standing = admitted(a_mount_rule(**{"name": "standing", "mount_path": "/data", **other}), [])
     mine = a_mount_rule("mine", mount_path="/data")
     if not refused:
-        admitted(mine, [standing])
+        assert admitted(mine, [standing]) == admitted(mine, [])
         return
     with pytest.raises(Wrong, match="rule 'standing' of public says something of /data at the same priority") as caught:
         admitted(mine, [standing])
@@ -237,7 +237,8 @@ def test_two_rules_that_only_their_names_would_rank_are_a_mistake(other: dict[st
 
 
 def test_rules_for_different_nodes_do_not_meet() -> None:
-    admitted(a_mount_rule("mine", node_group="a"), [a_mount_rule("standing", node_group="b")])
+    mine = a_mount_rule("mine", node_group="a")
+    assert admitted(mine, [a_mount_rule("standing", node_group="b")]) == admitted(mine, [])
 
 
 # --- any rules of admins and any names of users

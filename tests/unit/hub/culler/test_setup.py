@@ -103,4 +103,6 @@ def test_spawners_of_others_are_left_alone(spawner: str | None) -> None:
     c = Config()
     if spawner is not None:
         c.JupyterHub.spawner_class = spawner
+    before = c.copy()
     check_spawner(c)
+    assert c == before

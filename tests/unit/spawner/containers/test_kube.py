@@ -203,6 +203,11 @@ def test_profiles_of_kubespawner_are_refused_in_favour_of_sizes() -> None:
         spawner(profile_list=[{"display_name": "x"}])
 
 
+def granted() -> list[tuple[str, str]]:
+    """The user and the size of each server that was granted."""
+    return [(grant.user, grant.size) for grant in HaiSpawnerMixin.ledger]
+
+
 async def refused(made: HaiKubeSpawner) -> SpawnException:
     with pytest.raises(SpawnException) as error:
         await made.run_pre_spawn_hook()
@@ -230,11 +235,13 @@ async def test_a_grant_and_its_pod_are_counted_once() -> None:
     api.pods.append(a_pod(gpus=1, cpu="4", user="ann"))
     HaiKubeSpawner._readers.clear()
     await spawner({"profile": "gpu-1"}, api=api, user=a_user("bob")).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1"), ("bob", "gpu-1")]
 
 
 async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
     api = FakeApi([a_node(gpus=1)], [a_pod(gpus=1, user="ann")])
     await spawner({"profile": "gpu-1"}, api=api).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1")]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +249,7 @@ async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
 )
 async def test_capacity_that_cannot_be_read_refuses_no_server(more: dict[str, Any]) -> None:
     await spawner({"profile": "gpu-1"}, **more).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1")]
 
 
 async def test_a_reading_is_shared_while_it_is_fresh() -> None:

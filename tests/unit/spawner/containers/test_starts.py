@@ -98,9 +98,10 @@ async def test_a_quota_is_counted_over_all_servers_and_freed_when_one_is_gone() 
     await second.run_pre_spawn_hook()
 
 
-async def test_a_server_that_is_started_again_does_not_count_against_itself() -> None:
+async def test_a_server_that_is_started_again_does_not_count_against_itself(ledger: Allocations) -> None:
     for _ in range(2):
         await spawner({}, limits={"*": {"user": 1}}).run_pre_spawn_hook()
+    assert [(grant.user, grant.server) for grant in ledger] == [("ann", "")]
 
 
 async def test_two_users_never_get_the_same_device() -> None:
