@@ -83,18 +83,6 @@ class Crowd:
             ends = await asyncio.gather(*clients, return_exceptions=True)
         assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` is true."""
-        async with asyncio.timeout(120):
-            while not condition():  # noqa: ASYNC110  # nothing tells of the change
-                await asyncio.sleep(0.01)
-
-    async def until_true(self, look: Callable[[], Awaitable[bool]]) -> None:
-        """Call `look` until it returns True."""
-        async with asyncio.timeout(120):
-            while not await look():  # noqa: ASYNC110  # each look is a request over the network
-                await asyncio.sleep(0.05)
-
 
 @pytest.fixture
 def limits() -> LimitSettings:

@@ -30,9 +30,10 @@ from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
-from integration.workers.kit import children, until
+from integration.workers.kit import children
 from kit.builders import T0, a_run, a_task, some_nodes
 from kit.databases import sqlite_url
+from kit.waiting import until
 
 #: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300
@@ -116,16 +117,16 @@ async def test_a_user_who_sends_eight_forecasts_and_hangs_up_keeps_no_other_wait
     platform.forecasts.bounds = Bounds(seconds=10**6, plans=10**9)
     monkeypatch.setitem(worker_pool.SECONDS, ForecastOrder, 10**6)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     (first,) = children(platform.workers)
     bob = asyncio.create_task(platform.forecast("bob", nodes=1, priority="HIGH"))
     for one in mallory:
         one.cancel()
     await asyncio.gather(*mallory, return_exceptions=True)
-    await until(lambda: first not in children(platform.workers))
+    await until("the first computation to be ended", lambda: first not in children(platform.workers))
     status, found = await bob
     assert (status, found["outcome"]) == (200, "now")
-    await until(lambda: not children(platform.workers))
+    await until("every computation to be ended", lambda: not children(platform.workers))
 
 
 async def test_a_user_who_stays_with_eight_forecasts_has_one_computed_between_those_of_others(
@@ -133,7 +134,7 @@ async def test_a_user_who_stays_with_eight_forecasts_has_one_computed_between_th
 ) -> None:
     platform.forecasts.bounds = Bounds(seconds=1.0)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     status, found = await platform.forecast("bob", nodes=1, priority="HIGH")
     assert (status, found["outcome"]) == (200, "now")
     # In the order of arrival, the last of mallory's would have been computed before bob's.
@@ -148,7 +149,7 @@ async def test_deeply_nested_files_and_searches_of_long_logs_wait_for_one_anothe
 ) -> None:
     mallory = [asyncio.create_task(platform.parse("alice", NESTED)) for _ in range(4)]
     mallory += [asyncio.create_task(platform.ask("alice", "GET", "/tasks/1/logs/search?q=step")) for _ in range(4)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     status, found = await platform.parse("bob", "version: 2\nname: x\nspec: {workspace: /w, entrypoint: a.py}\n")
     assert (status, found["name"]) == (200, "x")
     assert not all(one.done() for one in mallory)

@@ -5,15 +5,12 @@ Processes are real, and the scheduler's time is virtual: the tests do not wait f
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,6 +35,7 @@ from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.waiting import until
 
 #: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
@@ -89,7 +87,7 @@ class Platform:
         async def gone() -> bool:
             return all(run.gone for run in await last.observe())
 
-        await until(gone)
+        await until("every run to be gone", gone)
         for cluster in (*self.clusters, last):
             await cluster.close()
 
@@ -111,16 +109,7 @@ class Platform:
             task = await self.task(task_id)
             return task if task.state in states else None
 
-        return await until(look)
-
-
-async def until(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What `look` gives as soon as it is true."""
-    end = time.monotonic() + 60
-    while not (seen := await look()):
-        assert time.monotonic() < end, "it did not come within 60 s"
-        await asyncio.sleep(0.02)
-    return seen
+        return await until(f"task {task_id} to be {', '.join(states)}", look)
 
 
 async def kill_supervisor(platform: Platform, task: TaskId) -> None:
@@ -132,7 +121,7 @@ async def kill_supervisor(platform: Platform, task: TaskId) -> None:
     async def dead() -> bool:
         return not folder.supervised()
 
-    await until(dead)
+    await until("the lock of the rank to be free", dead)
 
 
 @pytest.fixture
@@ -199,7 +188,7 @@ async def test_h4_when_everybodys_supervisors_are_killed_nobody_is_to_blame(plat
         now = [await platform.task(task) for task in tasks]
         return all(task.run is not None and task.run.number == 2 for task in now)
 
-    await until(again)
+    await until("the second run", again)
     assert [(await platform.task(task)).failed_starts for task in tasks] == [0, 0]
 
 
@@ -215,7 +204,7 @@ async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform
         run = (await platform.task(task)).run
         return run is not None and run.number == 2
 
-    await until(again)
+    await until("the second run", again)
     assert (await platform.task(task)).failed_starts == 0
 
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 from hai_scheduler.ports.secret import Secret
+from kit.waiting import until
 
 T = TypeVar("T")
 NODES = (
@@ -196,10 +196,4 @@ class LocalHarness(ClusterHarness):
         return True
 
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
-        end = time.monotonic() + 15
-        while True:
-            seen = await look()
-            if seen:
-                return seen
-            assert time.monotonic() < end, "it did not settle within 15 s"
-            await asyncio.sleep(0.02)
+        return await until("the cluster to settle", look)

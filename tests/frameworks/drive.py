@@ -14,10 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from e2e.conftest import PATIENCE, Platform, wait_for
+from e2e.conftest import Platform
 from frameworks.cases import SCRIPTS, Case
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import TaskRequest
+from kit.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 #: The virtual environment that `make test-frameworks` makes.

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import wait_for
 from hai_client.wire.schema import Run, Task
 from kit.kubernetes import control
 from kit.kubernetes.control import Nodes, evict
@@ -28,6 +27,7 @@ from kit.kubernetes.platform import (
     make_world,
 )
 from kit.kubernetes.traps import MOMENTS
+from kit.waiting import wait_for
 
 pytestmark = pytest.mark.alone
 

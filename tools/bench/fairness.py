@@ -26,7 +26,8 @@ import pytest
 
 from bench.crowd import API, ATTACKS, TALKS, WAITS
 from bench.figures import Report, percentile, say
-from e2e.conftest import ROOT, Platform, wait_for
+from e2e.conftest import ROOT, Platform
+from kit.waiting import wait_for
 
 NODES: Final = 4
 CLIENTS: Final = 64

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from bench.figures import Report, say
 from bench.rest import Storm, Wire, storm, without_limits
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
+from kit.waiting import wait_for
 
 TOPIC = "beside Slurm"
 NODES, TASKS, CLIENTS = 16, 500, 8

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from bench.figures import Report, percentile, say
 from bench.proc import hub_pid
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
+from kit.waiting import wait_for
 
 TOPIC = "recovery from SIGKILL"
 NODES: Final = 4

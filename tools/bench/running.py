@@ -11,8 +11,9 @@ from datetime import datetime
 
 from bench.figures import Report
 from bench.rest import storm
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
 from hai_client import Client
+from kit.waiting import wait_for
 
 TOPIC = "trivial tasks (`true`)"
 TASKS, ALONE = 200, 10

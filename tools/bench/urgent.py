@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.figures import Report
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
 from hai_client import Client, TaskRequest
+from kit.waiting import wait_for
 
 TOPIC = "an urgent task on a full cluster"
 TIMES = 10

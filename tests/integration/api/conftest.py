@@ -224,12 +224,6 @@ class World:
         async with self.store.write() as tx:
             await tx.put_setting(SETTING, LoopStatus(**well | told).text)
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
-        async with asyncio.timeout(60):
-            while not condition():  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-
     def listeners(self, topic: str) -> int:
         """The number of listeners to the topic now."""
         return len(self.bus._listeners.get(topic, ()))

@@ -10,6 +10,7 @@ import pytest
 from hai_scheduler.api.server import endpoint
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
+from kit.waiting import until
 
 
 def feed(world, query: str = "", who: str = "alice", last: str | None = None):
@@ -162,7 +163,7 @@ async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatc
         asked = len(world.hub.asked)
         world.hub.broken = True
         world.hub.forget()
-        await world.until(lambda: len(world.hub.asked) > asked + 1)
+        await until("the Hub to be asked again", lambda: len(world.hub.asked) > asked + 1)
         await world.submit("after")
         assert (await anext(messages))[0] == "task.submitted"
 
@@ -170,8 +171,8 @@ async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatc
 async def test_a_reader_who_goes_away_leaves_nothing_behind(world) -> None:
     async with feed(world) as messages:
         await anext(messages)
-        await world.until(lambda: world.listeners("feed") == 1)
-    await world.until(lambda: not world.listeners("feed"))
+        await until("the reader of the feed to listen", lambda: world.listeners("feed") == 1)
+    await until("the reader of the feed to be gone", lambda: not world.listeners("feed"))
 
 
 async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
@@ -210,6 +211,6 @@ async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monk
         b"GET /services/hai/api/v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\n\r\n"
     )
     await writer.drain()
-    await world.until(lambda: world.listeners("feed") == 1)
-    await world.until(lambda: not world.listeners("feed"))
+    await until("the reader of the feed to listen", lambda: world.listeners("feed") == 1)
+    await until("the reader of the feed to be gone", lambda: not world.listeners("feed"))
     writer.transport.abort()

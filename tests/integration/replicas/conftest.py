@@ -10,11 +10,10 @@ import shlex
 import signal
 import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 import pytest
@@ -28,8 +27,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from kit.databases import empty_postgres, postgres_url, sqlite_url
 from kit.redis_server import RedisServer
-
-T = TypeVar("T")
+from kit.waiting import PATIENCE, until
 
 PREFIX = "/services/hai/"
 SECRET = "the-secret-that-all-replicas-of-these-tests-share"
@@ -38,17 +36,6 @@ PASSWORDS = ("s3cret-of-redis", "s3cret-of-postgres", SECRET)
 SOON = 120.0
 #: Seconds within which another replica leads, on a machine that is busy with other work too.
 TAKEOVER = 60.0
-
-
-async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
-    """The first true result of `look`."""
-    ends = time.monotonic() + within
-    while True:
-        seen = await look()
-        if seen:
-            return seen
-        assert time.monotonic() < ends, f"{look} did not become true within {within} s"
-        await asyncio.sleep(0.02)
 
 
 class _User(RequestHandler):
@@ -175,11 +162,8 @@ class Replica:
     async def state(self, task: int) -> str:
         return str((await self.get(f"/tasks/{task}"))["state"])
 
-    async def wait_for(self, task: int, state: str, *, within: float = SOON) -> None:
-        async def reached() -> bool:
-            return await self.state(task) == state
-
-        await until(reached, within=within)
+    async def wait_for(self, task: int, state: str, *, within: float = PATIENCE) -> None:
+        await until(f"task {task} to be {state}", lambda: self.state(task), within, met=lambda seen: seen == state)
 
     def send(self, number: signal.Signals) -> None:
         """Send the signal to loop and API."""
@@ -220,7 +204,7 @@ class Pair:
             return None
 
         try:
-            return await until(found)
+            return await until("a leader and a follower", found)
         except AssertionError:
             pytest.fail(f"there are no leader and follower:\n{self.logs()}")
 
@@ -342,10 +326,10 @@ async def _stop_tasks(replica: Replica) -> None:
     async def none() -> bool:
         return not await unfinished()
 
-    await until(replica.ready)
+    await until("the service to be ready", replica.ready)
     for task in await unfinished():
         await replica.json("POST", f"/tasks/{task}/stop")
-    await until(none)
+    await until("every task to end", none)
 
 
 def _end_ranks(state: Path) -> None:

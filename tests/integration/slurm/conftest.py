@@ -7,7 +7,6 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import hai_client
 from hai_client.rank.environment import Run, Seat, rank_environment
 from hai_client.slurm.starting import launching
 from hai_client.slurm.variables import loopbacks
+from kit.waiting import wait_for
 
 SHIMS = str(Path(hai_client.__file__).parent / "shims")
 LIMIT_S = 60.0
@@ -108,12 +108,10 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
-def wait_for(path: Path, count: int = 1) -> list[str]:
+def lines_of(path: Path, count: int = 1) -> list[str]:
     """The lines of a file, as soon as it has at least `count` of them."""
-    end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
-        lines = path.read_text().splitlines() if path.exists() else []
-        if len(lines) >= count:
-            return lines
-        time.sleep(0.02)
-    raise AssertionError(f"{path} has not got {count} lines")
+
+    def look() -> list[str]:
+        return path.read_text().splitlines() if path.exists() else []
+
+    return wait_for(f"{count} lines in {path}", look, LIMIT_S, met=lambda lines: len(lines) >= count)

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -25,6 +24,7 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
 from kit.databases import PostgresServer
+from kit.waiting import until, wait_for
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0
@@ -109,12 +109,14 @@ def redis(certificates: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
     try:
-        ends = time.monotonic() + SOON
-        while "Ready to accept connections" not in (folder / "log").read_text(errors="replace"):
+
+        def ready() -> bool:
+            said = (folder / "log").read_text(errors="replace")
             if process.poll() is not None:
-                pytest.skip(f"this redis-server has no TLS: {(folder / 'log').read_text(errors='replace')[-200:]}")
-            assert time.monotonic() < ends
-            time.sleep(0.02)
+                pytest.skip(f"this redis-server has no TLS: {said[-200:]}")
+            return "Ready to accept connections" in said
+
+        wait_for("Redis to be ready", ready)
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -135,8 +137,7 @@ async def heard(address: str) -> bool:
 
 
 async def test_the_bus_speaks_to_the_server_that_its_certificate_names(redis: str, certificates: Path) -> None:
-    ends = time.monotonic() + SOON
+    address = f"rediss://{redis}/0?ssl_ca_certs={certificates}/server.crt"
     # The doorbell may take a moment to be connected; rings before that are lost, as its port says.
-    while not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/server.crt"):
-        assert time.monotonic() < ends
+    await until("a ring to be heard", lambda: heard(address))
     assert not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/elsewhere.crt")

@@ -11,11 +11,11 @@ import os
 import subprocess
 from typing import Any
 
-from e2e.conftest import wait_for
 from hai_scheduler.adapters.kubernetes.client import ApiRefused, Missing
 from hai_scheduler.adapters.kubernetes.nodes import readiness
 from hai_scheduler.ports.errors import Temporary
 from kit.kubernetes.place import SOON, Place, admin
+from kit.waiting import wait_for
 
 PROGRAM = os.environ.get("HAI_TEST_CLUSTER_CONTROL", "")
 ABSENT = "nodes and the API server of this cluster are not ours to kill: name a program by HAI_TEST_CLUSTER_CONTROL"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +19,7 @@ from hai_scheduler.ports.errors import Temporary
 from kit.kubernetes.kubelets_since_127 import SLOW_IMAGE
 from kit.kubernetes.place import SOON, Place, admin
 from kit.kubernetes.ranks_service import RanksService
+from kit.waiting import until
 
 T = TypeVar("T")
 #: Code before every command of the tests: it tells the service of its start, and can ask whether it may exit.
@@ -147,10 +146,4 @@ class KubernetesHarness(ClusterHarness):
         return self.service.starts[f"{run_id}-{rank}"]
 
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
-        end = time.monotonic() + SOON
-        while True:
-            seen = await look()
-            if seen:
-                return seen
-            assert time.monotonic() < end, f"it did not settle within {SOON:.0f} s"
-            await asyncio.sleep(0.1)
+        return await until("the cluster to settle", look, SOON, pause=0.1)

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import ROOT, Platform, wait_for
+from e2e.conftest import ROOT, Platform
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import Task, TaskRequest
 from hai_scheduler.adapters.kubernetes.nodes import readiness
 from kit.kubernetes.control import ask
 from kit.kubernetes.place import CONFIG_MAP, IMAGE, INIT_IMAGE, PULL_POLICY, SOON, Place
+from kit.waiting import wait_for
 
 SHARED = os.environ.get("HAI_TEST_SHARED_PATH", "")
 TRAINING_IMAGE = os.environ.get("HAI_TEST_TRAINING_IMAGE", "")

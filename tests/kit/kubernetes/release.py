@@ -10,10 +10,10 @@ import secrets
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,14 @@ import yaml
 from hai_client.api import Client
 from hai_client.errors import HaiError
 from hai_client.wire.schema import Task, TaskRequest
+from kit.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "hai"
 VALUES = os.environ.get("HAI_TEST_CHART_VALUES", "")
 PATIENCE = float(os.environ.get("HAI_TEST_PATIENCE", "120")) * 3
+#: On a cluster everything takes long, and each look is a request or a program.
+chart_wait_for = partial(wait_for, within=PATIENCE, pause=0.5)
 PASSWORD = secrets.token_hex(20)
 needs_images = pytest.mark.skipif(
     not VALUES, reason="no images of the chart: name a values file by HAI_TEST_CHART_VALUES to install it"
@@ -65,15 +68,6 @@ def tool(name: str, *words: str, check: bool = True, given: str | None = None) -
     result = subprocess.run([path, *words], input=given, capture_output=True, text=True, check=False)
     assert not check or result.returncode == 0, result.stderr
     return result.stdout
-
-
-def until(what: str, found: Callable[[], Any]) -> Any:
-    """Wait until `found` returns something true; returns that. Fails with `what` after the time for a real cluster."""
-    end = time.monotonic() + PATIENCE
-    while not (there := found()):
-        assert time.monotonic() < end, f"{what} did not happen within {PATIENCE:.0f} s"
-        time.sleep(0.5)
-    return there
 
 
 LOOK = ("get", "list", "watch")
@@ -142,7 +136,7 @@ class Platform:
         assert found, line
         self.url = f"http://127.0.0.1:{found[1]}"
         # The Hub is ready before the service that it starts.
-        until("the scheduler's answer", self.answers)
+        chart_wait_for("the scheduler's answer", self.answers)
 
     def answers(self) -> bool:
         try:

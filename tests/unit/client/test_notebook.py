@@ -61,7 +61,7 @@ def test_outputs_go_to_a_copy_and_to_the_log_and_a_failing_cell_is_shown(tmp_pat
 def test_told_to_leave_it_keeps_the_outputs_and_goes(tmp_path: Path) -> None:
     path = write(tmp_path, "print('one')", "import time\nprint('two')\ntime.sleep(600)")
     process = start(path)
-    wait_for(process, "two")
+    lines_up_to(process, "two")
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert process.returncode == 143
@@ -72,7 +72,7 @@ def test_its_log_has_no_words_of_the_kernels_own(tmp_path: Path) -> None:
     """Neither on the transport at the start, nor a traceback of its sockets at the notice."""
     path = write(tmp_path, "import time\nprint('one')\ntime.sleep(600)", "print('never')")
     process = start(path)
-    assert wait_for(process, "one") == ["hai: cell 1 of 2\n", "one\n"]
+    assert lines_up_to(process, "one") == ["hai: cell 1 of 2\n", "one\n"]
     process.send_signal(signal.SIGTERM)
     log, _ = process.communicate(timeout=30)
     assert (process.returncode, log) == (143, "hai: told to leave; the outputs so far are kept\n")
@@ -99,7 +99,7 @@ def test_a_cell_may_save_when_it_is_interrupted(tmp_path: Path) -> None:
         "open('next', 'w')",
     )
     process = start(path)
-    wait_for(process, "one")
+    lines_up_to(process, "one")
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
     assert process.returncode == 143
@@ -173,7 +173,7 @@ def test_a_notebook_that_polls_leaves_by_itself(tmp_path: Path) -> None:
         "while not job.should_suspend():\n    time.sleep(0.01)\njob.suspended(step=4)",
     )
     process = start(path, HAI_RUNTIME_DIR=str(tmp_path))
-    wait_for(process, "polls")
+    lines_up_to(process, "polls")
     (tmp_path / "notice.json").write_text("{}")
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=30)
@@ -197,7 +197,7 @@ def test_without_nbclient_the_remedy_is_named(tmp_path: Path) -> None:
     assert "pip install 'hai-client[notebook]'" in log
 
 
-def wait_for(process: subprocess.Popen[str], text: str) -> list[str]:
+def lines_up_to(process: subprocess.Popen[str], text: str) -> list[str]:
     """What it printed up to that text."""
     assert process.stdout is not None
     end, lines = time.monotonic() + 60, []

@@ -16,7 +16,8 @@ from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.errors import Absent, Temporary
 from kit.builders import a_launch
-from unit.adapters.kubernetes.conftest import one, state_is, until
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
 
 RUN = RunId("1.1")
@@ -87,7 +88,7 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
     server.fail("POST", "/pods", status, body=message)
     await cluster.launch(GANG)
     for which in (cluster, opened()):
-        await until(lambda which=which: self_ended(which))
+        await until("the run to be ended by the cluster", lambda which=which: self_ended(which))
         shown = await one(which)
         assert shown.unsettled
         (speaker,) = (rank for rank in shown.ranks if rank.start_error)
@@ -99,7 +100,7 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
 async def test_a_refusal_is_said_by_a_rank_that_was_refused_not_by_one_that_runs(server, cluster) -> None:
     server.fail("POST", "/pods", 422, body="spec.containers[0].image: Required value")
     await cluster.launch(GANG)
-    await until(lambda: self_ended(cluster))
+    await until("the run to be ended by the cluster", lambda: self_ended(cluster))
     (made,) = server.made("pods")
     ranks = (await one(cluster)).ranks
     (speaker,) = (rank for rank in ranks if rank.start_error)
@@ -192,7 +193,7 @@ async def test_a_kill_is_recorded_and_ends_the_pods_soon(server, cluster) -> Non
     async def being_ended() -> bool:
         return (await one(cluster)).ranks[0].leaving_by is None
 
-    await until(being_ended)
+    await until("the kill to be observed", being_ended)
     assert not (await one(cluster)).unsettled
     server.status("hai-1-1-0", **terminated(143))
     server.remove("pods", "hai-1-1-0")
@@ -209,7 +210,7 @@ async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
     async def told() -> bool:
         return "deletionTimestamp" in cluster._sight.pods.items["hai-1-1-0"]["metadata"]
 
-    await until(told)
+    await until("the deletion to be observed", told)
     for _ in range(3):
         await cluster.kill(RUN)
     assert server.count("DELETE", "/pods/hai-1-1-0") == 1
@@ -305,7 +306,7 @@ async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlive
         left = server.objects["pods"]
         return "deletionTimestamp" in left["hai-1-1-0"]["metadata"] and "hai-1-1-1" not in left
 
-    await until(taken_down)
+    await until("the run to be taken down", taken_down)
     second = opened()
     assert not (await one(second)).unsettled
     server.status("hai-1-1-0", **terminated(143))
@@ -365,7 +366,7 @@ async def test_while_the_server_is_away_nothing_is_decided(server, cluster, cloc
         except Temporary:
             return False
 
-    assert await until(back)
+    assert await until("the API server to be back", back)
     assert list(server.objects["pods"]) == ["hai-1-1-0"]
 
 
@@ -396,7 +397,7 @@ async def test_a_watch_that_has_expired_reads_everything_again(server, cluster) 
     async def third() -> bool:
         return len(await cluster.nodes()) == 3
 
-    await until(third)
+    await until("the third node", third)
 
 
 async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, cluster) -> None:
@@ -417,7 +418,7 @@ async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, 
     async def again() -> bool:
         return server.count("GET", "/pods") > lists
 
-    await until(again)
+    await until("the pods to be listed again", again)
     server.status("hai-1-1-0", **running())
     await state_is(cluster, RankState.RUNNING)
 
@@ -459,7 +460,7 @@ async def test_changes_wake_up_for_pods_and_not_for_heartbeats(server, cluster) 
         (_, heard) = (await cluster.nodes(), cluster._sight.nodes.items["node-2"]["status"]["conditions"][0])
         return "lastHeartbeatTime" in heard
 
-    await until(seen)
+    await until("the heartbeat to be observed", seen)
     assert not woken.done()
     server.status("hai-1-1-0", **running())
     await asyncio.wait_for(woken, 10)
