@@ -1,4 +1,4 @@
-"""Requests for spot containers, what is submitted for them, and what the Hub is told of their tasks."""
+"""Spot containers from the submission of their task to their end, as the Hub is told."""
 
 from __future__ import annotations
 
@@ -10,107 +10,13 @@ from typing import Any
 import pytest
 from jupyterhub.spawner import SpawnException
 
-from hai_spawner.containers.menu import Refusal
-from hai_spawner.spot.form import render_spot
 from hai_spawner.spot.local import HaiSpotLocalSpawner
-from hai_spawner.spot.options import SpotOptions, read_spot, spot_of_form, wants_spot
-from hai_spawner.spot.scheduler import SCOPES, NoToken, SchedulerError, Tokens
+from hai_spawner.spot.options import SpotOptions
+from hai_spawner.spot.scheduler import SchedulerError
 from hai_spawner.spot.server import SpotServer
-from hai_spawner.spot.state import Kept, Visit, exit_status, has_ended, serves, waiting_line
+from hai_spawner.spot.state import Kept
 
 DEFAULTS = SpotOptions(priority="LOW", group="training", grace_s=300.0)
-
-
-# -- options --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "wanted"),
-    [
-        ({}, False),
-        ({"spot": None}, False),
-        ({"spot": False}, False),
-        ({"spot": True}, True),
-        ({"spot": {}}, True),
-        ({"spot": "yes"}, True),
-        ("spot", False),
-        (None, False),
-    ],
-    ids=["nothing", "null", "false", "true", "a table", "wrongly written", "a text", "none"],
-)
-def test_whether_a_request_is_about_spot(options: object, wanted: bool) -> None:
-    assert wants_spot(options) is wanted
-
-
-@pytest.mark.parametrize(
-    ("options", "read"),
-    [
-        ({"spot": True}, DEFAULTS),
-        ({"spot": {}, "profile": None}, DEFAULTS),
-        ({"spot": {"gpus": 4, "priority": "normal"}}, SpotOptions(gpus=4, priority="NORMAL")),
-        ({"spot": {"gpus": None, "group": "a100", "grace_s": 60}}, SpotOptions(group="a100", grace_s=60.0)),
-        ({"spot": True, "environment": "torch"}, SpotOptions(environment="torch")),
-        ({"spot": True, "environment": ""}, DEFAULTS),
-    ],
-    ids=["true", "an empty table", "GPUs", "a group", "an environment", "no environment"],
-)
-def test_options_are_read_with_defaults_for_what_is_not_said(options: dict[str, Any], read: SpotOptions) -> None:
-    found = read_spot(options, DEFAULTS)
-    assert found == read
-    assert read_spot(found.to_user_options(), DEFAULTS) == found, "what the Hub keeps reads the same"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"spot": 3}, "spot is 3"),
-        ({"spot": {"gpu": 3}}, "spot has 'gpu'"),
-        ({"spot": {"gpus": 0}}, "spot.gpus is 0"),
-        ({"spot": {"gpus": True}}, "spot.gpus is True"),
-        ({"spot": {"gpus": "4"}}, "spot.gpus is '4'"),
-        ({"spot": {"priority": "SOON"}}, "spot.priority is 'SOON'"),
-        ({"spot": {"group": "a\nb"}}, "spot.group is"),
-        ({"spot": {"grace_s": -1}}, "spot.grace_s is -1"),
-        ({"spot": {"grace_s": float("nan")}}, "spot.grace_s is nan"),
-        ({"spot": True, "profile": "large"}, "takes only spot and environment"),
-        ({"spot": True, "environment": 5}, "environment is 5"),
-    ],
-    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
-)
-def test_what_is_wrong_is_named_with_its_value(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(Refusal, match=words.replace(".", r"\.")) as refused:
-        read_spot(options, DEFAULTS)
-    assert refused.value.status == 400
-
-
-@pytest.mark.parametrize(
-    ("form", "spot", "rest"),
-    [
-        ({"profile": ["small"]}, None, {"profile": ["small"]}),
-        ({"spot_gpus": ["4"], "spot_priority": ["LOW"], "environment": ["t"]}, None, {"environment": ["t"]}),
-        ({"spot": ["on"], "spot_gpus": [""], "spot_priority": [""]}, {}, {}),
-        ({"spot": ["on"], "spot_gpus": ["4"], "spot_priority": ["HIGH"]}, {"gpus": 4, "priority": "HIGH"}, {}),
-    ],
-    ids=["no spot", "not ticked", "as usual", "everything"],
-)
-def test_the_page_is_read(form: dict[str, list[str]], spot: dict[str, Any] | None, rest: dict[str, Any]) -> None:
-    assert spot_of_form(form) == (spot, rest)
-
-
-def test_the_page_shows_what_was_chosen_and_what_waits_and_escapes_it() -> None:
-    page = render_spot(SpotOptions(gpus=4, priority="NORMAL", grace_s=300), checked=True, waiting=41)
-    assert 'value="4"' in page
-    assert '<option value="NORMAL" selected>' in page
-    assert 'id="hai-spot" checked' in page
-    assert "Task 41" in page
-    assert "5 min" in page
-    page = render_spot(SpotOptions(group="<b>"), checked=False, waiting=None)
-    assert 'id="hai-spot" checked' not in page
-    assert "<b>" not in page
-    assert "Task " not in page
-
-
-# -- values ---------------------------------------------------------------------------------------
 
 
 def a_task(state: str = "running", *, runs: tuple[tuple[str, bool], ...] = (("41.1", True),)) -> dict[str, Any]:
@@ -121,61 +27,6 @@ def a_task(state: str = "running", *, runs: tuple[tuple[str, bool], ...] = (("41
         "message": "Waits.",
         "runs": [{"id": run, "ended_at": None if live else "2026-11-21T12:00:00Z"} for run, live in runs],
     }
-
-
-@pytest.mark.parametrize(
-    ("task", "up"),
-    [
-        (a_task(), True),
-        (a_task("suspending"), True),
-        (a_task("stopping"), True),
-        (a_task("suspended", runs=(("41.1", False),)), False),
-        (a_task("queued", runs=()), False),
-        (a_task(runs=(("41.1", False), ("41.2", True))), False),
-        (a_task("stopped", runs=(("41.1", False),)), False),
-    ],
-    ids=["runs", "is told to leave", "is being stopped", "waits", "never ran", "a later run", "has ended"],
-)
-def test_a_server_is_up_while_its_own_run_holds_the_node(task: dict[str, Any], up: bool) -> None:
-    assert serves(task, "41.1") is up
-
-
-def test_a_task_that_is_unknown_counts_as_ended() -> None:
-    assert has_ended(None)
-    assert not has_ended(a_task("suspended"))
-    assert [exit_status(a_task(state)) for state in ("stopped", "succeeded", "failed")] == [0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("address", "url", "bind"),
-    [
-        ("127.0.0.1", "http://127.0.0.1:4000", "127.0.0.1"),
-        ("10.1.2.3", "http://10.1.2.3:4000", "0.0.0.0"),
-        ("fd00::7", "http://[fd00::7]:4000", "::"),
-        ("n-1.runs.svc", "http://n-1.runs.svc:4000", "0.0.0.0"),
-    ],
-    ids=["this machine", "IPv4", "IPv6", "a name"],
-)
-def test_a_server_listens_where_the_hub_can_reach_it(address: str, url: str, bind: str) -> None:
-    visit = Visit(run="41.1", address=address, port=4000)
-    assert (visit.url, visit.bind_ip) == (url, bind)
-
-
-def test_the_page_says_why_where_in_the_queue_and_when() -> None:
-    verdict = {"position": 3, "earliest_start": "2026-11-21T12:34:56Z"}
-    explained = {"task_id": 41, "sentence": "Needs 1 node but none is free.", "verdict": verdict}
-    line = waiting_line(explained)
-    assert line == "Task 41: Needs 1 node but none is free. Place 3 in the queue. Earliest start 12:34 UTC."
-    assert waiting_line({**explained, "verdict": None}) == "Task 41: Needs 1 node but none is free."
-
-
-def test_what_is_kept_survives_a_restart() -> None:
-    kept = Kept(task=41, asked={"spot": {"gpus": 4}}, run="41.2", generation="g")
-    assert Kept.from_state(kept.to_state()) == kept
-    assert kept.without_run == Kept(task=41, asked={"spot": {"gpus": 4}})
-
-
-# -- tokens ---------------------------------------------------------------------------------------
 
 
 class User:
@@ -199,25 +50,6 @@ class User:
             raise ValueError("Not assigning requested scopes")
         self.made.append(given)
         return f"token-{len(self.made)}"
-
-
-def test_a_token_is_the_users_own_small_and_short_lived() -> None:
-    now = 0.0
-    user, tokens = User(), Tokens(clock=lambda: now)
-    assert [tokens.of(user), tokens.of(user)] == ["token-1", "token-1"]
-    assert user.made == [{"note": "spot container", "scopes": list(SCOPES), "expires_in": 3600}]
-    now = 3400.0
-    assert tokens.of(user) == "token-2"
-    tokens.forget(user)
-    assert tokens.of(user) == "token-3"
-
-
-def test_who_may_not_submit_gets_no_token() -> None:
-    with pytest.raises(NoToken, match="ask an administrator"):
-        Tokens().of(User(rights=False))
-
-
-# -- the server -----------------------------------------------------------------------------------
 
 
 class FakeScheduler:
