@@ -92,8 +92,7 @@ def test_the_environment_says_who_the_job_is(environ) -> None:
     assert (job.node_list, job.master) == (("node-2", "node-1"), ("10.0.0.1", 2345))
 
 
-def test_outside_everything_is_harmless(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_outside_everything_is_harmless(clean_environment) -> None:
     job = Job({})
     assert (job.inside, job.should_suspend(), job.notice(), job.state) == (False, False, None, None)
     assert (job.rank, job.nodes, job.node_list) == (0, 1, ("localhost",))
@@ -104,7 +103,7 @@ def test_outside_everything_is_harmless(tmp_path, monkeypatch) -> None:
     with pytest.raises(SystemExit) as left:
         job.suspended(2)
     assert left.value.code == 0
-    assert list(tmp_path.iterdir()) == []
+    assert list(clean_environment.iterdir()) == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
