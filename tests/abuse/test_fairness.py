@@ -174,7 +174,7 @@ async def test_a_refusal_says_when_to_come_again_and_is_counted_without_a_name(c
 async def test_runs_and_health_are_not_held_up_by_users(crowd: Crowd) -> None:
     await prepare(crowd)
     async with crowd.store.read() as tx:
-        task = await tx.find_task("mallory", "talks")
+        task = await tx.tasks.find("mallory", "talks")
     assert task is not None
     assert task.run is not None
     headers = {"Authorization": f"Bearer {crowd.tokens.make(task.run.id).reveal()}"}

@@ -104,7 +104,7 @@ async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlSt
     assert await service.states(known, new) == ["running", "running"]
     async with store.read() as tx:
         orphans = await read_orphans(tx)
-        mark = await tx.mark()
+        mark = await tx.database.mark()
     assert [orphan.run_id for orphan in orphans] == [RunId(f"{stray}.1")]
     assert (mark.epoch, mark.task) == (2, new)
     assert list(service.cluster.aside) == [RunId(f"{ended}.1")]

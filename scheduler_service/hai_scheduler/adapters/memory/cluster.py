@@ -483,7 +483,7 @@ def notices_of(store: Store) -> Notices:
         task_id, _, _ = run_id.partition(".")
         try:
             async with store.read() as tx:
-                run = (await tx.get_task(TaskId(int(task_id)))).live_run
+                run = (await tx.tasks.get(TaskId(int(task_id)))).live_run
         except Absent:
             return None
         return run.notice if run is not None and run.id == run_id else None

@@ -233,8 +233,8 @@ async def test_notices_can_come_from_the_store() -> None:
     store = MemoryStore()
     ask = notices_of(store)
     async with store.write() as tx:
-        task = await tx.add_task(a_task(), a_spec())
-        task = await tx.save_task(replace(task, run=a_run(task.id, notice=a_notice())))
+        task = await tx.tasks.add(a_task(), a_spec())
+        task = await tx.tasks.save(replace(task, run=a_run(task.id, notice=a_notice())))
         assert task.run is not None
     assert await ask(ONE) == task.run.notice
     assert await ask(RunId("1.2")) is None

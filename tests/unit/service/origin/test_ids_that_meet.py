@@ -105,7 +105,7 @@ async def meet(world: Service, task_id: TaskId, *, late: bool = False) -> None:
 
 async def runs(world: Service, task: TaskId) -> Sequence[Run]:
     async with world.store.read() as tx:
-        return await tx.runs(task)
+        return await tx.runs.of_task(task)
 
 
 def is_theirs(world: Service) -> None:

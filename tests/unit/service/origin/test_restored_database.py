@@ -46,7 +46,7 @@ class World(Service):
         self.restart()
         async with self.store.write() as tx:
             for level in Priority:
-                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+                await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
 
     async def orphans(self) -> list[str]:
         async with self.store.read() as tx:
@@ -54,7 +54,7 @@ class World(Service):
 
     async def mark(self):
         async with self.store.read() as tx:
-            return await tx.mark()
+            return await tx.database.mark()
 
     async def log(self, task_id: TaskId, who: str) -> list[str]:
         page = await self.parts.services.logs.page(user(who), str(task_id))
@@ -442,7 +442,7 @@ class TestUpgrades:
         run.launch = replace(run.launch, origin=None)
         stored = await world.task(task)
         async with world.store.write() as tx:
-            await tx.save_task(replace(stored, run=replace(stored.run, origin=None)))
+            await tx.tasks.save(replace(stored, run=replace(stored.run, origin=None)))
         world.restart()
         await take_over(world)
         assert await world.states(task) == ["running"]

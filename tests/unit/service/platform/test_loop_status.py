@@ -18,7 +18,7 @@ from unit.service.two_replicas import Pair, SkewedClock
 
 async def written(pair: Pair) -> str | None:
     async with pair.store.read() as tx:
-        return await tx.setting(SETTING)
+        return await tx.settings.get(SETTING)
 
 
 def another_process(pair: Pair, ahead: float = 0.0) -> Health:
@@ -120,7 +120,7 @@ async def test_where_nothing_is_written_or_it_cannot_be_read_the_loop_has_not_ti
     health = another_process(pair)
     assert "has not ticked yet" in str((await health.look()).wrong)
     async with pair.store.write() as tx:
-        await tx.put_setting(SETTING, '{"of": "another version"}')
+        await tx.settings.put(SETTING, '{"of": "another version"}')
     assert "has not ticked yet" in str((await health.look()).wrong)
 
 

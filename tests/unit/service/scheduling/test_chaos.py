@@ -46,7 +46,7 @@ actions = st.one_of(
 async def check(service: Service) -> None:
     """Check that the store is consistent, and that the cluster never gave a node to two runs."""
     async with service.store.read() as tx:
-        tasks = tuple(await tx.unfinished_tasks())
+        tasks = tuple(await tx.tasks.unfinished())
     Snapshot(now=service.clock.now(), nodes=tuple(await service.cluster.nodes()), tasks=tasks).check()
     service.cluster.check()
 
@@ -105,7 +105,7 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
     for _ in range(400):
         await service.step(10, ticks=2)
         async with service.store.read() as tx:
-            if not await tx.unfinished_tasks():
+            if not await tx.tasks.unfinished():
                 break
     await check(service)
     assert service.cluster.holders() == {}

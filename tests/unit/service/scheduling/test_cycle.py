@@ -168,12 +168,12 @@ async def test_a_run_that_belongs_to_no_task_is_ended() -> None:
     task = await service.submit("gang", "ann")
     await service.step()
     async with service.store.write() as tx:
-        lost = await tx.get_task(task)
+        lost = await tx.tasks.get(task)
         run = lost.run
         assert run is not None
 
         ended = replace(run, ended_at=service.clock.now(), reason=Reason.NODE_LOST)
-        await tx.save_task(replace(lost, state=TaskState.STOPPED, run=ended, ended_at=service.clock.now()))
+        await tx.tasks.save(replace(lost, state=TaskState.STOPPED, run=ended, ended_at=service.clock.now()))
     await service.step()
     assert service.cluster.holders() == {}
 
@@ -401,4 +401,4 @@ async def test_a_watch_on_the_cluster_that_fails_is_begun_again_and_keeps_the_lo
     assert running.done()
     await running
     async with service.store.read() as tx:
-        assert await tx.lease() is None, "it was given up, so that another need not wait"
+        assert await tx.lease.get() is None, "it was given up, so that another need not wait"

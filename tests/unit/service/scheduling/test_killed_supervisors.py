@@ -38,7 +38,7 @@ async def test_h4_a_task_that_kills_its_supervisor_waits_longer_each_time_and_fa
     assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.SUPERVISOR_KILLED, 3)
     assert over.avoid == frozenset()
     async with service.store.read() as tx:
-        assert list(await tx.strikes()) == []
+        assert list(await tx.nodes.strikes()) == []
 
 
 async def test_h4_the_number_is_the_policys() -> None:

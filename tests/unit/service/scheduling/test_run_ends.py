@@ -26,17 +26,17 @@ BROKEN = Behaviour(start_error="the disk is full")
 
 async def uses(service: Service) -> list[Usage]:
     async with service.store.read() as tx:
-        return list(await tx.uses())
+        return list(await tx.uses.all())
 
 
 async def strikes(service: Service) -> list[tuple[str, TaskId]]:
     async with service.store.read() as tx:
-        return [(strike.node, strike.task_id) for strike in await tx.strikes()]
+        return [(strike.node, strike.task_id) for strike in await tx.nodes.strikes()]
 
 
 async def marks(service: Service) -> dict[str, NodeMark]:
     async with service.store.read() as tx:
-        return dict(await tx.node_marks())
+        return dict(await tx.nodes.marks())
 
 
 # --- use
@@ -84,7 +84,7 @@ async def test_use_that_has_decayed_to_nothing_is_forgotten_a_day_after_it_last_
     ]
     async with service.store.write() as tx:
         for row in rows:
-            await tx.put_use(row)
+            await tx.uses.put(row)
     await service.clock.advance(24 * 3600 - 1)
     assert await service.parts.housekeeping.sweep_uses() == 0
     await service.clock.advance(1)
@@ -172,7 +172,7 @@ async def test_strikes_are_forgotten_when_no_group_looks_at_them_any_more() -> N
     groups = {"training": replace(SHORT, strike_window=MINUTE)}
     service = await Service(policy=Policies(default=SHORT, groups=groups)).open()
     async with service.store.write() as tx:
-        await tx.add_strike(Strike(node="node-1", task_id=TaskId(1), at=at()))
+        await tx.nodes.add_strike(Strike(node="node-1", task_id=TaskId(1), at=at()))
     await service.step(3599)
     assert len(await strikes(service)) == 1
     await service.step(2)

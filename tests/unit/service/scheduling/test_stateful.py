@@ -158,7 +158,7 @@ class ServiceMachine(RuleBasedStateMachine):
         service = await Service(nodes=len(NODES)).open()
         async with service.store.write() as tx:
             for name in USERS:
-                await tx.put_user(UserRecord(name=name, groups=frozenset({"lab"} if name != "cy" else ())))
+                await tx.users.put(UserRecord(name=name, groups=frozenset({"lab"} if name != "cy" else ())))
         for node in await service.cluster.nodes():
             service.cluster.put_node(replace(node, zone="a" if node.name == "node-1" else "b"))
         return service
@@ -288,8 +288,8 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def _check_quota(self, tasks: list[Task], begun: list[Task]) -> None:
         async with self.service.store.read() as tx:
-            groups = {user.name: user.groups for user in await tx.users()}
-            book = QuotaTable(await tx.quotas(), groups, self.service.clock.now())
+            groups = {user.name: user.groups for user in await tx.users.all()}
+            book = QuotaTable(await tx.quotas.all(), groups, self.service.clock.now())
         accounts = QuotaAccounts(book, "training", GPUS)
         for task in tasks:
             if task.live_run is not None:

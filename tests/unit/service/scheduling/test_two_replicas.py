@@ -40,7 +40,7 @@ async def submit(pair: Pair, which: int, name: str, nodes: int = 1, does: Behavi
 
 async def state(pair: Pair, task: TaskId) -> TaskState:
     async with pair.store.read() as tx:
-        return (await tx.get_task(task)).state
+        return (await tx.tasks.get(task)).state
 
 
 # -- the view of the follower -----------------------------------------------------------------------
@@ -413,7 +413,7 @@ async def check(pair: Pair) -> None:
     assert len({run_id.split(".")[0] for run_id in present}) == len(present)
     for run_id in set(pair.cluster.launches):
         async with pair.store.read() as tx:
-            assert run_id in {run.id for run in await tx.runs(TaskId(int(run_id.split(".")[0])))}
+            assert run_id in {run.id for run in await tx.runs.of_task(TaskId(int(run_id.split(".")[0])))}
 
 
 async def story(wanted: list[tuple[object, ...]]) -> None:
