@@ -89,7 +89,7 @@ async def prepare(crowd: Crowd) -> None:
     for number in range(TASKS):
         await crowd.submit("mallory", f"t{number}")
     await crowd.until_true(lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
 
 
 async def _runs(crowd: Crowd, name: str) -> bool:
@@ -220,7 +220,7 @@ NARROW = LimitSettings(budgets={**DEFAULTS, Kind.STREAM: replace(DEFAULTS[Kind.S
 async def test_a_follower_of_a_long_log_slows_down_and_gets_every_line(crowd: Crowd) -> None:
     talks = await crowd.submit("mallory", "talks", hold=False)
     await crowd.until_true(lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
     await crowd.ask("mallory", "POST", "/tasks/talks/stop")
     loop = asyncio.get_running_loop()
     began, headers = loop.time(), {"Authorization": "Bearer mallory-token"}

@@ -115,7 +115,7 @@ class Bench:
                     )
                     await tx.tasks.add(waits, a_spec())
         for number in range(1, queued + 2 * (SUBMITTED + CHURNED)):
-            self.cluster.script(NODES + number, _SHORT)
+            self.cluster.jobs.script(NODES + number, _SHORT)
 
     async def submit(self, name: str, user: str, priority: Priority, does: Behaviour) -> int:
         """Submit a task as a user does."""
@@ -123,7 +123,7 @@ class Bench:
         task = await self.parts.services.submissions.submit(
             caller, Submission(name=name, command=("true",), cwd="/", nodes=1, priority=priority)
         )
-        self.cluster.script(task.id, does)
+        self.cluster.jobs.script(task.id, does)
         return task.id
 
     async def tick(self) -> float:

@@ -73,7 +73,7 @@ class Service:
         task = await self.parts.services.submissions.submit(
             user(who), Submission(name=name, command=("train",), cwd="/", nodes=nodes, **fields)
         )
-        self.cluster.script(task.id, does or Behaviour())
+        self.cluster.jobs.script(task.id, does or Behaviour())
         return task.id
 
     async def step(self, seconds: float = 0, ticks: int = 3) -> None:
@@ -81,7 +81,7 @@ class Service:
         await self.clock.advance(seconds)
         for _ in range(ticks):
             await self.parts.cycle.tick()
-        self.cluster.check()
+        self.cluster.record.check()
 
     async def events(self, kind: str) -> list[HistoryEvent]:
         """All events of that kind, in order."""

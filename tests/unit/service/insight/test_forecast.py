@@ -53,7 +53,7 @@ async def test_nothing_is_submitted_by_a_forecast() -> None:
     async with service.store.read() as tx:
         assert await tx.tasks.unfinished() == []
     assert await service.events("task.submitted") == before
-    assert service.cluster.launches == []
+    assert service.cluster.record.launches == []
 
 
 async def test_a_task_of_the_same_user_is_waited_for_until_its_time_limit_and_its_grace_are_over() -> None:

@@ -26,7 +26,7 @@ async def test_the_leader_decides_when_the_first_nodes_are_there() -> None:
     await service.clock.advance(LOOK)
     assert not deciding.done()
     for node in some_nodes(2):
-        service.cluster.put_node(node)
+        service.cluster.faults.put_node(node)
     await service.step(LOOK)
     await service.clock.advance(LOOK)
     async with asyncio.timeout(10):

@@ -20,7 +20,7 @@ async def a_service(*nodes: Node) -> Service:
     """A service over these nodes alone; by default two with 4 GPUs each."""
     service = Service(nodes=0)
     for node in nodes or (a_node("node-1", gpus=4), a_node("node-2", gpus=4)):
-        service.cluster.put_node(node)
+        service.cluster.faults.put_node(node)
     return await service.open()
 
 

@@ -162,7 +162,7 @@ async def test_a_run_that_was_told_to_leave_is_no_strike() -> None:
     task = await service.submit("ann", "ann", does=Behaviour(saves_in=None))
     await service.step()
     await service.parts.services.submissions.suspend(user("ann"), str(task))
-    service.cluster.lose_rank((await service.task(task)).run_id(1), 0)
+    service.cluster.faults.lose_rank((await service.task(task)).run_id(1), 0)
     await service.step(1)
     assert await service.states(task) == ["suspended"]
     assert await strikes(service) == []
@@ -223,14 +223,14 @@ async def test_to_uncordon_a_node_is_to_forget_its_strikes() -> None:
 
 async def test_gpus_of_a_group_are_those_of_its_largest_node_even_when_all_are_gone() -> None:
     service = await Service(nodes=1, policy=replace(SHORT, half_life=100 * HOUR)).open()
-    service.cluster.put_node(a_node("node-2", gpus=16))
+    service.cluster.faults.put_node(a_node("node-2", gpus=16))
     await service.step()
     await service.submit("part", "ann", 1, Behaviour(work=MINUTE), gpus=4)
     await service.step()
     await service.step(59)
     await service.clock.advance(1)
     for name in ("node-1", "node-2"):
-        service.cluster.remove_node(name)
+        service.cluster.faults.remove_node(name)
     for _ in range(2):
         await service.parts.cycle.tick()
     (use,) = await uses(service)

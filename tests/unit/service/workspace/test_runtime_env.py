@@ -59,7 +59,7 @@ class Watched(Service):
         task = await self.parts.services.submissions.submit(
             who, Submission(name=name, command=("train",), cwd="/", **fields)
         )
-        self.cluster.script(task.id, Behaviour())
+        self.cluster.jobs.script(task.id, Behaviour())
         return task.id
 
     async def spec_environment(self, task_id: TaskId) -> str | None:
@@ -195,7 +195,7 @@ async def test_an_environment_that_is_given_back_in_time_lets_the_task_start() -
     await service.step(15)
     up = await service.task(task)
     assert (up.state, up.failed_starts, up.not_before) == (TaskState.RUNNING, 1, None)
-    service.cluster.finish(up.run_id(2))
+    service.cluster.jobs.finish(up.run_id(2))
     await service.step(1)
     assert (await service.task(task)).failed_starts == 0, "it has come to something"
 
