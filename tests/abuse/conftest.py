@@ -106,7 +106,7 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     )
     async with store.write() as tx:
         for level in Priority:
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
     await parts.cycle.tick()
     scheduling = asyncio.create_task(parts.cycle.run())
     async with served(parts.services, tokens, limits) as (root, hub, client):

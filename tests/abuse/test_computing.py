@@ -77,12 +77,12 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     store = await open_store(url)
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH, Priority.LOW):
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
-        task = await tx.add_task(a_task(1, user="alice", priority=Priority.LOW), TaskSpec(command=("x",), cwd="/"))
-        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(1, nodes=("node-4",))))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
+        task = await tx.tasks.add(a_task(1, user="alice", priority=Priority.LOW), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(1, nodes=("node-4",))))
         for number in range(2, QUEUE):
             waits = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(waits, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(waits, TaskSpec(command=("x",), cwd="/"))
     log = tmp_path / "logs" / "1.1" / "0"
     log.mkdir(parents=True)
     (log / f"{0:020d}.log").write_bytes(b"2026-01-05T12:00:02.000000Z a step of it\n" * 100_000)
@@ -97,7 +97,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
         holder="test",
     )
     async with store.read() as tx:
-        tasks = await tx.unfinished_tasks()
+        tasks = await tx.tasks.unfinished()
     latest_plan = parts.services.queries.latest_plan
     nodes = some_nodes(4)
     latest_plan.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), latest_plan.policies, {}, seconds=0.1)

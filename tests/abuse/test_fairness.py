@@ -90,7 +90,7 @@ async def prepare(crowd: Crowd) -> None:
     for number in range(TASKS):
         await crowd.submit("mallory", f"t{number}")
     await until("the task that talks to run", lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
 
 
 async def _runs(crowd: Crowd, name: str) -> bool:
@@ -178,7 +178,7 @@ async def test_a_refusal_says_when_to_come_again_and_is_counted_without_a_name(c
 async def test_runs_and_health_are_not_held_up_by_users(crowd: Crowd) -> None:
     await prepare(crowd)
     async with crowd.store.read() as tx:
-        task = await tx.find_task("mallory", "talks")
+        task = await tx.tasks.find("mallory", "talks")
     assert task is not None
     assert task.run is not None
     headers = {"Authorization": f"Bearer {crowd.tokens.make(task.run.id).reveal()}"}
@@ -227,7 +227,7 @@ NARROW = LimitSettings(budgets={**DEFAULTS, Kind.STREAM: replace(DEFAULTS[Kind.S
 async def test_a_follower_of_a_long_log_slows_down_and_gets_every_line(crowd: Crowd) -> None:
     talks = await crowd.submit("mallory", "talks", hold=False)
     await until("the task that talks to run", lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
     await crowd.ask("mallory", "POST", "/tasks/talks/stop")
     loop = asyncio.get_running_loop()
     began, headers = loop.time(), {"Authorization": "Bearer mallory-token"}

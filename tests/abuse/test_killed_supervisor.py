@@ -75,7 +75,7 @@ class Platform:
 
     async def open(self) -> Platform:
         async with self.store.write() as tx:
-            await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
         await self.parts.cycle.tick()
         return self
 
@@ -99,7 +99,7 @@ class Platform:
 
     async def task(self, task_id: TaskId) -> Task:
         async with self.store.read() as tx:
-            return await tx.get_task(task_id)
+            return await tx.tasks.get(task_id)
 
     async def when(self, task_id: TaskId, *states: TaskState) -> Task:
         """The task as soon as it is in one of the states; the service ticks meanwhile, and its clock stands still."""
@@ -169,8 +169,8 @@ async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> 
         for _ in range(2):
             await platform.parts.cycle.tick()
     async with platform.store.read() as tx:
-        assert NodeMark.QUARANTINED not in (await tx.node_marks()).values()
-        assert list(await tx.strikes()) == []
+        assert NodeMark.QUARANTINED not in (await tx.nodes.marks()).values()
+        assert list(await tx.nodes.strikes()) == []
     gang = await platform.submit("bob", "sleep 600", nodes=12)
     await platform.when(gang, TaskState.RUNNING)
 

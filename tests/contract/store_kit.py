@@ -44,17 +44,17 @@ def checked_out(store: Store) -> int:
 
 async def add(store: Store, *tasks: Task) -> list[Task]:
     async with store.write() as tx:
-        return [await tx.add_task(task, a_spec()) for task in tasks]
+        return [await tx.tasks.add(task, a_spec()) for task in tasks]
 
 
 async def save(store: Store, task: Task) -> Task:
     async with store.write() as tx:
-        return await tx.save_task(task)
+        return await tx.tasks.save(task)
 
 
 async def get(store: Store, number: TaskId) -> Task:
     async with store.read() as tx:
-        return await tx.get_task(number)
+        return await tx.tasks.get(number)
 
 
 def names(tasks: Iterable[Task]) -> list[str]:

@@ -17,8 +17,7 @@ EXCEPTIONS = {
         RunList Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
-    "the same part of an adapter, for tests and for SQL, or for each cluster": """
-        TxPart BoundPart DatabasePart WorkspacePart Marks""",
+    "the same part of an adapter, for each cluster": "Marks",
     "what the spawner reads of the answer of GET /places": "Mount",
     "the same callback, for two frameworks": "HaiCallback",
     "how a type is described, by who writes the client and by who reads in it": "Several Table",

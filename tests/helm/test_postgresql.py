@@ -151,7 +151,7 @@ async def test_a_database_of_an_older_chart_is_handed_over_with_all_that_is_in_i
         hub.execute("DROP TABLE users; DROP SEQUENCE alone; DROP DOMAIN words; DROP TYPE colour")
     store = await open_store(server.url.replace("hai@/postgres?", "scheduler@/hai?"))
     async with store.write() as tx:
-        await tx.put_setting("paused", None)
+        await tx.settings.put("paused", None)
     await store.close()
     with connect("scheduler", "hai") as scheduler:
         scheduler.execute("ALTER TABLE hai_tasks ADD COLUMN another int")

@@ -128,9 +128,9 @@ class _Service:
         await self.parts.cycle.tick()
         waits = await self._submit("waits", COMMAND, HELD)
         async with self.store.write() as tx:
-            spec = await tx.get_spec(waits.id)
+            spec = await tx.tasks.get_spec(waits.id)
             for number in range(queued - 1):
-                await tx.add_task(replace(waits, name=f"waits-{number}"), spec)
+                await tx.tasks.add(replace(waits, name=f"waits-{number}"), spec)
 
     async def until_ended(self, tasks: int) -> None:
         """Wait until all trivial tasks have succeeded."""
@@ -140,12 +140,12 @@ class _Service:
             while await self._any(live):  # noqa: ASYNC110  # the code under test rings for other waiters
                 await asyncio.sleep(0.2)
         async with self.store.read() as tx:
-            succeeded = len(await tx.list_tasks(good, before=None, limit=tasks + 1))
+            succeeded = len(await tx.tasks.page(good, before=None, limit=tasks + 1))
         assert succeeded == tasks, f"{succeeded} of {tasks} tasks have succeeded"
 
     async def _any(self, which: TaskFilter) -> bool:
         async with self.store.read() as tx:
-            return bool(await tx.list_tasks(which, before=None, limit=1))
+            return bool(await tx.tasks.page(which, before=None, limit=1))
 
 
 @contextlib.asynccontextmanager
@@ -161,7 +161,7 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
     async with store.write() as tx:
         for group in (FREE, HELD):
             for priority in Priority:
-                await tx.put_quota(Quota(subject="public", group=group, priority=priority, limit=None))
+                await tx.quotas.put(Quota(subject="public", group=group, priority=priority, limit=None))
     parts = assemble(
         Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock),
         ServiceSettings(tasks_per_user=1_000_000),

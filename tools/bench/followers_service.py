@@ -47,8 +47,8 @@ async def main(folder: Path) -> None:
     clock = SystemClock()
     bus, store = MemoryBus(clock), await open_store(sqlite_url(folder / "hai.sqlite"))
     async with store.write() as tx:
-        task = await tx.add_task(a_task(user="admin", submitted_at=T0), TaskSpec(command=("x",), cwd="/"))
-        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
+        task = await tx.tasks.add(a_task(user="admin", submitted_at=T0), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
     cluster: Any = OneLog(folder / "log")
     tokens = RunTokens(Secret("run secret"))
     parts = assemble(

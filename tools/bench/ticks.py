@@ -24,9 +24,9 @@ from bench.figures import Report, percentile, say
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
-from hai_scheduler.adapters.sql.events import EventPart
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.adapters.sql.tasks import TaskPart
+from hai_scheduler.adapters.sql.stored.events import SqlEvents
+from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.route import Ask
@@ -59,14 +59,14 @@ _SHORT = Behaviour(work=timedelta(seconds=0.05))
 
 #: The parts of a tick: object, method, and name of the part; a part inside another one counts in both.
 PARTS: list[tuple[Any, str, str]] = [
-    (TaskPart, "unfinished_tasks", "read tasks"),
+    (SqlTasks, "unfinished", "read tasks"),
     (MemoryCluster, "observe", "observe"),
     (Cycle, "_read_world", "compare (with reading)"),
     (cycle_module, "snapshot_of", "read the rest"),
     (Planner, "plan", "plan"),
     (Cycle, "_write_targets", "write targets"),
     (DecisionLog, "write", "verdict lines"),
-    (EventPart, "add_event", "lines of history"),
+    (SqlEvents, "add", "lines of history"),
 ]
 
 
@@ -92,9 +92,9 @@ class Bench:
         """Make quota, users, tasks that hold all nodes, and the queue."""
         async with self.store.write() as tx:
             for subject, level in (("public", Priority.LOW), ("public", Priority.NORMAL), ("user:admin", _HOLDS)):
-                await tx.put_quota(Quota(subject=subject, group="training", priority=level, limit=None))
+                await tx.quotas.put(Quota(subject=subject, group="training", priority=level, limit=None))
             for number in range(USERS):
-                await tx.put_user(UserRecord(name=f"user-{number}", groups=frozenset({"lab"})))
+                await tx.users.put(UserRecord(name=f"user-{number}", groups=frozenset({"lab"})))
         await self.tick()
         for number in range(NODES):
             await self.submit(f"holder-{number}", "admin", _HOLDS, _LONG)
@@ -113,9 +113,9 @@ class Bench:
                         submitted_at=now,
                         waiting_since=now,
                     )
-                    await tx.add_task(waits, a_spec())
+                    await tx.tasks.add(waits, a_spec())
         for number in range(1, queued + 2 * (SUBMITTED + CHURNED)):
-            self.cluster.script(NODES + number, _SHORT)
+            self.cluster.jobs.script(NODES + number, _SHORT)
 
     async def submit(self, name: str, user: str, priority: Priority, does: Behaviour) -> int:
         """Submit a task as a user does."""
@@ -123,7 +123,7 @@ class Bench:
         task = await self.parts.services.submissions.submit(
             caller, Submission(name=name, command=("true",), cwd="/", nodes=1, priority=priority)
         )
-        self.cluster.script(task.id, does)
+        self.cluster.jobs.script(task.id, does)
         return task.id
 
     async def tick(self) -> float:
@@ -209,7 +209,7 @@ async def _measure(report: Report, folder: Path, queued: int, *, profile: bool) 
         report.add(topic, "trivial tasks", await _churn(bench), "/s", "one after the other on one node, all ticks")
         report.add(topic, _CPU, bench.churn_cpu * 1000, "ms", "with its submission")
         async with store.read() as tx:
-            report.add(topic, "events per queued task", await tx.last_event_seq() / max(1, queued), "")
+            report.add(topic, "events per queued task", await tx.events.last_seq() / max(1, queued), "")
         if queued:
             await _reads(report, topic, bench, profile=profile)
     finally:
@@ -250,7 +250,7 @@ async def _churn(bench: Bench) -> float:
 
 async def _ended(bench: Bench) -> int:
     async with bench.store.read() as tx:
-        return sum(event.data.get("to") == "succeeded" for event in await tx.events(after=0, limit=10**6))
+        return sum(event.data.get("to") == "succeeded" for event in await tx.events.page(after=0, limit=10**6))
 
 
 async def _ticks(

@@ -44,10 +44,10 @@ async def compare_secrets(store: Store, secret: Secret) -> bool:
     """
     mine = hmac.new(secret.reveal().encode(), SETTING.encode(), hashlib.sha256).hexdigest()
     async with store.write() as tx:
-        known = await tx.setting(SETTING)
+        known = await tx.settings.get(SETTING)
         if known == mine:
             return True
-        await tx.put_setting(SETTING, mine)
+        await tx.settings.put(SETTING, mine)
     if known is not None:
         log.error(
             "the service's secret is another than the one last used on this database: runs that were started with that"

@@ -170,9 +170,9 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
     try:
         marks, seen = Marks(runs_dir), look(runs_dir)
         async with store.write() as tx:
-            origins = await tx.origins({TaskId(parts_of(one.run_id)[0]) for one in seen})
+            origins = await tx.runs.origins({TaskId(parts_of(one.run_id)[0]) for one in seen})
             mark = await begin_epoch(tx, marks.all(), [run.run_id for run in seen], datetime.now(UTC))
-            past = await tx.lost_past()
+            past = await tx.database.lost_past()
         marks.put(mark)
     except (Temporary, Superseded, OSError) as error:
         raise Invalid(f"nothing was restored: {error}") from None

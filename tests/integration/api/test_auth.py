@@ -109,7 +109,7 @@ async def test_the_hub_is_asked_once_for_a_token(world) -> None:
 async def test_groups_of_a_user_are_recorded_when_they_change(world) -> None:
     await world.json("GET", "/me")
     async with world.store.read() as tx:
-        assert {user.name: user.groups for user in await tx.users()} == {"alice": {"ml"}}
+        assert {user.name: user.groups for user in await tx.users.all()} == {"alice": {"ml"}}
 
 
 async def test_a_service_is_never_taken_for_the_user_of_its_name(world) -> None:

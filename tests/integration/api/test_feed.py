@@ -94,7 +94,9 @@ async def test_what_only_admins_may_ask_for_only_admins_are_told(world, resume) 
     await world.json("DELETE", "/environments/e", "admin")
     await world.json("DELETE", "/mounts/m", "admin")
     async with world.store.write() as tx:
-        await tx.add_event(HistoryEvent(at=world.latest_plan.last_tick, kind="new.kind", actor="x", data={"secret": 1}))
+        await tx.events.add(
+            HistoryEvent(at=world.latest_plan.last_tick, kind="new.kind", actor="x", data={"secret": 1})
+        )
     await world.json("POST", "/cluster/pause", "admin", json={})
     await world.json("PUT", "/policy", "admin", json={"set": {"slice": "1h"}})
     await world.submit("mine")
@@ -200,7 +202,7 @@ async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monk
     text = "x" * 100_000
     async with world.store.write() as tx:
         for _ in range(400):
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(
                     at=world.latest_plan.last_tick, kind="task.held", actor="a", user="alice", data={"text": text}
                 )

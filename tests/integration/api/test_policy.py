@@ -78,7 +78,7 @@ async def test_only_admins_may_change_numbers(world) -> None:
 
 async def test_what_does_not_fit_the_configuration_is_told(world) -> None:
     async with world.store.write() as tx:
-        await tx.put_setting(
+        await tx.settings.put(
             "policy", '{"all": {"slice": {"value": "1s", "by": "x", "at": "2026-01-05"}}, "groups": {}}'
         )
     policy = (await world.json("GET", "/policy"))[1]

@@ -236,8 +236,8 @@ async def test_a_rank_whose_pod_is_being_ended_takes_the_others_with_it_in_time(
 
 async def test_a_rank_that_asks_why_it_is_being_ended_learns_that_its_run_was_killed(world, running) -> None:
     async with world.store.write() as tx:
-        task = await tx.get_task(running.id)
-        await tx.save_task(replace(task, run=replace(task.run, killed_at=task.submitted_at)))
+        task = await tx.tasks.get(running.id)
+        await tx.tasks.save(replace(task, run=replace(task.run, killed_at=task.submitted_at)))
     status, problem = await report(world, running, kind="leaving", seconds=20)
     assert (status, problem["code"]) == (410, "gone")
     assert await report(world, running, kind="saved", step=1) == (204, None)

@@ -176,7 +176,7 @@ async def test_what_is_wrong_is_refused_by_name_and_nothing_is_stored(world, wha
     assert (status, problem["code"]) == (400, "invalid"), problem
     assert field in [error["field"] for error in problem["errors"]], problem
     async with world.store.read() as tx:
-        assert (list(await tx.mount_rules()), list(await tx.environments())) == ([], [])
+        assert (list(await tx.mount_rules.all()), list(await tx.environments.all())) == ([], [])
 
 
 async def test_what_variables_hold_is_not_repeated_in_an_error(world) -> None:

@@ -78,7 +78,7 @@ async def test_opening_again_changes_nothing_and_keeps_what_is_there(url: str) -
     for number in (1, 2, 3):
         store = await open_store(url)
         async with store.write() as tx:
-            assert (await tx.add_task(a_task(), a_spec())).id == number
+            assert (await tx.tasks.add(a_task(), a_spec())).id == number
         await store.close()
 
 
@@ -137,22 +137,22 @@ async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: Asyn
     await a_first_state(engine)
     store = await open_store(url)
     async with store.read() as tx:
-        (task,) = await tx.unfinished_tasks()
+        (task,) = await tx.tasks.unfinished()
         assert task.waiting_since == datetime(1970, 1, 1, 0, 0, 7, 1, tzinfo=UTC), "what was called its place"
         assert (task.gpus, task.retry, task.retries, task.not_before, task.rotations) == (None, None, 0, None, ())
-        spec = await tx.get_spec(task.id)
+        spec = await tx.tasks.get_spec(task.id)
         assert (spec.command, spec.environment) == (("python",), None)
-        assert (list(await tx.mount_rules()), list(await tx.environments())) == ([], [])
+        assert (list(await tx.mount_rules.all()), list(await tx.environments.all())) == ([], [])
         assert task.run is not None
         assert [(rank.node, rank.gpus) for rank in task.run.ranks] == [("node-0", ()), ("node-1", ())]
         assert task.run.failed_ranks == ()
-        assert list(await tx.runs(task.id)) == [task.run]
-        assert list(await tx.quotas()) == [a_quota(limit=4)]
-        assert await tx.node_marks() == {"node-1": NodeMark.CORDONED}
-        assert (list(await tx.uses()), list(await tx.strikes())) == ([], [])
+        assert list(await tx.runs.of_task(task.id)) == [task.run]
+        assert list(await tx.quotas.all()) == [a_quota(limit=4)]
+        assert await tx.nodes.marks() == {"node-1": NodeMark.CORDONED}
+        assert (list(await tx.uses.all()), list(await tx.nodes.strikes())) == ([], [])
     async with store.write() as tx:
-        assert (await tx.save_task(task)).version == task.version + 1
-        assert (await tx.add_task(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
+        assert (await tx.tasks.save(task)).version == task.version + 1
+        assert (await tx.tasks.add(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
     await store.close()
 
 
@@ -164,7 +164,7 @@ async def test_of_a_failure_in_the_first_version_every_rank_with_a_status_is_nam
         await connection.execute(text("UPDATE hai_runs SET reason = 'failed'"))
     store = await open_store(url)
     async with store.read() as tx:
-        (task,) = await tx.unfinished_tasks()
+        (task,) = await tx.tasks.unfinished()
     assert task.run is not None
     assert task.run.failed_ranks == (0, 1)
     await store.close()
@@ -174,8 +174,8 @@ async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, en
     await a_first_state(engine)
     store = await open_store(url)
     async with store.read() as tx:
-        mark = await tx.mark()
-        origins = await tx.origins([TaskId(1)])
+        mark = await tx.database.mark()
+        origins = await tx.runs.origins([TaskId(1)])
     await store.close()
     assert (len(mark.database), mark.epoch, mark.steps, mark.task, mark.number) == (16, 1, 1, 2, 1)
     assert origins == {RunId("1.1"): None}, "it is not recorded which database decided the run"
@@ -185,8 +185,8 @@ async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str,
     await a_first_state(engine)
     store = await open_store(url)
     async with store.write() as tx:
-        await tx.put_node_mark("node-2", NodeMark.QUARANTINED)
-        await tx.put_quota(a_quota(limit=5, ceiling=6, expires_at=at()))
+        await tx.nodes.put_mark("node-2", NodeMark.QUARANTINED)
+        await tx.quotas.put(a_quota(limit=5, ceiling=6, expires_at=at()))
     await store.close()
     await downgrade(engine, "0001")
     async with engine.connect() as connection:
@@ -272,7 +272,7 @@ async def test_services_that_start_together_make_the_tables_once(url: str) -> No
     stores = await asyncio.gather(*(open_store(url) for _ in range(4)))
     for number, store in enumerate(stores, 1):
         async with store.write() as tx:
-            assert (await tx.add_task(a_task(), a_spec())).id == number
+            assert (await tx.tasks.add(a_task(), a_spec())).id == number
         await store.close()
 
 
@@ -295,7 +295,7 @@ async def test_a_new_file_is_for_its_owner_alone_in_a_folder_that_is_made(tmp_pa
     path = tmp_path / "deep" / "er" / "100%.sqlite"
     store = await open_store(sqlite_url(path))
     async with store.write() as tx:
-        await tx.put_setting("a", "b")
+        await tx.settings.put("a", "b")
     assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()} == {0o600}
     await store.close()
 
@@ -379,8 +379,8 @@ async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url:
             await connection.execute(add, {**values, "notice": json.dumps(notice), "checkpoint": saved})
     store = await open_store(url)
     async with store.read() as tx:
-        runs = {run.number: run for run in await tx.runs(TaskId(1))}
-        (task,) = await tx.unfinished_tasks()
+        runs = {run.number: run for run in await tx.runs.of_task(TaskId(1))}
+        (task,) = await tx.tasks.unfinished()
     await store.close()
     assert {number: run.left for number, run in runs.items()} == {
         1: None,

@@ -83,7 +83,7 @@ class Dump:
 async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlStore) -> None:
     service = Service(nodes=3)
     service.store = store  # type: ignore[assignment]
-    service.cluster._notices = notices_of(store)
+    service.cluster.notices = notices_of(store)
     service.restart()
     await service.open()
     known = await service.submit("known", "alice", does=LONG)
@@ -104,11 +104,11 @@ async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlSt
     assert await service.states(known, new) == ["running", "running"]
     async with store.read() as tx:
         orphans = await read_orphans(tx)
-        mark = await tx.mark()
+        mark = await tx.database.mark()
     assert [orphan.run_id for orphan in orphans] == [RunId(f"{stray}.1")]
     assert (mark.epoch, mark.task) == (2, new)
-    assert list(service.cluster.aside) == [RunId(f"{ended}.1")]
-    assert service.cluster.kills == []
+    assert list(service.cluster.record.aside) == [RunId(f"{ended}.1")]
+    assert service.cluster.record.kills == []
     await service.step(30)
     assert await service.states(new) == ["succeeded"]
     (told,) = await service.events("database.epoch")

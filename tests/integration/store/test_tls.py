@@ -86,7 +86,7 @@ async def test_the_store_speaks_to_the_server_that_its_certificate_names(postgre
     options = f"sslmode=verify-full&sslrootcert={certificates}"
     store = await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/server.crt")
     async with store.read() as tx:
-        assert await tx.quotas() == []
+        assert await tx.quotas.all() == []
     await store.close()
     with pytest.raises(Temporary, match="certificate verify failed"):
         await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/elsewhere.crt")

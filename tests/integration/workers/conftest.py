@@ -21,11 +21,11 @@ from kit.databases import sqlite_url
 async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     made = await open_store(sqlite_url(tmp_path / "hai.sqlite"))
     async with made.write() as tx:
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
         for number in range(1, 301):
             task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(task, TaskSpec(command=("x",), cwd="/"))
     yield made
     await made.close()
 

@@ -57,7 +57,7 @@ async def test_the_answers_are_those_of_this_process(workers, store) -> None:
 async def test_it_sees_what_has_been_written_since(workers, store) -> None:
     before = await workers.do("ann", replace(short(), hypothetical=True), FACTS)
     async with store.write() as tx:
-        await tx.add_task(a_task(1), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.add(a_task(1), TaskSpec(command=("x",), cwd="/"))
     after = await workers.do("ann", replace(short(), hypothetical=True), FACTS)
     assert after.task.id == before.task.id + 1
 
@@ -199,7 +199,7 @@ async def test_it_cannot_write(store, tmp_path) -> None:
     with pytest.raises(Temporary, match="readonly"):
         await reader.logs.append(RunId("1.1"), 0, offset=0, data=b"x", keep=10)
     async with reader.read() as tx:
-        assert len(await tx.unfinished_tasks()) == 300
+        assert len(await tx.tasks.unfinished()) == 300
     await reader.close()
 
 
@@ -208,10 +208,10 @@ async def test_it_reads_postgresql_as_well() -> None:
     await empty_postgres(url, drop=True)
     store = await open_store(url)
     async with store.write() as tx:
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
         for number in range(1, 60):
             task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(task, TaskSpec(command=("x",), cwd="/"))
     await store.logs.append(RunId("1.1"), 0, offset=0, data=b"a step\n", keep=10**6)
     workers = ProcessWorkers(Secret(url), number=1)
     here = Here(store)

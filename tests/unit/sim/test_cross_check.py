@@ -63,8 +63,8 @@ async def by_the_service(jobs: list[SimulatedJob]) -> dict[int, list[tuple[objec
             )
         await service.step(0, ticks=4)
         async with service.store.read() as tx:
-            if step > len(jobs) and not await tx.unfinished_tasks():
-                return {int(job.task.id): [summary(run) for run in await tx.runs(job.task.id)] for job in jobs}
+            if step > len(jobs) and not await tx.tasks.unfinished():
+                return {int(job.task.id): [summary(run) for run in await tx.runs.of_task(job.task.id)] for job in jobs}
     raise AssertionError("not everything has ended")
 
 

@@ -26,10 +26,10 @@ async def _fill(path: Path, names: list[str], holder: str | None = None) -> Mark
     store = await open_store(sqlite_url(path))
     async with store.write() as tx:
         for name in names:
-            await tx.add_task(a_task(name=name), a_spec())
+            await tx.tasks.add(a_task(name=name), a_spec())
         if holder is not None:
-            await tx.acquire_lease(holder, now=datetime.now(UTC), length=timedelta(minutes=1))
-        mark = await tx.mark()
+            await tx.lease.acquire(holder, now=datetime.now(UTC), length=timedelta(minutes=1))
+        mark = await tx.database.mark()
     await store.close()
     return mark
 

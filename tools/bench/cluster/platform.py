@@ -67,7 +67,7 @@ class Service:
     async def tasks(self) -> list[Task]:
         """The tasks that have not ended."""
         async with self.world.store.read() as tx:
-            return list(await tx.unfinished_tasks())
+            return list(await tx.tasks.unfinished())
 
     async def stop(self, tasks: Iterable[TaskId]) -> None:
         """Stop the tasks all at once, as many users would."""
@@ -83,7 +83,7 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
     world = Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
     async with store.write() as tx:
         for priority in Priority:
-            await tx.put_quota(Quota(subject="public", group=GROUP, priority=priority, limit=None))
+            await tx.quotas.put(Quota(subject="public", group=GROUP, priority=priority, limit=None))
     parts = assemble(
         world,
         ServiceSettings(starts_at_once=settings.parallel),

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
 from hai_scheduler.adapters.memory.state import State
-from hai_scheduler.adapters.memory.tx import MemoryTx
+from hai_scheduler.adapters.memory.transaction import MemoryTx
 
 
 class MemoryStore:

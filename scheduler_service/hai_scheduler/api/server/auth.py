@@ -227,7 +227,7 @@ class UserBook:
             if self._written.get(caller.name) == caller.groups:
                 return
             async with self._store.write() as tx:
-                await tx.put_user(UserRecord(name=caller.name, groups=caller.groups))
+                await tx.users.put(UserRecord(name=caller.name, groups=caller.groups))
             self._written[caller.name] = caller.groups
 
 

@@ -95,7 +95,7 @@ class Effects:
         """Record a start error that is no node's fault: an environment or a mount of the run cannot be resolved."""
         now = self.clock.now()
         async with self.store.write() as tx:
-            task = await tx.get_task(effect.task_id)
+            task = await tx.tasks.get(effect.task_id)
             run = task.live_run
             if not still_wanted(run, effect):
                 return

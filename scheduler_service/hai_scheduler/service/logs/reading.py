@@ -230,7 +230,7 @@ class Logs:
     async def _facts(self, task_id: TaskId) -> Facts:
         async with self.store.read() as tx:
             try:
-                return await tx.get_task(task_id), await tx.runs(task_id)
+                return await tx.tasks.get(task_id), await tx.runs.of_task(task_id)
             except Absent:
                 raise NotFound(f"There is no task {task_id} any more.") from None
 
@@ -272,7 +272,7 @@ class Logs:
     async def _read(self, caller: Caller, ref: str) -> Facts:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
-            return task, await tx.runs(task.id)
+            return task, await tx.runs.of_task(task.id)
 
     async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
         """The next lines behind the cursor, at most `limit`."""

@@ -43,7 +43,7 @@ class Orphans:
                 await write_orphans(tx, [ending if orphan == found else orphan for orphan in orphans])
                 data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
                 line = HistoryEvent(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
-                await tx.add_event(line)
+                await tx.events.add(line)
                 found = ending
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)

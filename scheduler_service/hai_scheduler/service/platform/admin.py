@@ -38,9 +38,9 @@ class Administration:
         if name not in self.latest_plan.by_name():
             raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
         async with self.store.write() as tx:
-            await tx.put_node_mark(name, mark)
+            await tx.nodes.put_mark(name, mark)
             if mark is NodeMark.NONE:
-                await tx.forget_strikes(node=name)
+                await tx.nodes.forget_strikes(node=name)
             await self._line(tx, caller, EventKind.NODE_MARK, {"node": name, "mark": mark.value})
         await self._wake()
 
@@ -54,9 +54,9 @@ class Administration:
         check_group(self.latest_plan, quota.group)
         _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
-            await tx.put_quota(quota)
+            await tx.quotas.put(quota)
             await self._line(tx, caller, EventKind.QUOTA_PUT, facts(quota))
-            warning = stranger(quota.subject, await tx.users())
+            warning = stranger(quota.subject, await tx.users.all())
         await self._wake()
         return warning
 
@@ -64,7 +64,7 @@ class Administration:
         """Delete a row of quota. Raises Forbidden, and NotFound if there is no such row."""
         self._check(caller)
         async with self.store.write() as tx:
-            if not await tx.delete_quota(quota):
+            if not await tx.quotas.delete(quota):
                 raise NotFound(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
@@ -75,7 +75,7 @@ class Administration:
         """Tell all runs to leave, within `grace` at most (None: each task's own), and start no run until `unpause`."""
         self._check(caller)
         async with self.store.write() as tx:
-            await tx.put_setting("paused", text_of(Pause(grace)))
+            await tx.settings.put("paused", text_of(Pause(grace)))
             seconds = None if grace is None else grace.total_seconds()
             await self._line(tx, caller, EventKind.CLUSTER_PAUSED, {"grace_s": seconds})
         await self._wake()
@@ -84,8 +84,8 @@ class Administration:
         """End the pause."""
         self._check(caller)
         async with self.store.write() as tx:
-            if await tx.setting("paused") is not None:
-                await tx.put_setting("paused", None)
+            if await tx.settings.get("paused") is not None:
+                await tx.settings.put("paused", None)
                 await self._line(tx, caller, EventKind.CLUSTER_RESUMED, {})
         await self._wake()
 
@@ -94,7 +94,7 @@ class Administration:
             raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: Mapping[str, Any]) -> None:
-        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
+        await tx.events.add(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
 
     async def _wake(self) -> None:
         await self.bus.ring(TICK)

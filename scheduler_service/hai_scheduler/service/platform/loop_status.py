@@ -107,7 +107,7 @@ class StatusWriter:
             return
         try:
             async with self.store.write() as tx:
-                await tx.check_lease(held.token)
+                await tx.lease.check(held.token)
                 await self._write(tx, self._now())
         except LeaseLost:
             self._told = None
@@ -126,7 +126,7 @@ class StatusWriter:
     async def _write(self, tx: Tx, status: LoopStatus) -> None:
         # If the transaction fails, the next status is only written a little later.
         self._told, self._told_at = status, self.clock.steady()
-        await tx.put_setting(SETTING, status.text)
+        await tx.settings.put(SETTING, status.text)
 
     def _now(self) -> LoopStatus:
         latest_plan = self.latest_plan
@@ -195,7 +195,7 @@ class StatusReader:
 
     async def _look(self) -> None:
         async with self.store.read() as tx:
-            self.hear(await tx.setting(SETTING))
+            self.hear(await tx.settings.get(SETTING))
 
     def hear(self, text: str | None) -> None:
         """Take over the stored text of the status."""

@@ -68,4 +68,4 @@ class Readiness:
 
     async def _look(self) -> Lease | None:
         async with self.store.read() as tx:
-            return await tx.lease()
+            return await tx.lease.get()

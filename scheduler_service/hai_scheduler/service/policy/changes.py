@@ -58,7 +58,7 @@ class PolicyChanges:
         """The numbers as the next tick will use them."""
         async with self.store.read() as tx:
             await self.policy_store.refresh(tx)
-            known = {user.name for user in await tx.users()}
+            known = {user.name for user in await tx.users.all()}
         layers, groups = self.policy_store.layers, self.latest_plan.groups()
         names = sorted({*groups, *layers.groups()})
         return PolicyView(
@@ -88,7 +88,7 @@ class PolicyChanges:
             raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
         given = _read(values, unset)
         async with self.store.write() as tx:
-            before, _ = overrides_of(await tx.setting(SETTING))
+            before, _ = overrides_of(await tx.settings.get(SETTING))
             self._check_group(group, before)
             at = self.clock.now()
             own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
@@ -97,7 +97,7 @@ class PolicyChanges:
                     own[name] = Override(value, caller.name, at)
             after = {**before, group: own}
             layers = self._checked(after, group, values, unset)
-            await tx.put_setting(SETTING, text_of(after))
+            await tx.settings.put(SETTING, text_of(after))
             await self._line(tx, caller, group, self._told(before, layers, group))
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
@@ -139,7 +139,7 @@ class PolicyChanges:
     async def _line(self, tx: Tx, caller: Caller, group: str | None, changes: Mapping[str, Any]) -> None:
         if changes:
             data = {"group": group, "changes": changes}
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
 

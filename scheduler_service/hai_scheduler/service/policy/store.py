@@ -131,7 +131,7 @@ class PolicyStore:
 
     async def refresh(self, tx: Tx) -> Policies:
         """Read the values of admins; returns the policies. If a value does not fit, none is used, as `trouble` says."""
-        text = await tx.setting(SETTING)
+        text = await tx.settings.get(SETTING)
         if text == self._text:
             return self.current
         overrides, faults = overrides_of(text)

@@ -34,7 +34,7 @@ class OwnQuotas:
         check_group(self.latest_plan, group)
         subject, now = f"user:{caller.name}", self.clock.now()
         async with self.store.write() as tx:
-            rows = await tx.quotas()
+            rows = await tx.quotas.all()
             cap = QuotaTable(rows, {caller.name: caller.groups}, now).cap(caller.name, group, priority)
             _check(cap.ceiling, group, priority, limit)
             own = next(
@@ -53,9 +53,9 @@ class OwnQuotas:
                 ceiling=own.ceiling if own else None,
                 expires_at=own.expires_at if own else None,
             )
-            await tx.put_quota(row)
+            await tx.quotas.put(row)
             data = {**facts(row), "before": cap.limit}
-            await tx.add_event(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
+            await tx.events.add(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
         await self.bus.ring(TICK)
         await self.bus.ring(FEED)
         return row

@@ -91,7 +91,7 @@ class RankReports:
             beneficiary = None
             if notice.beneficiary is not None:
                 with suppress(Absent):
-                    beneficiary = await tx.get_task(notice.beneficiary)
+                    beneficiary = await tx.tasks.get(notice.beneficiary)
         kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
         # A later revision sends no signals again, and a single rank has no other ranks to wait for.
         together = notice.revision == 1 and len(run.ranks) > 1
@@ -148,7 +148,7 @@ async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
     if not (number.isascii() and number.isdigit()):
         raise over
     try:
-        task = await tx.get_task(TaskId(int(number)))
+        task = await tx.tasks.get(TaskId(int(number)))
     except Absent:
         raise over from None
     run = task.live_run

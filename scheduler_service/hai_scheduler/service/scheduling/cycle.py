@@ -130,7 +130,7 @@ class Cycle:
                 return False
             policies = await self.policies.refresh(tx)
             self.latest_plan.policy_trouble = self.policies.trouble
-            first_seq = await tx.last_event_seq()
+            first_seq = await tx.events.last_seq()
             belongings = await self.belonging.sort(tx, observed, now)
             nodes = await marked(tx, nodes)
             self._gpus |= largest(nodes)
@@ -140,8 +140,8 @@ class Cycle:
             made = self._planner.plan(snapshot, policies)
             self.latest_plan.plan_seconds = self._planner.seconds
             effects += await self._write_targets(tx, tasks, made, policies, belongings)
-            mark = await tx.mark()
-            told = await tx.last_event_seq() > first_seq
+            mark = await tx.database.mark()
+            told = await tx.events.last_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
             await self.telling.with_lease(tx, snapshot.now)
         self._worked = told or bool(effects)
@@ -185,7 +185,7 @@ class Cycle:
         """Update every task with a live run to what the cluster shows, and end runs that belong to no live task."""
         now, observed = self.clock.now(), belongings.ours
         effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
-        tasks = Unfinished(await tx.unfinished_tasks())
+        tasks = Unfinished(await tx.tasks.unfinished())
         live: set[RunId] = set()
         ended = 0
         for task in self._live.of(tasks.all()):
@@ -221,7 +221,7 @@ class Cycle:
                     effects += _wanted_again(run, task, launch=seen.launch_again)
             tasks.put(task)
         if ended:
-            await tx.count_steps(ended, number=0)
+            await tx.database.count_steps(ended, number=0)
         effects += self._left_behind(observed, live)
         return tasks, list(dict.fromkeys(effects))
 
@@ -246,7 +246,7 @@ class Cycle:
         effects: list[Effect] = []
         started: list[int] = []
         self._alarms = 0
-        pause = pause_of(await tx.setting("paused"))
+        pause = pause_of(await tx.settings.get("paused"))
         at_most = pause.grace if pause else None
         for decision in made.decisions:
             if isinstance(decision, Quarantine):
@@ -264,18 +264,18 @@ class Cycle:
                 await self._alarm(tx, after, alarm_data(after, policy))
                 self._alarms += 1
         if started:
-            await tx.count_steps(len(started), number=max(started))
+            await tx.database.count_steps(len(started), number=max(started))
         return effects
 
     async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:
         mark = NodeMark.QUARANTINED
-        await tx.put_node_mark(decision.node, mark)
+        await tx.nodes.put_mark(decision.node, mark)
         data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
-        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
+        await tx.events.add(HistoryEvent(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
     async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
-        await tx.add_event(
+        await tx.events.add(
             HistoryEvent(
                 at=self.clock.now(),
                 kind=EventKind.TASK_ALARM,

@@ -140,7 +140,7 @@ class Submissions:
                 await self._check_use(tx, task, priority)
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
-            saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
+            saved = await tx.tasks.save(replace(task, priority=priority, custom_rank=None))
             await self._line(
                 tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
             )
@@ -159,7 +159,7 @@ class Submissions:
                 raise Conflict(f"Task {task.id} is {task.state.value}: only waiting tasks have an order.")
             hand = [
                 other
-                for other in await tx.unfinished_tasks()
+                for other in await tx.tasks.unfinished()
                 if other.state.waiting
                 and (other.user, other.group, other.priority) == (task.user, task.group, task.priority)
             ]
@@ -171,7 +171,7 @@ class Submissions:
                 raise Invalid(name, other_id, "name another waiting task of the same user, group and priority")
             hand.insert(index if before is not None else index + 1, task)
             for rank, member in enumerate(hand):
-                saved = await tx.save_task(replace(member, custom_rank=float(rank)))
+                saved = await tx.tasks.save(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
             await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
         await self._wake()
@@ -227,7 +227,7 @@ class Submissions:
         await self.bus.ring(FEED)
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
-        await tx.add_event(
+        await tx.events.add(
             HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
         )
 
@@ -269,7 +269,7 @@ class Submissions:
         """Raise Conflict if the quota that is left does not allow the running task at that priority."""
         quota_table = await book_for(tx, Caller(name=task.user), self.clock.now())
         accounts = QuotaAccounts(quota_table, task.group, self.latest_plan.gpus_per_node(task.group))
-        for other in await tx.unfinished_tasks():
+        for other in await tx.tasks.unfinished():
             if other.live_run is not None and other.id != task.id and other.group == task.group:
                 accounts.add(other.user, other.live_run.priority, accounts.units(other))
         for account in accounts.of(task.user, priority):

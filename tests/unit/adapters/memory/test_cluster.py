@@ -45,7 +45,7 @@ class World:
         return [rank.state.value for rank in await self.ranks(run_id)]
 
     async def tell(self, **notice: Any) -> None:
-        await self.cluster.tell(ONE, a_notice(at=self.clock.now(), **notice))
+        self.cluster.jobs.tell(ONE, a_notice(at=self.clock.now(), **notice))
 
 
 def test_it_is_a_cluster() -> None:
@@ -144,7 +144,7 @@ async def test_a_job_that_ignores_notices_runs_until_it_is_killed() -> None:
     assert await world.states() == ["running", "running"]
     await world.clock.advance(0.1)
     assert [(rank.exit_code, rank.done) for rank in await world.ranks()] == [(143, False)] * 2
-    assert world.cluster.kills == [ONE]
+    assert world.cluster.record.kills == [ONE]
 
 
 async def test_one_who_ignores_sigterm_is_gone_after_ten_seconds() -> None:
@@ -160,7 +160,7 @@ async def test_work_goes_on_from_what_was_saved() -> None:
     await world.start()
     await world.clock.advance(70)
     await world.tell()
-    assert world.cluster.saved_work(1) == seconds(60)
+    assert world.cluster.record.saved_work(1) == seconds(60)
     await world.cluster.forget(ONE)
     await world.start(number=2)
     await world.clock.advance(49.9)
@@ -176,7 +176,7 @@ async def test_a_killed_run_loses_what_it_had_not_saved(every: float | None, sav
     await world.clock.advance(80)
     await world.cluster.kill(ONE)
     await world.clock.advance(500)
-    assert world.cluster.saved_work(1) == seconds(saved)
+    assert world.cluster.record.saved_work(1) == seconds(saved)
     checkpoint = (await world.ranks())[0].checkpoint
     assert (checkpoint and checkpoint.step) == (saved or None)
 
@@ -187,9 +187,9 @@ async def test_a_run_that_lost_a_rank_before_it_had_saved_has_not_saved() -> Non
     await world.clock.advance(50)
     await world.tell()
     await world.clock.advance(10)
-    world.cluster.lose_rank(ONE, 1)
+    world.cluster.faults.lose_rank(ONE, 1)
     await world.clock.advance(10)
-    assert world.cluster.saved_work(1) == seconds(0)
+    assert world.cluster.record.saved_work(1) == seconds(0)
 
 
 async def test_a_job_may_leave_by_itself() -> None:
@@ -204,7 +204,7 @@ async def test_a_script_is_for_one_task_and_a_function_for_all_others() -> None:
     cluster = MemoryCluster(
         clock, some_nodes(4), behaviour=lambda launch: Behaviour(work=seconds(0), exit_code=int(launch.command[1]))
     )
-    cluster.script(1, Behaviour(work=seconds(0), exit_code=9))
+    cluster.jobs.script(1, Behaviour(work=seconds(0), exit_code=9))
     await cluster.launch(a_launch(1, command=("exit", "5")))
     await cluster.launch(a_launch(2, command=("exit", "5"), nodes=("node-2",)))
     assert [seen.ranks[0].exit_code for seen in await cluster.observe()] == [9, 5]
@@ -233,8 +233,8 @@ async def test_notices_can_come_from_the_store() -> None:
     store = MemoryStore()
     ask = notices_of(store)
     async with store.write() as tx:
-        task = await tx.add_task(a_task(), a_spec())
-        task = await tx.save_task(replace(task, run=a_run(task.id, notice=a_notice())))
+        task = await tx.tasks.add(a_task(), a_spec())
+        task = await tx.tasks.save(replace(task, run=a_run(task.id, notice=a_notice())))
         assert task.run is not None
     assert await ask(ONE) == task.run.notice
     assert await ask(RunId("1.2")) is None
@@ -244,31 +244,31 @@ async def test_notices_can_come_from_the_store() -> None:
 async def test_a_node_that_dies_takes_its_ranks_along_until_it_is_brought_back() -> None:
     world = World()
     await world.start()
-    world.cluster.lose_node("node-2")
+    world.cluster.faults.lose_node("node-2")
     assert await world.states() == ["running", "lost"]
     assert [node.ready for node in await world.cluster.nodes()] == [True, False, True, True]
     with pytest.raises(Temporary, match="node-2"):
         await world.start(2)
     await world.cluster.kill(ONE)
-    world.cluster.put_node(a_node("node-2"))
+    world.cluster.faults.put_node(a_node("node-2"))
     await world.start(2)
     assert await world.states("2.1") == ["running", "running"]
-    world.cluster.check()
+    world.cluster.record.check()
 
 
 async def test_what_runs_on_a_node_that_cannot_be_reached_goes_on() -> None:
     world = World()
     await world.start()
-    world.cluster.put_node(a_node("node-2", ready=False))
+    world.cluster.faults.put_node(a_node("node-2", ready=False))
     assert await world.states() == ["running", "running"]
     await world.start()
-    assert world.cluster.holders() == {"node-1": (ONE,), "node-2": (ONE,)}
+    assert world.cluster.record.holders() == {"node-1": (ONE,), "node-2": (ONE,)}
 
 
 async def test_a_removed_node_is_no_longer_shown() -> None:
     world = World()
     await world.start()
-    world.cluster.remove_node("node-1")
+    world.cluster.faults.remove_node("node-1")
     assert await world.states() == ["lost", "running"]
     assert len(await world.cluster.nodes()) == 3
 
@@ -276,20 +276,20 @@ async def test_a_removed_node_is_no_longer_shown() -> None:
 async def test_a_launch_that_broke_off_is_completed_by_the_next() -> None:
     world = World()
     for after, started in [(0, 0), (1, 1)]:
-        world.cluster.break_launch(after)
+        world.cluster.faults.break_launch(after)
         with pytest.raises(Temporary):
             await world.start()
         assert sum(len(seen.ranks) for seen in await world.cluster.observe()) == started
     await world.clock.advance(9)
     await world.start()
     assert await world.states() == ["running", "running"]
-    assert world.cluster.launches == [ONE] * 3
+    assert world.cluster.record.launches == [ONE] * 3
 
 
 async def test_while_it_is_down_nothing_can_be_reached_and_runs_go_on() -> None:
     world = World(work=seconds(5))
     await world.start()
-    world.cluster.down = True
+    world.cluster.faults.down = True
     for reach in (
         world.cluster.nodes(),
         world.cluster.observe(),
@@ -300,7 +300,7 @@ async def test_while_it_is_down_nothing_can_be_reached_and_runs_go_on() -> None:
         with pytest.raises(Temporary):
             await reach
     await world.clock.advance(5)
-    world.cluster.down = False
+    world.cluster.faults.down = False
     assert await world.states() == ["exited", "exited"]
 
 
@@ -308,10 +308,10 @@ async def test_two_runs_on_one_node_are_found_out() -> None:
     world = World()
     await world.start(1)
     await world.cluster.launch(a_launch(2, nodes=("node-2", "node-3")))
-    (overlap,) = world.cluster.overlaps
+    (overlap,) = world.cluster.record.overlaps
     assert (overlap.node, overlap.holder, overlap.intruder) == ("node-2", "1.1", "2.1")
     with pytest.raises(AssertionError, match="node-2"):
-        world.cluster.check()
+        world.cluster.record.check()
 
 
 @pytest.mark.parametrize(
@@ -329,12 +329,12 @@ async def test_a_node_is_shared_by_gpus_and_each_gpu_is_one_runs(
     world = World()
     await world.cluster.launch(a_launch(1, gpus=(first,) if first else ()))
     await world.cluster.launch(a_launch(2, gpus=(second,) if second else ()))
-    assert bool(world.cluster.overlaps) == clashes
-    assert world.cluster.holders() == {"node-1": (ONE, "2.1")}
-    assert world.cluster.peak == 1
+    assert bool(world.cluster.record.overlaps) == clashes
+    assert world.cluster.record.holders() == {"node-1": (ONE, "2.1")}
+    assert world.cluster.record.peak == 1
     await world.cluster.kill(ONE)
     await world.clock.advance(60)
-    assert world.cluster.holders() == {"node-1": ("2.1",)}
+    assert world.cluster.record.holders() == {"node-1": ("2.1",)}
 
 
 async def test_a_node_is_free_when_its_rank_is_gone_and_not_before() -> None:
@@ -343,11 +343,11 @@ async def test_a_node_is_free_when_its_rank_is_gone_and_not_before() -> None:
     await world.cluster.kill(ONE)
     await world.clock.advance(2)
     await world.start(2)
-    world.cluster.check()
+    world.cluster.record.check()
     await world.cluster.kill(RunId("2.1"))
     await world.clock.advance(1)
     await world.start(3)
-    assert len(world.cluster.overlaps) == 2
+    assert len(world.cluster.record.overlaps) == 2
 
 
 async def test_the_peak_is_the_most_nodes_held_at_once() -> None:
@@ -355,7 +355,7 @@ async def test_the_peak_is_the_most_nodes_held_at_once() -> None:
     await world.start(nodes=3)
     await world.clock.advance(10)
     await world.start(2, nodes=2)
-    assert world.cluster.peak == 3
+    assert world.cluster.record.peak == 3
 
 
 async def test_runs_are_shown_for_a_while_after_their_end_and_kept_until_they_are_forgotten() -> None:
@@ -385,7 +385,7 @@ async def test_changes_wake_at_orders_and_when_something_happens_by_itself() -> 
     await world.start()
     await world.clock.advance(100)
     assert wakes == [1, 6, 16]
-    world.cluster.lose_node("node-4")
+    world.cluster.faults.lose_node("node-4")
     await world.clock.settle()
     assert wakes == [1, 6, 16, 101]
     await world.cluster.close()
@@ -409,12 +409,12 @@ async def test_what_happened_before_the_wait_for_changes_wakes_at_once() -> None
 async def test_by_hand_a_job_speaks_and_a_run_ends() -> None:
     world = World()
     await world.start()
-    world.cluster.say(ONE, 0, checkpoint=a_checkpoint(7), job_state="epoch 3")
-    world.cluster.say(ONE, 1, done=True, for_all=True)
+    world.cluster.jobs.say(ONE, 0, checkpoint=a_checkpoint(7), job_state="epoch 3")
+    world.cluster.jobs.say(ONE, 1, done=True, for_all=True)
     zero, one = await world.ranks()
     assert (zero.checkpoint, zero.job_state, zero.done) == (a_checkpoint(7), "epoch 3", False)
     assert (one.done, one.done_all, one.state) == (True, True, RankState.RUNNING)
-    world.cluster.finish(ONE, 75)
+    world.cluster.jobs.finish(ONE, 75)
     assert [rank.exit_code for rank in await world.ranks()] == [75, 75]
 
 
@@ -424,14 +424,14 @@ async def test_a_log_is_stamped_grows_and_can_be_rotated() -> None:
     empty = await world.cluster.read_log(ONE, 0, offset=0, limit=100)
     assert (empty.data, empty.final) == (b"", False)
     await world.clock.advance(2)
-    world.cluster.write_log(ONE, 0, "step 1")
+    world.cluster.jobs.write_log(ONE, 0, "step 1")
     hello, step = b"2026-01-05T08:00:01.000000Z hello\n", b"2026-01-05T08:00:02.000000Z step 1\n"
     chunk = await world.cluster.read_log(ONE, 0, offset=0, limit=1000)
     assert (chunk.start, chunk.data, chunk.final) == (0, hello + step, False)
     assert (await world.cluster.read_log(ONE, 0, offset=0, limit=len(hello) + 5)).data == hello
     assert (await world.cluster.read_log(ONE, 0, offset=0, limit=5)).data == hello[:5]
-    world.cluster.rotate_log(ONE, 0, before=len(hello))
+    world.cluster.jobs.rotate_log(ONE, 0, before=len(hello))
     chunk = await world.cluster.read_log(ONE, 0, offset=3, limit=1000)
     assert (chunk.start, chunk.next, chunk.data) == (len(hello), len(hello + step), step)
-    world.cluster.finish(ONE)
+    world.cluster.jobs.finish(ONE)
     assert (await world.cluster.read_log(ONE, 0, offset=chunk.next, limit=1000)).final

@@ -75,16 +75,16 @@ class World:
     async def end(self) -> None:
         """Let the run and its task succeed, as a tick writes it."""
         async with self.store.write() as tx:
-            task = await tx.get_task(TaskId(1))
+            task = await tx.tasks.get(TaskId(1))
             run = replace(task.run, ended_at=T0, reason=Reason.SUCCEEDED)
             over = replace(task, run=run, state=TaskState.SUCCEEDED, ended_at=T0, reason=Reason.SUCCEEDED)
-            await tx.save_task(over)
+            await tx.tasks.save(over)
         await self.happens("task.state")
 
     async def happens(self, kind: str, user: str | None = "alice", task_id: int | None = 1) -> None:
         async with self.store.write() as tx:
             who = None if task_id is None else TaskId(task_id)
-            await tx.add_event(HistoryEvent(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
+            await tx.events.add(HistoryEvent(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
         await self.bus.ring(FEED)
 
     def follow(self, cursor: Cursor | None = None) -> Follower:
@@ -124,8 +124,8 @@ class Follower:
 async def world() -> World:
     store, bus, cluster = MemoryStore(), MemoryBus(), Growing()
     async with store.write() as tx:
-        task = await tx.add_task(a_task(), TaskSpec(command=("x",), cwd="/"))
-        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
+        task = await tx.tasks.add(a_task(), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
     paper = News(store=store, bus=bus, look_every=0.02)
     logs = Logs(store=store, cluster=cluster, news=paper, workers=Here(store), look_every=0.02)  # type: ignore[arg-type]
     return World(store, bus, cluster, logs, Feed(store=store, news=paper))
@@ -318,8 +318,8 @@ async def test_a_task_that_is_forgotten_ends_its_followers(world: World, monkeyp
     one = world.follow()
     await until("a follower to be served", lambda: world.logs._stories)
     async with world.store.write() as tx:
-        task = await tx.get_task(TaskId(1))
-        await tx.save_task(replace(task, run=replace(task.run, ended_at=T0), state=TaskState.FAILED, ended_at=T0))
-        await tx.delete_task(TaskId(1))
+        task = await tx.tasks.get(TaskId(1))
+        await tx.tasks.save(replace(task, run=replace(task.run, ended_at=T0), state=TaskState.FAILED, ended_at=T0))
+        await tx.tasks.delete(TaskId(1))
     with pytest.raises(NotFound):
         await one.ended()

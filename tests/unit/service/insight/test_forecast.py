@@ -51,9 +51,9 @@ async def test_nothing_is_submitted_by_a_forecast() -> None:
     before = await service.events("task.submitted")
     await forecast(service)
     async with service.store.read() as tx:
-        assert await tx.unfinished_tasks() == []
+        assert await tx.tasks.unfinished() == []
     assert await service.events("task.submitted") == before
-    assert service.cluster.launches == []
+    assert service.cluster.record.launches == []
 
 
 async def test_a_task_of_the_same_user_is_waited_for_until_its_time_limit_and_its_grace_are_over() -> None:
@@ -195,7 +195,7 @@ def test_in_a_long_queue_times_are_rounded_up_and_that_is_said(queue: int, start
 async def test_a_forecast_is_refused_as_the_submission_would_be() -> None:
     service = await Service(nodes=2).open()
     async with service.store.write() as tx:
-        await tx.put_quota(Quota(subject="user:ann", group="training", priority=Priority.HIGH, limit=0))
+        await tx.quotas.put(Quota(subject="user:ann", group="training", priority=Priority.HIGH, limit=0))
     with pytest.raises(QuotaExceeded):
         await forecast(service, nodes=3)
     with pytest.raises(QuotaExceeded):

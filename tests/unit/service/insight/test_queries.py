@@ -118,7 +118,7 @@ async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limi
     store = MemoryStore()
     async with store.write() as tx:
         for _ in range(count):
-            await tx.add_task(a_task(), a_spec())
+            await tx.tasks.add(a_task(), a_spec())
     queries = Queries(
         store=store, clock=CLOCK, latest_plan=LatestPlan(), locations=RankLocations(api_url="", checkpoint_root="/c")
     )

@@ -81,7 +81,7 @@ def a_run(number: int, *, ended: Reason | None = Reason.SUCCEEDED, **about: obje
 async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCEEDED) -> Logs:
     store = MemoryStore()
     async with store.write() as tx:
-        task = await tx.add_task(
+        task = await tx.tasks.add(
             Task(
                 id=TaskId(0),
                 name="t",
@@ -95,8 +95,8 @@ async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCE
             TaskSpec(command=("x",), cwd="/"),
         )
         for run in runs:
-            task = await tx.save_task(replace(task, run=run, state=TaskState.RUNNING))
-        await tx.save_task(replace(task, state=state, ended_at=T if state.ended else None))
+            task = await tx.tasks.save(replace(task, run=run, state=TaskState.RUNNING))
+        await tx.tasks.save(replace(task, state=state, ended_at=T if state.ended else None))
     news = News(store=store, bus=MemoryBus(CLOCK))
     return Logs(store=store, cluster=cluster, news=news, workers=Here(store))  # type: ignore[arg-type]
 

@@ -32,7 +32,7 @@ async def change(service: Service, group: str | None = None, unset: tuple[str, .
 
 async def stored(service: Service) -> str | None:
     async with service.store.read() as tx:
-        return await tx.setting(SETTING)
+        return await tx.settings.get(SETTING)
 
 
 # --- which one counts
@@ -191,7 +191,7 @@ async def test_before_the_nodes_are_seen_no_group_is_known() -> None:
 async def test_weights_of_users_never_seen_are_warned_of() -> None:
     service = await Service().open()
     async with service.store.write() as tx:
-        await tx.put_user(UserRecord(name="ann"))
+        await tx.users.put(UserRecord(name="ann"))
     await change(service, "training", weights={"ann": 2.0, "anne": 3.0})
     view = await service.parts.services.policy.view()
     assert view.warnings == ["weights: HAI has never seen a user 'anne': check the spelling"]
@@ -241,7 +241,7 @@ async def test_what_no_longer_fits_the_configuration_is_left_out_and_told_and_ca
 async def test_what_cannot_be_read_stops_nothing(text: str) -> None:
     service = await Service().open()
     async with service.store.write() as tx:
-        await tx.put_setting(SETTING, text)
+        await tx.settings.put(SETTING, text)
     await service.step()
     assert service.parts.cycle.latest_plan.policy_trouble == "what is stored of them cannot be read: set them again"
     await change(service, slice="1h")
@@ -255,7 +255,7 @@ async def test_a_number_of_another_version_is_told_and_the_configuration_is_used
     content = json.loads(await stored(service) or "")
     content["all"]["colour"] = content["all"]["slice"]
     async with service.store.write() as tx:
-        await tx.put_setting(SETTING, json.dumps(content))
+        await tx.settings.put(SETTING, json.dumps(content))
     await service.step()
     assert "'colour' is not a policy number" in (service.parts.cycle.latest_plan.policy_trouble or "")
 

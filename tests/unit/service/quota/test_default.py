@@ -26,13 +26,13 @@ async def test_the_leader_decides_when_the_first_nodes_are_there() -> None:
     await service.clock.advance(LOOK)
     assert not deciding.done()
     for node in some_nodes(2):
-        service.cluster.put_node(node)
+        service.cluster.faults.put_node(node)
     await service.step(LOOK)
     await service.clock.advance(LOOK)
     async with asyncio.timeout(10):
         await deciding
     async with service.store.read() as tx:
-        assert {(row.priority.name, row.limit) for row in await tx.quotas()} == {
+        assert {(row.priority.name, row.limit) for row in await tx.quotas.all()} == {
             (level, 3) for level in ("NORMAL", "BELOW_NORMAL", "LOW")
         }
     task = await service.submit("first", "ann", nodes=2)
@@ -59,7 +59,7 @@ async def test_what_is_old_is_forgotten_though_the_quota_is_not_decided(
     await service.step(1)
     await service.clock.advance(2 * LOOK)
     async with service.store.read() as tx:
-        assert await tx.ended_before(service.clock.now(), limit=10) == []
+        assert await tx.tasks.ended_before(service.clock.now(), limit=10) == []
     assert not sweeping.done()
     sweeping.cancel()
     await asyncio.gather(sweeping, return_exceptions=True)

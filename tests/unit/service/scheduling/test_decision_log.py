@@ -87,7 +87,7 @@ class Log:
 
     async def lines(self) -> list[HistoryEvent]:
         async with self.store.read() as tx:
-            return list(await tx.events(after=0, limit=100_000))
+            return list(await tx.events.page(after=0, limit=100_000))
 
 
 async def test_a_task_gets_a_line_when_what_it_waits_for_changes_and_none_while_it_does_not() -> None:

@@ -48,6 +48,6 @@ async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
     pair = await Pair(nodes=1).open()
     queries = pair.replicas[1].parts.services.queries
     await pair.clock.advance(3)
-    pair.cluster.put_node(a_node("late"))
+    pair.cluster.faults.put_node(a_node("late"))
     await pair.clock.advance(3)
     assert "late" in {view.node.name for view in await queries.nodes()}

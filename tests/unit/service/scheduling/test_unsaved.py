@@ -132,7 +132,7 @@ async def test_what_a_task_asks_of_leaving_reaches_its_ranks() -> None:
     signal = Signal(name=SignalName.USR1, before=timedelta(seconds=10))
     task = await service.submit("one", "ann", signal=signal, watch=("out/last.pt",))
     await service.step()
-    (run,) = service.cluster._runs.values()
+    (run,) = service.cluster.record.runs.values()
     assert (run.launch.profile, run.launch.signal, run.launch.watch) == ("auto", signal, ("out/last.pt",))
     assert run.launch.patience == timedelta(seconds=20), "no longer than it has to save"
     assert task

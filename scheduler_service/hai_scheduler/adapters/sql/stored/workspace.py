@@ -1,4 +1,4 @@
-"""Mount rules and environments: small tables that are read whole."""
+"""Mount rules and environments in a transaction on a database."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row, delete, select
 
-from hai_scheduler.adapters.sql.looking import LookingPart
+from hai_scheduler.adapters.sql.small_tables import SmallTablePart
 from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, MOUNT_RULES
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
@@ -17,49 +17,50 @@ from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 _MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
 
 
-class WorkspacePart(LookingPart):
-    """The part of a transaction that deals with mount rules and environments.
+class SqlMountRules(SmallTablePart):
+    """See `ports.stored.workspace.StoredMountRules`."""
 
-    Lists are sorted here, not by the database, whose order depends on its locale.
-    """
+    async def all(self) -> Sequence[MountRule]:
+        """See `StoredMountRules.all`."""
+        return list(await self._tables.rows("mount_rules", self._read))
 
-    async def mount_rules(self) -> Sequence[MountRule]:
-        """See `Tx.mount_rules`."""
-        return list(await self._facts("mount_rules", self._read_mount_rules))
-
-    async def _read_mount_rules(self) -> Sequence[MountRule]:
-        rows = await self._ask(_MOUNT_RULES)
+    async def _read(self) -> Sequence[MountRule]:
+        rows = await self._sql.ask(_MOUNT_RULES)
         return sorted((_rule_of(row) for row in rows), key=lambda rule: rule.name)
 
-    async def put_mount_rule(self, rule: MountRule) -> None:
-        """See `Tx.put_mount_rule`."""
-        await self._changes("mount_rules")
-        await self._put(MOUNT_RULES, _rule_values(rule))
+    async def put(self, rule: MountRule) -> None:
+        """See `StoredMountRules.put`."""
+        await self._tables.changes("mount_rules")
+        await self._sql.put(MOUNT_RULES, _rule_values(rule))
 
-    async def delete_mount_rule(self, name: str) -> bool:
-        """See `Tx.delete_mount_rule`."""
-        await self._changes("mount_rules")
-        return (await self._change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
+    async def delete(self, name: str) -> bool:
+        """See `StoredMountRules.delete`."""
+        await self._tables.changes("mount_rules")
+        return (await self._sql.change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
 
-    async def environments(self) -> Sequence[Environment]:
-        """See `Tx.environments`."""
-        known = await self._facts("environments", self._read_environments)
+
+class SqlEnvironments(SmallTablePart):
+    """See `ports.stored.workspace.StoredEnvironments`."""
+
+    async def all(self) -> Sequence[Environment]:
+        """See `StoredEnvironments.all`."""
+        known = await self._tables.rows("environments", self._read)
         # Copies, because the cached environments must not be changed by callers.
         return [replace(environment, variables=dict(environment.variables)) for environment in known]
 
-    async def _read_environments(self) -> Sequence[Environment]:
-        rows = await self._ask(_ENVIRONMENTS)
+    async def _read(self) -> Sequence[Environment]:
+        rows = await self._sql.ask(_ENVIRONMENTS)
         return sorted((_environment_of(row) for row in rows), key=lambda environment: environment.name)
 
-    async def put_environment(self, environment: Environment) -> None:
-        """See `Tx.put_environment`."""
-        await self._changes("environments")
-        await self._put(ENVIRONMENTS, _environment_values(environment))
+    async def put(self, environment: Environment) -> None:
+        """See `StoredEnvironments.put`."""
+        await self._tables.changes("environments")
+        await self._sql.put(ENVIRONMENTS, _environment_values(environment))
 
-    async def delete_environment(self, name: str) -> bool:
-        """See `Tx.delete_environment`."""
-        await self._changes("environments")
-        return (await self._change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
+    async def delete(self, name: str) -> bool:
+        """See `StoredEnvironments.delete`."""
+        await self._tables.changes("environments")
+        return (await self._sql.change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
 
 
 def _rule_values(rule: MountRule) -> dict[str, Any]:

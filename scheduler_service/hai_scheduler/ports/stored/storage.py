@@ -1,4 +1,4 @@
-"""The part of the Store port that measures what each user keeps in the store, and deletes from it."""
+"""How much each user keeps in the store, in a transaction of the store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.core.model.ids import TaskId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class UserStorage:
     """The amounts that a store keeps of one user's tasks.
 
     Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version without sizes count as 0 bytes.
@@ -21,10 +21,10 @@ class Stored:
     ended_tasks: int = 0
 
 
-class BoundTx(Protocol):
-    """The part of a transaction that deals with how much is stored."""
+class StoredAmounts(Protocol):
+    """The sizes of tasks, summed up for each user. They follow from the tasks; nothing is written here."""
 
-    async def stored(self, user: str) -> Stored:
+    async def of_user(self, user: str) -> UserStorage:
         """The amounts that are kept of the user's tasks."""
         ...
 
@@ -34,16 +34,4 @@ class BoundTx(Protocol):
 
     async def ended_of(self, user: str, *, limit: int) -> Sequence[tuple[TaskId, int]]:
         """At most `limit` ended tasks of the user with their sizes in bytes; the one that ended first comes first."""
-        ...
-
-    async def delete_events(self, task_id: TaskId) -> None:
-        """Delete the events of a task."""
-        ...
-
-    async def trim_events(self, keep: int) -> int:
-        """Delete events of each task that has more than `keep`: its first event and its latest ones stay.
-
-        Returns:
-            How many events were deleted.
-        """
         ...
