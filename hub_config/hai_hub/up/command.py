@@ -14,12 +14,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from hai_client.errors import HaiError
+from hai_client.http import Transport
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.shared import cautions, ports
-from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, complain, say
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
@@ -265,9 +267,9 @@ class _Up:
             say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
         say(self._welcome(time.monotonic() - began))
 
-    def _api(self) -> Api:
+    def _api(self) -> Transport:
         token = None if self._login is None else self._login.token
-        return Api(self._settings.service_url + API_PATH, token)
+        return own_platform(self._settings.service_url + API_PATH, token)
 
     def _stay(self) -> int:
         """Restart processes that end, until a signal comes; then stop the platform. Returns the exit code."""
@@ -361,15 +363,16 @@ class _Up:
         """Return the number of users beside the admin; 0 if the Hub does not say."""
         token = None if self._login is None else self._login.token
         try:
-            users: list[dict[str, Any]] = Api(f"{self._settings.url}/hub/api", token).get("/users?limit=200")
+            hub = own_platform(f"{self._settings.url}/hub/api", token)
+            users: list[dict[str, Any]] = hub.call("GET", "/users", query={"limit": 200})
             return sum(user["name"] != self._settings.user for user in users)
-        except (ApiError, KeyError, TypeError):
+        except (HaiError, KeyError, TypeError):
             return 0
 
     def _nodes(self) -> str:
         try:
-            items: list[dict[str, Any]] = self._api().get("/nodes")["items"]
-        except (ApiError, KeyError, TypeError) as error:
+            items: list[dict[str, Any]] = self._api().call("GET", "/nodes")["items"]
+        except (HaiError, KeyError, TypeError) as error:
             return f"unknown ({error})"
         gpus = sum(int(node["gpus"]) for node in items)
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
