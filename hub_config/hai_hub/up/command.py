@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from hai_client.errors import HaiError
 from hai_client.http import Transport
+from hai_client.rank.processes import become_subreaper
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
@@ -184,12 +185,12 @@ class _Up:
                 ),
             )
         #: Children that this process had before: they do not belong to the platform.
-        self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
+        self._foreign: frozenset[int] = frozenset(processes.running_below(os.getpid()))
 
     def run(self) -> int:
         """Start the platform, keep it running until a signal, and stop it; returns the exit code."""
         began = time.monotonic()
-        processes.adopt_orphans()
+        become_subreaper()
         rotate(self._settings.log_dir)
         say(f"Starting HAI in {self._settings.state_dir}")
         self._settings.save(self._settings.state_dir / "hub" / "settings.json")
@@ -225,7 +226,7 @@ class _Up:
             # With SIGTERM the Hub would stop the users' servers; the next Hub finds them again.
             farewell=signal.SIGKILL,
         )
-        self._note(hub_process=processes.fingerprint(started.pid))
+        self._note(hub_process=processes.identity(started.pid))
         return started
 
     def _start_loop(self) -> subprocess.Popen[bytes]:
@@ -235,7 +236,7 @@ class _Up:
             environ=loop_environment(self._environment),
             log=self._settings.log_dir / LOOP_LOG,
         )
-        self._note(loop_process=processes.fingerprint(started.pid))
+        self._note(loop_process=processes.identity(started.pid))
         return started
 
     def _start_service(self) -> subprocess.Popen[bytes]:
@@ -245,7 +246,7 @@ class _Up:
             environ=service_environment(self._settings, self._environment),
             log=self._settings.log_dir / API_LOG,
         )
-        self._note(service_process=processes.fingerprint(started.pid))
+        self._note(service_process=processes.identity(started.pid))
         return started
 
     def _note(self, **process: str | None) -> None:
@@ -314,7 +315,7 @@ class _Up:
             spared = {*self._foreign, *kept}
             # Servers of users whose Hub was killed have lost their parent.
             lost = processes.servers(self._settings.server_mark, without=kept)
-            return [*processes.descendants(os.getpid(), without=spared), *lost]
+            return [*processes.running_below(os.getpid(), without=spared), *lost]
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
         self._reap()
