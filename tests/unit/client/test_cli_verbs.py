@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hai_client.cli import view
-from hai_client.cli.output import Column, Output, clean, columns_of, cut
+from hai_client.cli.output import Column, Output, clean, columns_of, cut, local_times
 
 Hai = Callable[..., Any]
 
@@ -83,7 +83,7 @@ def test_explain_answers_in_a_sentence(hai: Hai) -> None:
 def test_a_state_is_said_once(hai: Hai, platform: Any, state: str, sentence: str, said: str) -> None:
     platform.tasks[41].update(state=state, message=sentence, verdict=None)
     assert view.standing(state, sentence) == said
-    assert hai("priority", "digits", "HIGH").out == f"digits (task 41) {said}\n"
+    assert hai("priority", "digits", "HIGH").out == f"digits (task 41) {local_times(said)}\n"
 
 
 def test_an_empty_list_says_whose_tasks_it_would_show(hai: Hai, platform: Any) -> None:
