@@ -19,6 +19,7 @@ from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, RankState, Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.core.ordering.usage import share_of, with_run
 from hai_scheduler.sim.event_queue import EventQueue
 from hai_scheduler.sim.job_progress import JobProgress
@@ -44,9 +45,7 @@ class SimulatedCluster:
         self.bodies: dict[TaskId, JobProgress] = {}
         self.nodes: dict[str, Node] = {node.name: node for node in setting.nodes}
         #: GPUs of the largest node of each group.
-        self._widths: dict[str, int] = {}
-        for node in setting.nodes:
-            self._widths[node.group] = max(node.gpus, self._widths.get(node.group, 0))
+        self._widths = largest(setting.nodes)
         self.uses: dict[tuple[str, str], Usage] = {}
         self.strikes: list[Strike] = []
         #: Whether the state has changed so that a new plan may be needed.
