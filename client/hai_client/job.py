@@ -33,6 +33,7 @@ from typing import Any, Literal, NoReturn
 from hai_client import checkpoints
 from hai_client.agreement import Agreement
 from hai_client.checkpoints import Checkpoint
+from hai_client.whole_files import write_whole
 
 #: Shortest time between two looks for the notice, seconds.
 LOOK_EVERY_S = 0.05
@@ -374,10 +375,8 @@ def _time(text: str) -> datetime:
 
 def _try_write(path: Path, text: str) -> OSError | None:
     """Write a file complete or not at all; return the error if it cannot be written."""
-    draft = path.with_name(f"{path.name}.tmp{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, text, mode=0o666)
     except OSError as error:
         return error
     return None

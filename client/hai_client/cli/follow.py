@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from hai_client.backports import without_prefix
 from hai_client.cli import failing
 from hai_client.cli.context import Context
+from hai_client.cli.output import local_times
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import LogLine, TaskSummary
@@ -72,7 +73,7 @@ def say_why_silent(ctx: Context, task: TaskSummary) -> None:
     """Tell a user who sees no lines yet what the command waits for."""
     if not ctx.out.watched or ctx.json or task.state not in ("queued", "suspended"):
         return
-    why = (task.verdict.sentence if task.verdict else task.message).rstrip(".")
+    why = local_times(task.verdict.sentence if task.verdict else task.message).rstrip(".")
     ctx.out.note(f"{task.name} is {task.state}: {why or 'it waits'} (Ctrl-C leaves; the task stays)")
 
 
@@ -96,5 +97,5 @@ def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> in
     if not quiet:
         failing.after_log(ctx, end)
     how = f"{end.name} {end.state}" if end.state in ENDED_STATES else f"{end.name} is {end.state}"
-    ctx.out.note(f"{how}: {end.message}" if end.message else how)
+    ctx.out.note(f"{how}: {local_times(end.message)}" if end.message else how)
     return 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hai_client.cli import parser as words_
 from hai_client.cli import view
 from hai_client.cli.context import Context
-from hai_client.cli.output import Column, Output, local
+from hai_client.cli.output import Column, Output, local, local_times
 from hai_client.cli.parser import Command
 from hai_client.constants import EventKind
 from hai_client.durations import format_duration
@@ -33,7 +33,7 @@ def _decisions(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("nothing was decided on it yet")
     else:
         columns = [Column("TIME"), Column("WHAT"), Column("WHY")]
-        ctx.out.table(columns, [[local(one.at), word(one), one.sentence] for one in shown])
+        ctx.out.table(columns, [[local(one.at), word(one), local_times(one.sentence, now=one.at)] for one in shown])
     return 0
 
 
@@ -101,11 +101,11 @@ def _facts(found: Forecast) -> Iterator[tuple[str, str]]:
     if found.suspends:
         yield "cost", f"{format_duration(found.cost_s)} of node time at most"
     if found.verdict is not None and found.outcome != "running":
-        yield "waits now", found.verdict.sentence
+        yield "waits now", local_times(found.verdict.sentence)
         if found.verdict.position is not None:
             yield "position", str(found.verdict.position)
     for assumption in found.assumptions:
-        yield "assumed", assumption.sentence
+        yield "assumed", local_times(assumption.sentence)
 
 
 def _cost(cost: ForecastCost) -> str:

@@ -8,7 +8,7 @@ from hai_client.cli import failing
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import once_an_outage, say_why_silent, show
-from hai_client.cli.output import Column
+from hai_client.cli.output import Column, local_times
 from hai_client.cli.parser import Command
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
@@ -77,7 +77,9 @@ def _say_how_it_ended(ctx: Context, task_id: int, *, rank: int | None, run: int 
     end = ctx.client.task(task_id)
     failing.after_log(ctx, end, rank=rank, run=run)
     if ctx.out.watched and end.state in ENDED_STATES:
-        ctx.out.note(f"{end.name} {end.state}: {end.message}" if end.message else f"{end.name} {end.state}")
+        ctx.out.note(
+            f"{end.name} {end.state}: {local_times(end.message)}" if end.message else f"{end.name} {end.state}"
+        )
 
 
 def _search(args: argparse.Namespace, ctx: Context) -> int:

@@ -33,6 +33,8 @@ STATE_STYLES = {
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
 
 
+#: Times in sentences of the service.
+_UTC_TIME = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d(?::\d\d)?) UTC\b")
 #: Width of a table's last column, characters.
 _TELLING = 36
 
@@ -179,6 +181,26 @@ class Output:
 def local(time: datetime) -> str:
     """Return a time as text, in local time."""
     return time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def local_times(sentence: str, *, now: datetime | None = None) -> str:
+    """Return a sentence of the service with its times in local time, as `local` shows times.
+
+    Args:
+        sentence: It has times such as `08:12:00 UTC`, which is today, or `2026-01-07 08:12 UTC`.
+        now: The present time.
+    """
+    today = now or datetime.now(UTC)
+
+    def shown(found: re.Match[str]) -> str:
+        try:
+            time = datetime.fromisoformat(f"{found[1] or today.astimezone(UTC).date()} {found[2]}+00:00").astimezone()
+        except ValueError:
+            return found[0]
+        clock = time.strftime("%H:%M:%S" if found[2].count(":") == 2 else "%H:%M")
+        return f"{time:%Y-%m-%d} {clock}" if found[1] or time.date() != today.astimezone().date() else clock
+
+    return _UTC_TIME.sub(shown, sentence)
 
 
 def ago(time: datetime, *, now: datetime | None = None) -> str:

@@ -11,7 +11,7 @@ from hai_client.api import Client
 from hai_client.cli import parser as words_
 from hai_client.cli import view
 from hai_client.cli.context import Context
-from hai_client.cli.output import STATE_STYLES, clean
+from hai_client.cli.output import STATE_STYLES, clean, local_times
 from hai_client.cli.parser import Command
 from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
 from hai_client.wire.schema import Task
@@ -47,7 +47,7 @@ def _named(key: str, error: HaiError) -> str:
 
 
 def _tell(ctx: Context, task: Task) -> None:
-    why = clean(task.message or (task.verdict.sentence if task.verdict else ""))
+    why = clean(local_times(task.message or (task.verdict.sentence if task.verdict else "")))
     verb, rest = view.standing(state := view.state(task), why).split(" ", 1)
     name = ctx.out.style(clean(task.name), "bold")
     styled = ctx.out.style(state, STATE_STYLES.get(task.state))

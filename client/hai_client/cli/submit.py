@@ -14,7 +14,7 @@ from hai_client.cli import foresight, python_options, scripts
 from hai_client.cli import parser as words_
 from hai_client.cli.context import Context
 from hai_client.cli.follow import follow_to_end
-from hai_client.cli.output import clean
+from hai_client.cli.output import clean, local_times
 from hai_client.cli.parser import Command
 from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
@@ -222,7 +222,7 @@ def sentence(ctx: Context, task: Task) -> str:
     place = ""
     if task.verdict is not None and task.verdict.position is not None:
         place = f", position {task.verdict.position}"
-    why = clean(task.verdict.sentence if task.verdict else task.message).rstrip(".")
+    why = clean(local_times(task.verdict.sentence if task.verdict else task.message)).rstrip(".")
     if why[1:2].islower():
         # The service's sentences stand alone; this one goes on.
         why = why[0].lower() + why[1:]

@@ -12,7 +12,7 @@ from hai_client.backports import UTC
 from hai_client.cli import parser as words_
 from hai_client.cli import view
 from hai_client.cli.context import Context
-from hai_client.cli.output import STATE_STYLES, Cell, Column, plural
+from hai_client.cli.output import STATE_STYLES, Cell, Column, local_times, plural
 from hai_client.cli.parser import Command
 from hai_client.codec import encode
 from hai_client.durations import format_duration
@@ -109,7 +109,7 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)
-    view.facts(ctx.out, (("what if", change.sentence) for change in found.what_if))
+    view.facts(ctx.out, (("what if", local_times(change.sentence)) for change in found.what_if))
     return 0
 
 

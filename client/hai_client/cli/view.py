@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_client.backports import UTC
 from hai_client.cli import failing
-from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, plural
+from hai_client.cli.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, local_times, plural
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
@@ -77,8 +77,8 @@ def now(task: TaskSummary) -> str:
         return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
-        return place + task.verdict.sentence
-    return task.message
+        return place + local_times(task.verdict.sentence)
+    return local_times(task.message)
 
 
 def screen(out: Output, task: Task) -> None:
@@ -156,7 +156,7 @@ def _command(words: tuple[str, ...]) -> str:
 def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
     """Write why a task waits."""
     if sentence:
-        _fact(out, "waits", found.sentence)
+        _fact(out, "waits", local_times(found.sentence))
     if found.position is not None:
         _fact(out, "position", str(found.position))
     if found.earliest_start is not None:
@@ -198,8 +198,8 @@ def _place(rank: Rank) -> str:
 
 
 def write_sentence(out: Output, text: str, *, style: str | None = None) -> None:
-    """Write running text, wrapped to the terminal."""
-    text = clean(text)
+    """Write a sentence of the service with its times in local time, wrapped to the terminal."""
+    text = clean(local_times(text))
     for line in (textwrap.wrap(text, out.width) or [""]) if out.width else [text]:
         out.line(out.style(line, style))
 

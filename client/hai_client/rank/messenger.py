@@ -1,5 +1,5 @@
 """Writes a notice into the folder where the job reads it."""
-# ruff: noqa: PTH118, PTH123
+# ruff: noqa: PTH118
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import time
 
 from hai_client.rank.identity import acting_as
+from hai_client.rank.processes import boot_id
 from hai_client.rank.safefile import SafeFile
 from hai_client.rank.times import rfc3339, seconds_of
 
@@ -58,5 +59,5 @@ class Messenger:
     def remember(self, alive: list[Process]) -> None:
         """Write a list of the rank's processes, for the service, which cleans up if this process is killed."""
         lines = "".join(f"{process.pid} {process.start}\n" for process in alive)
-        with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
-            SafeFile(os.path.join(self._folder, "processes")).write((boot.read() + lines).encode())
+        with contextlib.suppress(OSError):
+            SafeFile(os.path.join(self._folder, "processes")).write(f"{boot_id()}\n{lines}".encode())

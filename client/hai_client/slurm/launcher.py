@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_process, signal_below
+from hai_client.rank.processes import end_with_parent, read_process, signal_below
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.output import write_all
 from hai_client.slurm.part import StepPart
@@ -190,9 +190,7 @@ def supervisor() -> int:
 
 def _become_task(parent: int) -> None:
     """In the child, before it executes the command: signals as they were, and no life without the launcher."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(NOT_FOUND)
+    end_with_parent(signal.SIGKILL, parent)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
 
 

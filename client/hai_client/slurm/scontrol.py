@@ -1,5 +1,4 @@
 """`scontrol` inside a task: `requeue`, `show hostnames`, `show hostlist`, `show job`."""
-# ruff: noqa: PTH104, PTH118, PTH123
 
 from __future__ import annotations
 
@@ -8,8 +7,10 @@ import os
 import sys
 import time
 from datetime import datetime, timezone
+from pathlib import Path
 
 from hai_client.slurm.hostlist import BadHostlist, expand, join
+from hai_client.whole_files import write_whole
 
 
 def main(words: list[str]) -> int:
@@ -42,13 +43,10 @@ def _requeue(words: list[str]) -> int:
     """Say that every rank has saved, and may go: a report for the supervisor."""
     if _foreign(words):
         return 1
-    folder = os.path.join(os.environ["HAI_RUNTIME_DIR"], "reports")
+    folder = Path(os.environ["HAI_RUNTIME_DIR"], "reports")
     name = f"{time.time_ns():020d}-{os.getpid()}-scontrol.json"
     now = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
-    draft = os.path.join(folder, f"{name}.tmp")
-    with open(draft, "w", encoding="utf-8") as file:
-        json.dump({"kind": "done", "at": now, "all_ranks": True}, file)
-    os.rename(draft, os.path.join(folder, name))
+    write_whole(folder / name, json.dumps({"kind": "done", "at": now, "all_ranks": True}), mode=0o666)
     return 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.core.ordering.usage import share_of
 
 
@@ -17,9 +18,7 @@ class Occupancy:
         #: Every task that has been submitted and has not ended.
         self.tasks: dict[TaskId, Task] = {}
         #: GPUs of the largest node of each group.
-        self.widths: dict[str, int] = {}
-        for node in nodes:
-            self.widths[node.group] = max(node.gpus, self.widths.get(node.group, 0))
+        self.widths = largest(nodes)
         #: Whether the state has changed so that a new plan may be needed.
         self.stirred = False
         #: How many tasks wait for a turn, without held ones, and how many nodes they need.

@@ -11,10 +11,10 @@ from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
 from traitlets import Bool, List, TraitError, Unicode, default, validate
 
+from hai_client.wire.storage import Offered
 from hai_spawner.containers.manifest import add_mounts, require_group
 from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.mixin import HaiSpawnerMixin, spawn_exception
-from hai_spawner.containers.places import Environment
 from hai_spawner.containers.refused import refusal_of, words_of
 from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, rooms, server_of
 from hai_spawner.sizes.catalogue import Size
@@ -137,7 +137,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         key = (id(self.api), selector, namespace)
         return self._readers.setdefault(key, CapacityReader(self.api, selector, namespace))
 
-    def take(self, size: Size | None, environment: Environment | None) -> None:
+    def take(self, size: Size | None, environment: Offered | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
         image = (environment.image if environment else None) or (size.image if size else None)

@@ -18,10 +18,11 @@ from traitlets import Integer, List, Unicode, default
 
 import hai_client
 from hai_client.rank.identity import Account, NoAccount, find_account
+from hai_client.rank.processes import fingerprint
 from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.naming import file_name
-from hai_spawner.containers.process import before_exec, fingerprint
+from hai_spawner.containers.process import before_exec
 from hai_spawner.sizes.capacity import NodeCapacity
 from hai_spawner.sizes.catalogue import Size
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from jupyterhub.spawner import SpawnException
 from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, default, validate
 from traitlets.config import Config, Configurable
 
+from hai_client.wire.storage import Offered, Places
 from hai_spawner.containers.form import render
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options, form_options
-from hai_spawner.containers.places import Environment, Places, PlacesError, ask
+from hai_spawner.containers.places import NOTHING, PlacesError, environment_of, places_of
 from hai_spawner.sizes.allocations import Allocation, Allocations
 from hai_spawner.sizes.capacity import NodeCapacity
 from hai_spawner.sizes.catalogue import Person, Size, parse_sizes
@@ -101,8 +103,8 @@ class HaiSpawnerMixin(_Behind):
     log: Any
 
     _size: Size | None = None
-    _environment: Environment | None = None
-    _places: Places = Places()
+    _environment: Offered | None = None
+    _places: Places = NOTHING
     _notes: tuple[str, ...] = ()
 
     @classmethod
@@ -197,10 +199,10 @@ class HaiSpawnerMixin(_Behind):
             Refusal: The scheduler service gives none, and `without_places` is `refuse` or the service refused the user.
         """
         if not self.ask_places:
-            return Places()
+            return NOTHING
         person = self.person()
         try:
-            return await ask(
+            return await places_of(
                 self.places_api_url,
                 self.places_token_file,
                 user=person.name,
@@ -210,7 +212,8 @@ class HaiSpawnerMixin(_Behind):
         except PlacesError as error:
             self.log.warning("No places for %s: %s", person.name, error)
             if self.without_places == "proceed" and not error.wrong:
-                return Places(warnings=(f"Starting WITHOUT your folders and environments: {error}.",))
+                warning = f"Starting WITHOUT your folders and environments: {error}."
+                return replace(NOTHING, warnings=(warning,))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
             message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
             raise Refusal(Why.PLACES, message) from error
@@ -233,7 +236,7 @@ class HaiSpawnerMixin(_Behind):
             places = await self.places()
             notice = " ".join(places.warnings)
         except Refusal as refusal:
-            places, notice = Places(), refusal.message
+            places, notice = NOTHING, refusal.message
         if not (sizes or places.environments or notice):
             return ""
         offers = self.offers(await self.rooms() if sizes else None)
@@ -307,7 +310,7 @@ class HaiSpawnerMixin(_Behind):
         """Return the indices of the GPUs that a server of this size gets, if the spawner assigns them itself."""
         return ()
 
-    def take(self, size: Size | None, environment: Environment | None) -> None:
+    def take(self, size: Size | None, environment: Offered | None) -> None:
         """Set the spawner up for a size and an environment. Configured values are replaced, never changed in place."""
         self._size, self._environment = size, environment
         if size is None:
@@ -386,8 +389,8 @@ def spawn_exception(refusal: Refusal) -> SpawnException:
     return SpawnException(refusal.message, reason=str(refusal.why), status_code=refusal.status)
 
 
-def _environment(places: Places, name: str | None) -> Environment | None:
-    found = places.environment(name)
+def _environment(places: Places, name: str | None) -> Offered | None:
+    found = environment_of(places, name)
     if found is None and name is not None:
         names = ", ".join(environment.name for environment in places.environments)
         remedy = f"use one of {names}" if names else "leave it out"
@@ -395,7 +398,7 @@ def _environment(places: Places, name: str | None) -> Environment | None:
     return found
 
 
-def _notes(size: Size | None, environment: Environment | None, places: Places) -> Iterator[str]:
+def _notes(size: Size | None, environment: Offered | None, places: Places) -> Iterator[str]:
     if size is not None:
         yield f"Size {size.name}: {size.summary}"
     if environment is not None:

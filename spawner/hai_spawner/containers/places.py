@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
-import aiohttp
+from hai_client.codec import WrongShape, decode
+from hai_client.wire.storage import Mounted, Offered, Places
+from hai_spawner.containers.service import Unanswered, ask, unanswered
 
 #: Seconds to wait for an answer: a user waits for the page.
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=10, sock_connect=5)
+_TIMEOUT_S: Final = 10.0
 _KINDS: Final = frozenset({"host_path", "pvc"})
+
+#: What a user gets where the service is not asked: the folders and environments of the image.
+NOTHING: Final = Places(user="", groups=(), node_group="", mounts=(), left_out=(), environments=(), warnings=())
 
 
 class PlacesError(Exception):
@@ -27,68 +31,7 @@ class PlacesError(Exception):
         self.wrong = wrong
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    """A folder that the container sees; the service has filled in all templates.
-
-    Attributes:
-        kind: `host_path`, a folder of the node, or `pvc`, a claim of the container's namespace.
-        source: Path of the folder, or name of the claim.
-        sub_path: Folder within the claim; empty: the whole claim.
-        mount_path: Path of the folder in the container.
-        read_only: Whether the container can only read the folder.
-    """
-
-    kind: str
-    source: str
-    sub_path: str
-    mount_path: str
-    read_only: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """Programs that notebooks and tasks share.
-
-    Attributes:
-        name: Name of the environment.
-        description: Description for users.
-        image: Image to run in; None: the image of the size or of the spawner.
-        python: Path of its Python; None: the Python of the image.
-        variables: Environment variables.
-        default: Whether it is used if the user chooses none.
-    """
-
-    name: str
-    description: str = ""
-    image: str | None = None
-    python: str | None = None
-    variables: Mapping[str, str] = field(default_factory=dict)
-    default: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Folders and environments of a user's development container.
-
-    Attributes:
-        mounts: Folders, in the order in which they are mounted.
-        environments: Environments that the user may use.
-        warnings: Warnings for the user.
-    """
-
-    mounts: tuple[Mount, ...] = ()
-    environments: tuple[Environment, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    def environment(self, name: str | None) -> Environment | None:
-        """Return the environment of that name, or the default one if `name` is None; None if there is none."""
-        if name is None:
-            return next((found for found in self.environments if found.default), None)
-        return next((found for found in self.environments if found.name == name), None)
-
-
-async def ask(
+async def places_of(
     api_url: str, token_file: str, *, user: str, groups: Collection[str], node_group: str = "jupyter"
 ) -> Places:
     """Ask the scheduler service for a user's folders and environments.
@@ -106,64 +49,47 @@ async def ask(
     query = {"user": user, "groups": json.dumps(sorted(groups)), "node_group": node_group}
     try:
         token = (await _read(token_file)).strip()
-        # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
-        async with (
-            aiohttp.ClientSession(timeout=_TIMEOUT, headers={"Authorization": f"Bearer {token}"}) as session,
-            session.get(f"{api_url.rstrip('/')}/places", params=query, allow_redirects=False) as answer,
-        ):
-            body = await answer.json(content_type=None)
-            status = answer.status
-    except (OSError, aiohttp.ClientError, TimeoutError, ValueError) as error:
-        message = f"the scheduler service does not answer ({type(error).__name__})"
-        raise PlacesError(message) from None
-    if status != 200:
-        detail = str(body.get("detail", "")) if isinstance(body, Mapping) else ""
-        message = f"the scheduler service answers {status}" + (f": {detail}" if detail else "")
-        raise PlacesError(message, wrong=status == 400)
-    return parse_places(body)
+        answer = await ask("GET", f"{api_url.rstrip('/')}/places", token, query=query, timeout_s=_TIMEOUT_S)
+    except Unanswered as error:
+        raise PlacesError(str(error)) from None
+    if answer.status != 200:
+        message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")
+        raise PlacesError(message, wrong=answer.status == 400)
+    return read_places(answer.body)
 
 
 async def _read(path: str) -> str:
-    # A file of one line on a local disk or a mounted secret.
-    return Path(path).read_text(encoding="ascii")  # noqa: ASYNC240
+    try:
+        # A file of one line on a local disk or a mounted secret.
+        return Path(path).read_text(encoding="ascii")  # noqa: ASYNC240
+    except (OSError, ValueError) as error:
+        raise unanswered(error) from None
 
 
-def parse_places(body: Any) -> Places:
+def read_places(body: Any) -> Places:
     """Return folders and environments from the service's answer.
 
     Raises:
-        PlacesError: The answer has another form.
+        PlacesError: The answer has another form, or a folder that no container may have.
     """
     try:
-        return Places(
-            mounts=tuple(_mount(entry) for entry in body["mounts"]),
-            environments=tuple(_environment(entry) for entry in body["environments"]),
-            warnings=tuple(map(str, body.get("warnings", ()))),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f"the scheduler service answers something else than places ({type(error).__name__})"
-        raise PlacesError(message) from error
+        places = decode(Places, body)
+    except WrongShape as error:
+        message = f"the scheduler service answers something else than places ({error})"
+        raise PlacesError(message) from None
+    for mount in places.mounts:
+        if not _is_safe(mount):
+            message = f"the scheduler service answers something else than places ({mount.kind} at {mount.mount_path!r})"
+            raise PlacesError(message)
+    return places
 
 
-def _mount(entry: Mapping[str, Any]) -> Mount:
-    mount = Mount(
-        kind=entry["kind"],
-        source=str(entry["source"]),
-        sub_path=str(entry.get("sub_path") or ""),
-        mount_path=str(entry["mount_path"]),
-        read_only=bool(entry["read_only"]),
-    )
-    if mount.kind not in _KINDS or not mount.mount_path.startswith("/") or ".." in mount.mount_path.split("/"):
-        raise ValueError(mount.kind)
-    return mount
+def _is_safe(mount: Mounted) -> bool:
+    """Return whether the kind is known and the path stays where it says."""
+    return mount.kind in _KINDS and mount.mount_path.startswith("/") and ".." not in mount.mount_path.split("/")
 
 
-def _environment(entry: Mapping[str, Any]) -> Environment:
-    return Environment(
-        name=str(entry["name"]),
-        description=str(entry.get("description") or ""),
-        image=entry.get("image") or None,
-        python=entry.get("python") or None,
-        variables={str(key): str(value) for key, value in (entry.get("variables") or {}).items()},
-        default=bool(entry.get("default")),
-    )
+def environment_of(places: Places, name: str | None) -> Offered | None:
+    """Return the environment of that name, or the default one if `name` is None; None if there is none."""
+    wanted = (found for found in places.environments if (found.default if name is None else found.name == name))
+    return next(wanted, None)

@@ -19,6 +19,7 @@ from jupyterhub.spawner import SpawnException
 from traitlets import CaselessStrEnum, Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
+from hai_client.constants import SPOT
 from hai_spawner.spot.limit import beside_the_limit
 from hai_spawner.spot.options import PRIORITIES, SpotOptions
 from hai_spawner.spot.scheduler import Scheduler, SchedulerError, Tokens
@@ -151,7 +152,7 @@ class SpotServer(LoggingConfigurable):
         assert self.options is not None
         options = self.options
         body: dict[str, Any] = {
-            "name": f"spot-{self.spawner.name}" if self.spawner.name else "spot",
+            "name": f"{SPOT}-{self.spawner.name}" if self.spawner.name else SPOT,
             "command": self.command,
             "cwd": self.spawner.spot_cwd(self.cwd),
             "nodes": 1,
@@ -166,7 +167,7 @@ class SpotServer(LoggingConfigurable):
                 "HAI_SPOT_SERVER": self.spawner.name,
                 "HAI_SPOT_PORT": str(self.port),
             },
-            "tags": ["spot"],
+            "tags": [SPOT],
         }
         if options.environment is not None:
             body["environment"] = options.environment

@@ -347,8 +347,8 @@ def told(terminal: bool) -> str:
 
 def test_progress_says_how_far_it_is_and_how_long_it_takes() -> None:
     assert told(terminal=False) == (
-        "hai: 25% of 100 jobs, at 2026-01-05 08:00, about 12s left\n"
-        "hai: 50% of 100 jobs, at 2026-01-05 08:00, about 20s left\n"
+        "hai: 25% of 100 jobs, at 2026-01-05 08:00, about 12 s left\n"
+        "hai: 50% of 100 jobs, at 2026-01-05 08:00, about 20 s left\n"
     )
-    assert told(terminal=True).endswith("about 20s left\r\x1b[K")
+    assert told(terminal=True).endswith("about 20 s left\r\x1b[K")
     assert "\n" not in told(terminal=True)

@@ -10,6 +10,7 @@ import {
   duration,
   isUnfinished,
   isWaiting,
+  localTimes,
   moment,
   nodeList,
   priorityLabel,
@@ -132,7 +133,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
   }
   return (
     <div className={`hai-Why ${verdict ? 'hai-mod-waiting' : ''}`} data-testid="hai-task-why" role="status">
-      <span>{sentence}</span>
+      <span>{localTimes(sentence, now)}</span>
       {verdict?.position ? (
         <span className="hai-Why-fact">
           Place in line <b>{verdict.position}</b>
@@ -151,7 +152,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
       {verdict && props.whatIf.length > 0 && (
         <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
           {props.whatIf.map(change => (
-            <li key={change.kind}>{change.sentence}</li>
+            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
           ))}
         </ul>
       )}

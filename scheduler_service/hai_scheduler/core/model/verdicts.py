@@ -11,6 +11,7 @@ from typing import Protocol
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 
 #: A value in the data of a verdict.
 Value = str | int | float | bool | None | datetime
@@ -56,6 +57,11 @@ class Holder:
     nodes: int
     #: How many GPUs the task holds on each node; None is whole nodes (U2).
     gpus: int | None = None
+
+    @classmethod
+    def of(cls, task: Task, priority: Priority, nodes: int) -> Holder:
+        """Return the holder for a task that holds this many nodes at this priority."""
+        return cls(task_id=task.id, name=task.name, user=task.user, priority=priority, nodes=nodes, gpus=task.gpus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

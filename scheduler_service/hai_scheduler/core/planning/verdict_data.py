@@ -158,14 +158,7 @@ class VerdictData:
         data = self._needs(wait)
         if kept is None:
             return Details(data={**data, "until": None})
-        head = Holder(
-            task_id=kept.task.id,
-            name=kept.task.name,
-            user=kept.task.user,
-            priority=kept.priority,
-            nodes=kept.task.nodes,
-            gpus=kept.task.gpus,
-        )
+        head = Holder.of(kept.task, kept.priority, kept.task.nodes)
         return Details(None, (head,), {**data, "until": kept.at})
 
     def _topology(self, wait: Wait) -> Details:
@@ -220,15 +213,5 @@ _DETAILS: Mapping[VerdictKind, Callable[[VerdictData, Wait], Details]] = {
 
 def _holders(turns: Iterable[Turn]) -> tuple[Holder, ...]:
     """Return the holders for these turns, most nodes first."""
-    found = [
-        Holder(
-            task_id=turn.task.id,
-            name=turn.task.name,
-            user=turn.task.user,
-            priority=turn.run.priority,
-            nodes=len(turn.nodes),
-            gpus=turn.task.gpus,
-        )
-        for turn in turns
-    ]
+    found = [Holder.of(turn.task, turn.run.priority, len(turn.nodes)) for turn in turns]
     return tuple(sorted(found, key=lambda holder: (-holder.nodes, holder.task_id)))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from hai_scheduler.core.model.limits import SPOT
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Store, Tx
-
-#: The tag and the beginning of the name of a task that is a user's spot container: it keeps no server alive.
-_SPOT = "spot"
 
 
 async def active_users(store: Store) -> list[str]:
@@ -18,4 +16,4 @@ async def active_users(store: Store) -> list[str]:
 
 async def _is_spot(tx: Tx, task: Task) -> bool:
     # The name first: reading every specification would be slow, as the Hub asks every half minute.
-    return task.name.startswith(_SPOT) and _SPOT in (await tx.tasks.get_spec(task.id)).tags
+    return task.name.startswith(SPOT) and SPOT in (await tx.tasks.get_spec(task.id)).tags

@@ -29,6 +29,7 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
+from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
@@ -227,15 +228,11 @@ class Queries:
 
     async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
         """Raise Invalid if the list is empty because a name in the filter is unknown."""
-        user, groups = where.user, self.latest_plan.groups()
+        user = where.user
         if user not in (None, caller.name) and user not in {known.name for known in await tx.users.all()}:
             raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
-        if where.group is not None and groups and where.group not in groups:
-            raise Invalid(
-                "group",
-                where.group,
-                f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
-            )
+        if where.group is not None:
+            check_group(self.latest_plan, where.group)
 
     def now(self) -> datetime:
         """The present time of the service."""

@@ -24,7 +24,8 @@ from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
-from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.topics import run_topic
 
 log = logging.getLogger(__name__)
 
@@ -109,5 +110,4 @@ class Effects:
                 failed = StartFailed(at=now, message=why, nodes=frozenset(), give_up=task.failed_starts + 1 >= most)
                 await change(tx, task, failed, actor=SCHEDULER)
         log.warning("run %s cannot be started: %s", effect.run_id, why)
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)

@@ -24,10 +24,11 @@ from hai_scheduler.service.policy.store import (
     overrides_of,
     text_of,
 )
-from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import Invalid, Unavailable
+from hai_scheduler.service.shared.known_names import unknown_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +85,7 @@ class PolicyChanges:
             Invalid: A name or a value is wrong, or the values contradict each other.
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
-        if not caller.admin:
-            raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
+        admins_only(caller)
         given = _read(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
@@ -99,8 +99,7 @@ class PolicyChanges:
             layers = self._checked(after, group, values, unset)
             await tx.settings.put(SETTING, text_of(after))
             await self._line(tx, caller, group, self._told(before, layers, group))
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
         groups = self.latest_plan.groups()
@@ -108,9 +107,7 @@ class PolicyChanges:
             return
         if not groups:
             raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
-        raise Invalid(
-            "group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}, or none"
-        )
+        raise unknown_group(group, groups, further=", or none")
 
     def _checked(
         self, after: Overrides, group: str | None, values: Mapping[str, object], unset: Collection[str]

@@ -13,11 +13,11 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts
-from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +56,7 @@ class OwnQuotas:
             await tx.quotas.put(row)
             data = {**facts(row), "before": cap.limit}
             await tx.events.add(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)
         return row
 
 

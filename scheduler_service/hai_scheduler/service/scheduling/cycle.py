@@ -27,6 +27,7 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -45,7 +46,7 @@ from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.duty_cycle import DutyCycle
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.rotation_alarm import alarm_data, alarms
-from hai_scheduler.service.scheduling.run_ends import RunEnds, largest
+from hai_scheduler.service.scheduling.run_ends import RunEnds
 from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.scheduling.steadiness import Steadiness
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished

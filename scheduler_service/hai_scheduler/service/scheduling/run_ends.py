@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Self
 
 from hai_scheduler.core.lifecycle.events import Event, StartFailed
-from hai_scheduler.core.model.node import Node, Strike
+from hai_scheduler.core.model.node import Strike
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
@@ -66,11 +66,3 @@ def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
     if run.reason is Reason.NODE_LOST:
         failed |= {rank.node for rank in run.ranks if rank.state is RankState.LOST}
     return failed
-
-
-def largest(nodes: Iterable[Node]) -> dict[str, int]:
-    """The GPUs of the largest node, by node group."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        found[node.group] = max(found.get(node.group, 0), node.gpus)
-    return found

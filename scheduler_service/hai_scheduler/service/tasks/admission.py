@@ -27,10 +27,10 @@ from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
@@ -180,8 +180,7 @@ class Admission:
             answers = await self._in(tx, taken)
         try:
             if any(isinstance(answer, Admitted) and answer.spec is not None for answer in answers):
-                await self.bus.ring(TICK)
-                await self.bus.ring(FEED)
+                await ring_change(self.bus)
         finally:
             # The tasks are stored, even if a ring fails.
             for waiting, answer in zip(taken, answers, strict=True):

@@ -32,12 +32,11 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
-from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
 from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.own_python import warnings_of
@@ -144,7 +143,7 @@ class Submissions:
             await self._line(
                 tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
             )
-        await self._wake()
+        await ring_change(self.bus)
         return saved
 
     async def reorder(
@@ -174,7 +173,7 @@ class Submissions:
                 saved = await tx.tasks.save(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
             await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
-        await self._wake()
+        await ring_change(self.bus)
         return task
 
     # -- shared -----------------------------------------------------------------------------------
@@ -213,7 +212,7 @@ class Submissions:
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
             task, effects = await change(tx, task, event, actor=caller.name)
         await ring_notices(self.bus, effects)
-        await self._wake()
+        await ring_change(self.bus)
         return task
 
     async def _unfinished(self, tx: Tx, caller: Caller, ref: str) -> Task:
@@ -221,10 +220,6 @@ class Submissions:
         if task.state.ended:
             raise Conflict(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
         return task
-
-    async def _wake(self) -> None:
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.events.add(

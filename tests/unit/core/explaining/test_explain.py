@@ -19,7 +19,7 @@ from kit.builders import a_notice, a_run, a_task, at
 
 @pytest.mark.parametrize(
     ("length", "text"),
-    [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (-5, "0 s")],
+    [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (86_405, "1 d"), (-5, "0 s")],
 )
 def test_spans(length: float, text: str) -> None:
     assert human_duration(timedelta(seconds=length)) == text

@@ -28,7 +28,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_fingerprint_names_a_process_while_it_runs(sleeper: subprocess.Popen[bytes]) -> None:
-    known = processes.fingerprint(sleeper.pid)
+    known = processes.identity(sleeper.pid)
     assert processes.pid_of(known) == sleeper.pid
     assert known is not None
     assert processes.pid_of(known + "0") is None
@@ -41,10 +41,10 @@ def test_a_fingerprint_names_a_process_while_it_runs(sleeper: subprocess.Popen[b
 def test_descendants_are_found_at_any_depth_and_can_be_left_out() -> None:
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
     with subprocess.Popen([sys.executable, "-c", script]) as child:
-        wait_for("the child's child", lambda: len(processes.descendants(child.pid)) == 1)
-        (grandchild,) = processes.descendants(child.pid)
-        assert {child.pid, grandchild} <= set(processes.descendants(os.getpid()))
-        assert not {child.pid, grandchild} & set(processes.descendants(os.getpid(), without=[child.pid]))
+        wait_for("the child's child", lambda: len(processes.running_below(child.pid)) == 1)
+        (grandchild,) = processes.running_below(child.pid)
+        assert {child.pid, grandchild} <= set(processes.running_below(os.getpid()))
+        assert not {child.pid, grandchild} & set(processes.running_below(os.getpid(), without=[child.pid]))
         os.kill(grandchild, signal.SIGKILL)
 
 
@@ -63,7 +63,7 @@ def test_the_hub_ends_when_hai_up_is_killed(tmp_path: Path, farewell: signal.Sig
     assert up.stdout is not None
     with up.stdout as output:
         hub = int(output.readline())
-    known = processes.fingerprint(hub)
+    known = processes.identity(hub)
     assert processes.pid_of(known) == hub
     up.kill()
     up.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,16 +16,18 @@ pytest.importorskip("kubespawner")
 from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 
+from hai_client.wire.storage import Mounted, Places
 from hai_spawner.containers import kube
 from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.containers.places import Environment, Mount, Places
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
-from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user
+from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
-HOME = Mount(kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False)
-SETS = Mount(kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
+HOME = Mounted(
+    rule="home", kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False
+)
+SETS = Mounted(rule="sets", kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
 
 
 class FakeApi:
@@ -138,12 +141,12 @@ async def test_an_image_made_for_gpus_sees_those_that_it_was_given(size: str, se
 
 async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask(*_: Any, **__: Any) -> Places:
-        return Places(
-            mounts=(HOME, SETS, Mount(kind="pvc", source="sets", sub_path="x", mount_path="/x", read_only=True)),
-            environments=(Environment(name="torch", image="registry.example/torch:2", variables={"A": "{b}"}),),
+        return some_places(
+            an_environment("torch", image="registry.example/torch:2", variables={"A": "{b}"}),
+            mounts=(HOME, SETS, replace(SETS, sub_path="x", mount_path="/x")),
         )
 
-    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
+    monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
     pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_places=True))
     container = pod["spec"]["containers"][0]
     assert container["image"] == "registry.example/torch:2"
@@ -163,9 +166,9 @@ async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def ask(*_: Any, **__: Any) -> Places:
-        return Places(mounts=(HOME,))
+        return some_places(mounts=(HOME,))
 
-    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
+    monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
     volume = {"name": "v", "emptyDir": {}}
     mount = {"name": "v", "mountPath": "/home/ann/"}
     made = spawner({"profile": "small"}, ask_places=True, volumes=[volume], volume_mounts=[mount])

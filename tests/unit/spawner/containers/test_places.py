@@ -10,16 +10,26 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from hai_spawner.containers.places import PlacesError, ask, parse_places
+from hai_spawner.containers.places import PlacesError, environment_of, places_of, read_places
 
 TOKEN = "spawner-token-51ab"
+HOME = {
+    "rule": "home",
+    "kind": "host_path",
+    "source": "/data/ann",
+    "sub_path": "",
+    "mount_path": "/home/ann",
+    "read_only": False,
+}
+SETS = {"rule": "sets", "kind": "pvc", "source": "sets", "sub_path": "ml", "mount_path": "/sets", "read_only": True}
+TORCH = {"name": "torch", "description": "", "image": None, "python": None, "variables": {"A": "b"}, "default": True}
 ANSWER: dict[str, Any] = {
     "user": "ann",
-    "mounts": [
-        {"kind": "host_path", "source": "/data/ann", "sub_path": "", "mount_path": "/home/ann", "read_only": False},
-        {"rule": "sets", "kind": "pvc", "source": "sets", "sub_path": "ml", "mount_path": "/sets", "read_only": True},
-    ],
-    "environments": [{"name": "torch", "image": None, "python": None, "variables": {"A": "b"}, "default": True}],
+    "groups": ["a", "b"],
+    "node_group": "jupyter",
+    "mounts": [HOME, SETS],
+    "left_out": [],
+    "environments": [TORCH],
     "warnings": ["HAI has never seen a user 'ann'"],
 }
 
@@ -42,7 +52,7 @@ async def asked(token_file: str, status: int, body: str) -> tuple[Any, list[web.
     app.router.add_get("/{path:.*}", answer)
     async with TestServer(app) as server:
         try:
-            found = await ask(str(server.make_url("/api/v1/")), token_file, user="a/n?n", groups={"b", "a"})
+            found = await places_of(str(server.make_url("/api/v1/")), token_file, user="a/n?n", groups={"b", "a"})
         except PlacesError as error:
             return error, seen
     return found, seen
@@ -54,8 +64,8 @@ async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(tok
     assert dict(request.query) == {"user": "a/n?n", "groups": '["a", "b"]', "node_group": "jupyter"}
     assert request.headers["Authorization"] == f"Bearer {TOKEN}"
     assert [mount.mount_path for mount in found.mounts] == ["/home/ann", "/sets"]
-    assert found.environment(None).name == "torch"
-    assert found.environment("jax") is None
+    assert environment_of(found, None).name == "torch"
+    assert environment_of(found, "jax") is None
     assert found.warnings == ("HAI has never seen a user 'ann'",)
 
 
@@ -67,7 +77,7 @@ async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(tok
         (302, "", "answers 302", False),
         (200, "<html>", "does not answer (JSONDecodeError)", False),
         (200, "[]", "something else than places", False),
-        (200, '{"mounts": [{"kind": "nfs"}], "environments": []}', "something else than places", False),
+        (200, json.dumps({**ANSWER, "mounts": [{**HOME, "kind": "nfs"}]}), "something else than places (nfs", False),
     ],
     ids=["down", "bad user", "redirect", "page", "list", "unknown kind"],
 )
@@ -84,11 +94,11 @@ async def test_what_goes_wrong_is_said_without_the_token(
 async def test_a_service_that_is_not_there_and_a_token_that_is_not_are_said(token_file: str, tmp_path: Path) -> None:
     for file in (token_file, str(tmp_path / "none")):
         with pytest.raises(PlacesError, match="does not answer"):
-            await ask("http://127.0.0.1:9", file, user="ann", groups=())
+            await places_of("http://127.0.0.1:9", file, user="ann", groups=())
 
 
 @pytest.mark.parametrize("path", ["relative", "/a/../b"])
 def test_a_folder_that_leaves_its_place_is_not_taken(path: str) -> None:
-    mounts = [{**ANSWER["mounts"][0], "mount_path": path}]
-    with pytest.raises(PlacesError):
-        parse_places({**ANSWER, "mounts": mounts})
+    mounts = [{**HOME, "mount_path": path}]
+    with pytest.raises(PlacesError, match="something else than places"):
+        read_places({**ANSWER, "mounts": mounts})

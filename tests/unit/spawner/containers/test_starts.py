@@ -12,12 +12,13 @@ from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 from traitlets.config import Config
 
+from hai_client.wire.storage import Places
 from hai_spawner.containers import mixin
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.containers.places import Environment, Places, PlacesError
+from hai_spawner.containers.places import PlacesError
 from hai_spawner.sizes.allocations import Allocations
-from unit.spawner.spawn_kit import SIZES, a_hub, a_user
+from unit.spawner.spawn_kit import SIZES, a_hub, a_user, an_environment, some_places
 
 
 @pytest.fixture(autouse=True)
@@ -193,13 +194,13 @@ def test_the_configuration_can_be_checked_before_there_is_a_user(
         HaiLocalSpawner.check_config(config)
 
 
-TORCH = Environment(name="torch", python="/opt/torch/bin/python", variables={"A": "of torch", "B": "{b}"}, default=True)
+TORCH = an_environment("torch", python="/opt/torch/bin/python", variables={"A": "of torch", "B": "{b}"}, default=True)
 
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the service answers, and what it was asked."""
-    found: dict[str, Any] = {"places": Places(environments=(TORCH, Environment(name="jax")))}
+    found: dict[str, Any] = {"places": some_places(TORCH, an_environment("jax"))}
 
     async def ask(*args: Any, **asked: Any) -> Places:
         found["asked"] = (args, asked)
@@ -208,7 +209,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         places: Places = found["places"]
         return places
 
-    monkeypatch.setattr(mixin, "ask", ask)
+    monkeypatch.setattr(mixin, "places_of", ask)
     return found
 
 

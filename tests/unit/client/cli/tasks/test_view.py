@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hai_client.cli import view
+from hai_client.cli.output import local_times
 from unit.client.conftest import Hai
 
 pytestmark = pytest.mark.usefixtures("some_tasks")
@@ -49,7 +50,7 @@ def test_explain_answers_in_a_sentence(hai: Hai) -> None:
 def test_a_state_is_said_once(hai: Hai, platform: Any, state: str, sentence: str, said: str) -> None:
     platform.tasks[41].update(state=state, message=sentence, verdict=None)
     assert view.standing(state, sentence) == said
-    assert hai("priority", "digits", "HIGH").out == f"digits (task 41) {said}\n"
+    assert hai("priority", "digits", "HIGH").out == f"digits (task 41) {local_times(said)}\n"
 
 
 def test_describe_is_yaml_that_reads_back(hai: Hai, platform: Any) -> None:
