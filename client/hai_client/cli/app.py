@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 
 from hai_client.cli import verbs
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, clean
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output, clean
+from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import HaiError, Invalid
 
 INTERRUPTED = 130

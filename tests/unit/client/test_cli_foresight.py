@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hai_client import Client, QuotaExceeded, TaskRequest
-from hai_client.cli import foresight
+from hai_client.cli.tasks import foresight
 
 AT = "2026-11-21T04:00:00Z"
 

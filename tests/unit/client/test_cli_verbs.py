@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli import view
-from hai_client.cli.output import Column, Output, clean, columns_of, cut
+from hai_client.cli.shared.output import Column, Output, clean, columns_of, cut
+from hai_client.cli.tasks import view
 
 Hai = Callable[..., Any]
 

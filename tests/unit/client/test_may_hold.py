@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_client.cli.quota import may_hold
+from hai_client.cli.platform.quota import may_hold
 from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import Quota
 

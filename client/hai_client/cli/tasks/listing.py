@@ -9,11 +9,11 @@ from typing import Any
 
 from hai_client import constants
 from hai_client.backports import UTC
-from hai_client.cli import parser as words_
-from hai_client.cli import view
-from hai_client.cli.context import Context
-from hai_client.cli.output import STATE_STYLES, Cell, Column, plural
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, plural
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import view
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid

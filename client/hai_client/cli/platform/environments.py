@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hai_client.cli import parser as words
-from hai_client.cli.context import Context
-from hai_client.cli.mounts import subject
-from hai_client.cli.output import Cell, Column, Output
-from hai_client.cli.parser import Command
+from hai_client.cli.platform.mounts import subject
+from hai_client.cli.shared import parser as words
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output
+from hai_client.cli.shared.parser import Command
 from hai_client.errors import Invalid
 from hai_client.wire.storage import Environment
 

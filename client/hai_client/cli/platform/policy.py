@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hai_client.backports import without_prefix
-from hai_client.cli.context import Context
-from hai_client.cli.output import Cell, Column, ago
-from hai_client.cli.parser import Command
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, ago
+from hai_client.cli.shared.parser import Command
 from hai_client.errors import Invalid
 from hai_client.wire.policy import Policy, PolicyNumber, PolicyValue
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hai_client import own_python
-from hai_client.cli.context import Context
-from hai_client.cli.output import clean
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import clean
 from hai_client.errors import Invalid
 from hai_client.rank.pythons import VENV, programs
 

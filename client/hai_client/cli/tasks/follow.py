@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hai_client.backports import without_prefix
-from hai_client.cli import failing
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
+from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import LogLine, TaskSummary

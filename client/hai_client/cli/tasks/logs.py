@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from hai_client.cli import failing
-from hai_client.cli import parser as words_
-from hai_client.cli.context import Context
-from hai_client.cli.follow import once_an_outage, say_why_silent, show
-from hai_client.cli.output import Column
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import failing
+from hai_client.cli.tasks.follow import once_an_outage, say_why_silent, show
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
 

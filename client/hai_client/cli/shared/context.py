@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from hai_client.backports import dataclass
-from hai_client.cli.output import Output
+from hai_client.cli.shared.output import Output
 from hai_client.errors import NotLoggedIn, Unavailable
 
 if TYPE_CHECKING:

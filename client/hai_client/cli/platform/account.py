@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from hai_client import settings
 from hai_client.api import Client
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command
-from hai_client.cli.quota import by_level, limit
+from hai_client.cli.platform.quota import by_level, limit
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command
 from hai_client.errors import Invalid, NotLoggedIn
 from hai_client.hub import Hub
 from hai_client.settings import Settings

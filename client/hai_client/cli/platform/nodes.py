@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Cell, Column, Output, plural
-from hai_client.cli.parser import Command
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output, plural
+from hai_client.cli.shared.parser import Command
 from hai_client.wire.schema import Node
 
 _STYLES = {

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from hai_client.cli import parser as words
-from hai_client.cli.context import Context
-from hai_client.cli.output import Cell, Column
+from hai_client.cli.shared import parser as words
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column
 from hai_client.errors import Invalid
 from hai_client.wire.storage import MountRule, Places
 

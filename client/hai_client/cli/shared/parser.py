@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from hai_client import constants, names
 from hai_client.backports import dataclass, without_prefix
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_client.slurm.provide import KINDS

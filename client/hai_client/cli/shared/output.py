@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, TextIO
 
 from hai_client.backports import UTC, dataclass
-from hai_client.cli.terminal import harmless, harmless_json, harmless_line
+from hai_client.cli.shared.terminal import harmless, harmless_json, harmless_line
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 

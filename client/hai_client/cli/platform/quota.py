@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from hai_client.cli import parser as words
-from hai_client.cli.context import Context
-from hai_client.cli.output import Column, Output, local
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column, Output, local
+from hai_client.cli.shared.parser import Command
 from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import OwnQuota, Quota
 

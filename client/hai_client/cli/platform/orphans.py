@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Cell, Column, Output
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output
 from hai_client.errors import Invalid
 from hai_client.orphan_api import Orphan
 

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from hai_client.cli import parser as words_
-from hai_client.cli import submit
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.submitting import submit
 from hai_client.constants import PROFILES
 from hai_client.errors import HaiError, Invalid
 from hai_client.rehearsal.plan import RehearsalPlan, free_port, visible_gpus

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hai_client import names
-from hai_client.cli import parser as words_
-from hai_client.cli import python_options
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command
-from hai_client.cli.submit import add_dry_run, folder, send
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.submitting import python_options
+from hai_client.cli.submitting.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
 from hai_client.wire.schema import TaskRequest

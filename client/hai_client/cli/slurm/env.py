@@ -9,8 +9,8 @@ import shutil
 from pathlib import Path
 
 import hai_client
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command
 
 SHIMS = Path(hai_client.__file__).parent / "shims"
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from hai_client.cli import parser as words_
-from hai_client.cli import rehearse, scripts, submit
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.submitting import rehearse, scripts, submit
 from hai_client.errors import Invalid
 from hai_client.names import make_name
 from hai_client.own_python import active

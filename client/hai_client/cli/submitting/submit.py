@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client import names
-from hai_client.cli import foresight, python_options, scripts
-from hai_client.cli import parser as words_
-from hai_client.cli.context import Context
-from hai_client.cli.follow import follow_to_end
-from hai_client.cli.output import clean
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import clean
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.submitting import python_options, scripts
+from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
 from hai_client.slurm.provide import VARIABLE as PROVIDE

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Callable
 
 from hai_client.api import Client
-from hai_client.cli import parser as words_
-from hai_client.cli import view
-from hai_client.cli.context import Context
-from hai_client.cli.output import STATE_STYLES, clean
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import STATE_STYLES, clean
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import view
 from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
 from hai_client.wire.schema import Task
 

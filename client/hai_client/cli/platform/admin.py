@@ -9,12 +9,12 @@ from typing import Any, Callable
 
 from hai_client.api import Client
 from hai_client.backports import UTC
-from hai_client.cli import environments, mounts, nodes, orphans, policy
-from hai_client.cli import parser as words_
-from hai_client.cli.context import Context
-from hai_client.cli.output import Cell, Column, ago
-from hai_client.cli.parser import Command
-from hai_client.cli.quota import by_level, limit, may_hold, until
+from hai_client.cli.platform import environments, mounts, nodes, orphans, policy
+from hai_client.cli.platform.quota import by_level, limit, may_hold, until
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, ago
+from hai_client.cli.shared.parser import Command
 from hai_client.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_client.hub import Hub, HubPassword, HubUser
 from hai_client.wire.schema import Cluster, Node

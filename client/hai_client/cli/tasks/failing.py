@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import signal
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, clean
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output, clean
 from hai_client.wire.schema import Failure, Task
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from hai_client.cli import parser as words_
-from hai_client.cli import view
-from hai_client.cli.context import Context
-from hai_client.cli.output import Column, Output, local
-from hai_client.cli.parser import Command
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column, Output, local
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import view
 from hai_client.constants import EventKind
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
