@@ -9,6 +9,7 @@ from typing import Callable
 
 from hai_client.api import Client
 from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.complaints import complain
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, clean
 from hai_client.cli.shared.parser import Command
@@ -23,8 +24,6 @@ _OF_ONE_TASK = (Conflict, NotFound, QuotaExceeded)
 
 def each(ctx: Context, keys: Sequence[str], act: _Act) -> int:
     """Do the same to each task, say what became of it, and return the first failure's exit status."""
-    from hai_client.cli.app import complain
-
     done: list[Task] = []
     code = 0
     for key in keys:
