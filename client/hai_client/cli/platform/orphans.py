@@ -6,10 +6,10 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hai_client.calls.orphans import Orphan
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, Output
 from hai_client.errors import Invalid
-from hai_client.orphan_api import Orphan
 
 
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:

@@ -1,20 +1,23 @@
-"""The base of the client's groups of REST calls, and the quoting of names in paths."""
+"""The base of the client's groups of REST calls, and the paths of what they name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 from urllib.parse import quote
 
 from hai_client.codec import decode
 from hai_client.errors import Invalid
 from hai_client.http import Query, Transport
 
+#: A task's number, its name, or `user/name` for an admin.
+TaskKey = Union[int, str]
+
 T = TypeVar("T")
 
 
 class Calls:
-    """Base class of the groups of calls that make up `Client`."""
+    """Base class of the groups of calls that make up `Client`: all that a group holds is the transport."""
 
     def __init__(self, transport: Transport) -> None:
         self._http = transport
@@ -40,3 +43,9 @@ def quoted(text: str, field: str) -> str:
     if not text.strip("."):
         raise Invalid(f"{field}: {text!r} is not a name; `hai list` and `hai nodes` show the names")
     return quote(text, safe="", errors="replace")
+
+
+def task_path(task: TaskKey, verb: str | None = None) -> str:
+    """Return the path of a task, or of a part of it. Raises Invalid for a name that is empty or only dots."""
+    path = f"/tasks/{quoted(str(task), 'task')}"
+    return f"{path}/{verb}" if verb else path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from hai_client.calls import Calls, quoted
+from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
 from hai_client.wire.storage import Environment, EnvironmentList, MountRule, MountRuleList, Places
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hai_client.backports import dataclass
-from hai_client.calls import Calls, quoted
+from hai_client.calls.base import Calls, quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
