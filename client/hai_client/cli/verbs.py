@@ -46,7 +46,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("whoami", "show who you are and what you may do", "platform.account", _PLATFORM),
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
-        "platform.admin",
+        "admin",
         "nodes, quota, policy, mounts, environments, orphans, users, pauses; for admins",
         "platform.admin",
         _PLATFORM,
