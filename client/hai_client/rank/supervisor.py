@@ -272,7 +272,7 @@ class Supervisor:
         if self._ending is None:
             # Even when the command is gone: a shell may have died while the workers under it still save.
             self._telling.step(now)
-            self._status.data["caught"] = self._telling.caught
+            self._status.data["caught"] = self._telling.roster.caught
         self._take_evidence(now)
         if self._ending is None and (self._leaving.must_end() or self._abandoned(now)):
             self._ending = Ending(self._wait_s(now), self._evidence.tear)
@@ -290,7 +290,7 @@ class Supervisor:
     def _wait_s(self, now: float) -> float:
         """Return how long the rest of the rank has between SIGTERM and SIGKILL, seconds."""
         wait = self._leaving.wait_s(now)
-        if self._status.data["done"] or self._status.data["done_all"] or self._telling.ray_ended:
+        if self._status.data["done"] or self._status.data["done_all"] or self._telling.roster.ray_ended:
             return min(wait, DONE_WAIT_S)
         if not self._leaving.must_end():
             return wait
@@ -392,7 +392,7 @@ class Supervisor:
         received = self._messenger.received(notice)
         self._telling.begin(self._main, notice, time.monotonic())
         if self._status.data["notified_at"] is None:
-            self._status.data.update(notified_at=received["at"], caught=self._telling.caught)
+            self._status.data.update(notified_at=received["at"], caught=self._telling.roster.caught)
             self._write_status()
         if notice["revision"] > 0:
             # A notice that began here is not the service's, and is not reported.
