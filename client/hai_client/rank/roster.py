@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hai_client.rank.processes import Process
 
 
-class Worker:
+class NoticedWorker:
     """A worker that was there at the notice. Times are monotonic seconds."""
 
     __slots__ = ("drives", "ended_at", "leaves", "listens", "pid", "start", "told")
@@ -54,7 +54,7 @@ class Roster:
 
     def __init__(self, account: Account | None) -> None:
         self._account = account
-        self.workers: dict[int, Worker] = {}
+        self.workers: dict[int, NoticedWorker] = {}
         #: Start times by pid: of processes that came later and were ended, and of shells that got a trapped signal.
         self.late: dict[int, int] = {}
         self.trapping: dict[int, int] = {}
@@ -76,7 +76,7 @@ class Roster:
         for pid in new:
             source = ends[pid][0]
             listens = source is not None and any(source in ends[other][1] for other in ends if other != pid)
-            self.workers[pid] = Worker(table[pid], listens=listens)
+            self.workers[pid] = NoticedWorker(table[pid], listens=listens)
 
     def is_noted(self, process: Process) -> bool:
         """Return whether a process is a worker or a latecomer that was noted before."""
@@ -88,11 +88,11 @@ class Roster:
         worker = self.workers.get(pid)
         return worker is not None and worker.listens
 
-    def untold(self, table: Mapping[int, Process]) -> list[Worker]:
+    def untold(self, table: Mapping[int, Process]) -> list[NoticedWorker]:
         """Return the workers that are there and have got no signal yet."""
         return [one for one in self.workers.values() if not (one.told or one.listens) and one.is_in(table)]
 
-    def take_signal(self, worker: Worker, *, ended_at: float | None = None) -> None:
+    def take_signal(self, worker: NoticedWorker, *, ended_at: float | None = None) -> None:
         """Note that a worker gets a signal: one that it catches, or else that it was ended by one at `ended_at`."""
         worker.told = True
         if ended_at is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hai_client.rank.launchers import Launchers
     from hai_client.rank.moment import Moment
     from hai_client.rank.processes import Process
-    from hai_client.rank.roster import Roster, Worker
+    from hai_client.rank.roster import NoticedWorker, Roster
     from hai_client.rank.signals import SignalRule
     from hai_client.rank.spec import Spec
     from hai_client.rank.workers import Workers
@@ -79,7 +79,7 @@ class Uncaught:
             roster.late[main] = table[main].start if main in table else 0
             send(main, signal.SIGTERM)
 
-    def end(self, workers: list[Worker], table: Mapping[int, Process], found: Workers, now: float) -> None:
+    def end(self, workers: list[NoticedWorker], table: Mapping[int, Process], found: Workers, now: float) -> None:
         """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
         pids = [worker.pid for worker in workers]
         self._moment.wait()
@@ -98,7 +98,7 @@ class Uncaught:
         finally:
             self._standstill.release()
 
-    def _end_one(self, worker: Worker, table: Mapping[int, Process], found: Workers, now: float) -> None:
+    def _end_one(self, worker: NoticedWorker, table: Mapping[int, Process], found: Workers, now: float) -> None:
         number = signal.SIGTERM if self._rule.number is None else self._rule.number
         self._roster.take_signal(worker, ended_at=now)
         worker.leaves = read_masks(worker.pid).catches(number)
