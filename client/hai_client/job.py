@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from hai_client import checkpoints
-from hai_client.agreement import Agreement
+from hai_client.agreement import Agreements
 from hai_client.checkpoints import Checkpoint
 from hai_client.whole_files import write_whole
 
@@ -98,13 +98,11 @@ class Job:
         self._looked_at = float("-inf")
         self._listening = False
         self._reports = 0
-        self._agreement: Agreement | None = None
-        #: Whether this process is a fork of a process that had joined torch.distributed: the store is the parent's.
-        self._store_is_parents = False
+        self._agreements = Agreements()
         self._alive_at = clock()
         self._watchdog: Any = None
         if self.inside:
-            os.register_at_fork(after_in_child=self._after_fork)
+            os.register_at_fork(after_in_child=self._agreements.after_fork)
 
     @property
     def state(self) -> str | None:
@@ -133,7 +131,7 @@ class Job:
         told = self._is_told()
         if agree is not None:
             return bool(agree(told))
-        agreement = self._find_agreement() if self.inside else None
+        agreement = self._agreements.current() if self.inside else None
         if agreement is None:
             return told
         try:
@@ -145,28 +143,6 @@ class Job:
     def _patience(self) -> float:
         notice = self.notice()
         return AGREE_S if notice is None else min(AGREE_S, AGREE_PART * notice.seconds_left)
-
-    def _find_agreement(self) -> Agreement | None:
-        """Return this rank's part in the agreement; None with only one rank, or without torch.distributed."""
-        # Never imported here: a program that uses torch.distributed has imported it.
-        distributed = sys.modules.get("torch.distributed")
-        if distributed is None or self._store_is_parents:
-            return None
-        try:
-            if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
-                return None
-            store = distributed.distributed_c10d._get_default_store()
-            if self._agreement is None or self._agreement.store is not store:
-                self._agreement = Agreement(store, distributed.get_rank(), distributed.get_world_size())
-        except (AttributeError, RuntimeError, ValueError):
-            # torch.distributed is being imported or destroyed, or its version keeps the store elsewhere.
-            return None
-        return self._agreement
-
-    def _after_fork(self) -> None:
-        # Parent and child must not share the connection to the store.
-        self._store_is_parents = self._find_agreement() is not None
-        self._agreement = None
 
     def _is_told(self) -> bool:
         now = self._clock()

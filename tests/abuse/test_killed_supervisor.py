@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.processes import read_arguments, read_table
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus

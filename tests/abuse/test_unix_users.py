@@ -28,9 +28,10 @@ import hai_client
 from hai_client.rank.identity import Account, account_named, acting_as, become, lacking_rights
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_table
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation

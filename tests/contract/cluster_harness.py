@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.cluster import Cluster, LaunchOrder

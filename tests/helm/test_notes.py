@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hai_client.cli.app import find
-from hai_client.cli.parser import build
+from hai_client.cli.shared.parser import build
 from kit.helm.rendering import CHART
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.figures import Report, say
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus

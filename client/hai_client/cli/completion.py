@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from hai_client import constants
 from hai_client.backports import dataclass
 from hai_client.cli import verbs
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command, build
 
 #: The kind of a word, by its name in the help.
 _KINDS = {"TASK": "tasks", "NODE": "nodes", "PRIORITY": "priorities", "LEVEL": "levels", "FILE": "files", "DIR": "dirs"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from hai_client.cli import verbs
 from hai_client.cli.app import find
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.parser import Command, build
 
 _INTRODUCTION = """\
 # The `hai` command

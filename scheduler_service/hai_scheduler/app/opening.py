@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from hai_client.cli.parser import count, duration
+from hai_client.cli.shared.parser import count, duration
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
 from hai_client.whole_files import drafted
 from hai_scheduler.sim.simulate import SimulationOutcome, simulate

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks

@@ -14,8 +14,8 @@ from traitlets import Bool, List, TraitError, Unicode, default, validate
 from hai_client.wire.storage import Offered
 from hai_spawner.containers.manifest import add_mounts, require_group
 from hai_spawner.containers.menu import Refusal
-from hai_spawner.containers.mixin import HaiSpawnerMixin, spawn_exception
-from hai_spawner.containers.refused import refusal_of, words_of
+from hai_spawner.containers.mixin import HaiSpawnerMixin
+from hai_spawner.containers.refused import refusal_of, spawn_exception, words_of
 from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, rooms, server_of
 from hai_spawner.sizes.catalogue import Size
 from hai_spawner.sizes.nodes import CapacityReader, Unreadable

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hai_spawner.containers.menu import Refusal, Why
-from hai_spawner.containers.mixin import spawn_exception
+from hai_spawner.containers.refused import spawn_exception
 from hai_spawner.spot.form import render_spot
 from hai_spawner.spot.options import read_spot, spot_of_form, wants_spot
 from hai_spawner.spot.scheduler import SchedulerError

@@ -163,7 +163,7 @@ class SpotServer(LoggingConfigurable):
             # Only the launcher gets the signal, not the server.
             "profile": "sigterm",
             "env": {
-                "HAI_SPOT_URL": self._door_url,
+                "HAI_SPOT_URL": _door_url(self.spawner, self.hub_url),
                 "HAI_SPOT_SERVER": self.spawner.name,
                 "HAI_SPOT_PORT": str(self.port),
             },
@@ -172,13 +172,6 @@ class SpotServer(LoggingConfigurable):
         if options.environment is not None:
             body["environment"] = options.environment
         return body
-
-    @property
-    def _door_url(self) -> str:
-        base = self.hub_url or self.spawner.hub_connect_url or self.spawner.hub.url
-        if not self.hub_url and self.spawner.hub_connect_url:
-            base = base.rstrip("/") + self.spawner.hub.base_url
-        return f"{base.rstrip('/')}/hai/spot"
 
     async def _knocked(self, door: asyncio.Future[Visit]) -> Visit:
         while True:
@@ -300,26 +293,11 @@ class SpotServer(LoggingConfigurable):
             yield {"progress": 5, "message": self.options.sentence}
         shown = ""
         while True:
-            event = await self._event()
+            event = await _event(self.scheduler, self.kept)
             if event is not None and event["message"] != shown:
                 shown = event["message"]
                 yield event
             await asyncio.sleep(self.look_every)
-
-    async def _event(self) -> dict[str, Any] | None:
-        if self.kept is None:
-            return None
-        try:
-            explained = await self.scheduler.explain(self.kept.task)
-        except SchedulerError as error:
-            return {"progress": 10, "message": f"The scheduler cannot be asked now: {error}. The place is kept."}
-        if explained is None:
-            return None
-        if explained["state"] in ("queued", "suspended"):
-            return {"progress": 10, "message": waiting_line(explained)}
-        if self.kept.run is None:
-            return {"progress": 60, "message": f"Task {self.kept.task} has got its node; its launcher starts"}
-        return {"progress": 80, "message": "JupyterLab is starting"}
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -357,3 +335,28 @@ def _refused(error: SchedulerError) -> SpawnException:
         text += ". Try again in a moment, and tell an administrator if it lasts"
     status = 503 if error.status is None else error.status
     return SpawnException(f"{text}.", reason="spot_refused", status_code=status)
+
+
+def _door_url(spawner: Any, hub_url: str) -> str:
+    """Return the address at which a run calls the Hub, which is `hub_url` if nodes need another than servers."""
+    base = hub_url or spawner.hub_connect_url or spawner.hub.url
+    if not hub_url and spawner.hub_connect_url:
+        base = base.rstrip("/") + spawner.hub.base_url
+    return f"{base.rstrip('/')}/hai/spot"
+
+
+async def _event(scheduler: Scheduler, kept: Kept | None) -> dict[str, Any] | None:
+    """Return what the page shows of a start now; None: nothing new."""
+    if kept is None:
+        return None
+    try:
+        explained = await scheduler.explain(kept.task)
+    except SchedulerError as error:
+        return {"progress": 10, "message": f"The scheduler cannot be asked now: {error}. The place is kept."}
+    if explained is None:
+        return None
+    if explained["state"] in ("queued", "suspended"):
+        return {"progress": 10, "message": waiting_line(explained)}
+    if kept.run is None:
+        return {"progress": 60, "message": f"Task {kept.task} has got its node; its launcher starts"}
+    return {"progress": 80, "message": "JupyterLab is starting"}

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.api.server import endpoint
+from hai_scheduler.api.server import streaming
 from hai_scheduler.api.server.route import OPEN, RUN
 from hai_scheduler.core.model.ids import RunId
 
@@ -169,7 +169,7 @@ async def test_a_cookie_counts_only_with_its_xsrf_proof(world) -> None:
 
 
 async def test_a_stream_by_cookie_is_looked_at_again_too(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     proof = await login(world)
     path = f"/events?_xsrf={proof}"
     async with asyncio.timeout(10), world.ask("GET", path, None, headers=FETCH) as response:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.api.server import endpoint
+from hai_scheduler.api.server import streaming
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 from kit.waiting import until
@@ -128,7 +128,7 @@ def test_what_all_users_are_told_is_a_short_list() -> None:
 
 @pytest.mark.parametrize("path", ["/events", "/tasks/train/logs?follow=1"])
 async def test_an_open_stream_ends_when_its_token_is_revoked(world, monkeypatch, path: str) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     await world.submit()
     async with world.stream(path) as messages:
         del world.hub.tokens["alice-token"]
@@ -138,7 +138,7 @@ async def test_an_open_stream_ends_when_its_token_is_revoked(world, monkeypatch,
 
 
 async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world) as messages:
         await anext(messages)
         world.hub.tokens["alice-token"]["scopes"].remove("custom:hai:tasks:read")
@@ -149,7 +149,7 @@ async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypat
 
 
 async def test_a_user_who_is_no_longer_an_admin_has_to_begin_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world, "?user=*", "admin") as messages:
         await anext(messages)
         world.hub.tokens["admin-token"]["scopes"].remove("custom:hai:admin")
@@ -159,7 +159,7 @@ async def test_a_user_who_is_no_longer_an_admin_has_to_begin_again(world, monkey
 
 
 async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world) as messages:
         await anext(messages)
         asked = len(world.hub.asked)
@@ -184,7 +184,7 @@ async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
 
 
 async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(streaming, "KEEP_ALIVE", 0.05)
     async with asyncio.timeout(60), world.ask("GET", "/events") as response:
         seen = b""
         while seen.count(b": keep-alive\n\n") < 2:
@@ -192,13 +192,13 @@ async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
 
 
 async def test_a_stream_ends_in_time_so_that_rights_are_looked_at_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "STREAM_LIFE", 0.1)
+    monkeypatch.setattr(streaming, "STREAM_LIFE", 0.1)
     async with feed(world) as messages:
         assert [event async for event, _, _ in messages] == ["hello"]
 
 
 async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "STALLED", 0.3)
+    monkeypatch.setattr(streaming, "STALLED", 0.3)
     text = "x" * 100_000
     async with world.store.write() as tx:
         for _ in range(400):

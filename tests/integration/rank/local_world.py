@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from hai_client.rank.processes import read_environment, read_table
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation

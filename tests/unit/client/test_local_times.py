@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hai_client.cli.output import local, local_times
+from hai_client.cli.shared.output import local, local_times
 
 NOW = datetime(2026, 11, 21, 18, 30, tzinfo=UTC)
 

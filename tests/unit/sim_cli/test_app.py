@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import HaiError, Invalid
 from hai_client.wire.schema import TaskSummary
 from hai_scheduler.core.model.policy import Policy
@@ -323,7 +323,7 @@ def test_simulating_needs_no_other_package(trace: str) -> None:
 
 
 def test_every_option_is_on_the_page() -> None:
-    from hai_client.cli.parser import build
+    from hai_client.cli.shared.parser import build
     from hai_scheduler.sim_cli.app import COMMAND
 
     (group,) = [action for action in build(COMMAND)._actions if isinstance(action.choices, dict)]

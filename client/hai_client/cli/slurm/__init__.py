@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, clean
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output, clean
 from hai_client.cli.slurm import control, listing, submitting
 from hai_client.errors import HaiError
 from hai_client.slurm.hostlist import BadHostlist

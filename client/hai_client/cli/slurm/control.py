@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from hai_client.backports import without_prefix
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.cli.slurm.listing import row_of
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Conflict, NotFound

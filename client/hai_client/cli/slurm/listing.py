@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hai_client.backports import UTC
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import NotFound
 from hai_client.slurm.tables import SHORT, Query, elapsed, lines, read_sacct, read_squeue, wanted

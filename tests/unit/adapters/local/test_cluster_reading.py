@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RunFolder
 from hai_scheduler.adapters.local.nodes import local_nodes
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.quota import may_hold
+from hai_client.cli.platform.quota import may_hold
 from hai_client.constants import PRIORITIES
 from hai_client.wire.schema import Quota
 from unit.client.conftest import Hai

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
 from hai_client.errors import Unavailable
 
 Hai = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.output import Column, Output, clean, columns_of, cut
+from hai_client.cli.shared.output import Column, Output, clean, columns_of, cut
 from unit.client.conftest import Hai
 
 

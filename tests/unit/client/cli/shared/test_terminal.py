@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_client.cli.output import Output
-from hai_client.cli.terminal import harmless, harmless_json, harmless_line
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.terminal import harmless, harmless_json, harmless_line
 
 Hai = Callable[..., Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.scripts import command_of, unexpanded
+from hai_client.cli.submitting.scripts import command_of, unexpanded
 from unit.client.conftest import Hai
 
 NOTEBOOK = ["python", "-m", "hai_client.notebook"]
