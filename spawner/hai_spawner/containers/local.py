@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import hai_client
-from hai_client.rank.identity import Account, NoAccount, find_account
 from hai_client.rank.processes import fingerprint
-from hai_spawner.containers.menu import Refusal, Why
 from hai_spawner.containers.local_settings import LocalSpawnerSettings
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.naming import file_name

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.tasks import view
 from hai_client.cli.shared.output import local_times
+from hai_client.cli.tasks import view
 from unit.client.conftest import Hai
 
 pytestmark = pytest.mark.usefixtures("some_tasks")
