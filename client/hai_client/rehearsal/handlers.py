@@ -1,4 +1,4 @@
-"""Which signals the workers of a run catch, as the kernel tells (proc(5), `SigCgt`), or fetch with sigwait or signalfd."""
+"""Which signals the workers of a run catch with a handler, or fetch with sigwait or signalfd."""
 
 from __future__ import annotations
 

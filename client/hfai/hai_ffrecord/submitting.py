@@ -1,8 +1,8 @@
 """Reads many places of a file with one system call, io_submit of Linux's native AIO, where the kernel allows it.
 
 64 calls of `preadv` from Python cost more than the small samples that they bring. Here NumPy writes all places into an
-array, and one call hands them to the kernel. The bytes are copied by the kernel, as by `preadv`: a disk that fails, or a
-file that became shorter, is a short read, and never SIGBUS as with a mapped file.
+array, and one call hands them to the kernel. The bytes are copied by the kernel, as by `preadv`: a disk that fails, or
+a file that became shorter, is a short read, and never SIGBUS as with a mapped file.
 
 Where the kernel refuses (a sandbox, or all of fs.aio-max-nr is in use) and where a read was short, the caller reads
 with `preadv`, which also says what is wrong.

@@ -37,7 +37,7 @@ def test_who_does_neither_is_let_go_on_for_as_long_as_patience_lasts() -> None:
 
 
 def test_a_checkpoint_meanwhile_ends_it_when_that_has_been_there_for_a_moment() -> None:
-    """Its first save of the turn is waited for as long as any; a later one on one node is known to be complete sooner."""
+    """The first save of a turn must be quiet for longer than a later one on the same node."""
     outcome = run(interrupted(Manner.NEITHER, saves_every=110))
     assert turns(outcome, 2) == [(112, 162)]
     assert turns(outcome, 1) == [(0, 112), (162, 162 + 4000 - 110)]
