@@ -1,4 +1,4 @@
-"""Which signals the workers of a run catch, as the kernel tells (proc(5), `SigCgt` and `SigBlk`)."""
+"""Which signals the workers of a run catch with a handler, or fetch with sigwait or signalfd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASKED = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT)
 
 
 def caught_by(pid: int) -> frozenset[int]:
-    """The signals that a process has a handler for; those that it blocks count too, since signalfd needs that."""
+    """The signals that a process has a handler for, or fetches itself."""
     masks = read_masks(pid)
     return frozenset(number for number in ASKED if masks.catches(number))
 

@@ -20,8 +20,10 @@ from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
 _ZERO = timedelta(0)
 #: Exit status of ranks that are ended: SIGTERM.
 _ENDED = 143
-#: How old a checkpoint must be before a job that cannot hear a notice is ended, so that it is not still being written.
-_QUIET = timedelta(seconds=3)
+#: How long a checkpoint must be unchanged before a job that cannot hear a notice is ended, as the supervisor has it
+#: (`hai_client.rank.complete`): as a rule, and on a single node where this run has saved in the same way before.
+_QUIET = timedelta(seconds=2)
+_SHORT = timedelta(seconds=0.3)
 
 
 class SimulatedJobs:
@@ -133,7 +135,8 @@ class SimulatedJobs:
             self._tell(task_id, Saved(at=now, checkpoint=Checkpoint(at=now, source=_source(body.job))))
             self._agenda.add(now + body.job.saves_every, self._save, task_id, ticket)
             if body.let_save:
-                self._agenda.add(now + _QUIET, self._lose_patience, task_id, ticket)
+                quiet = _SHORT if self._occupancy.tasks[task_id].nodes == 1 and body.saves > 1 else _QUIET
+                self._agenda.add(now + quiet, self._lose_patience, task_id, ticket)
 
     def _leave(self, task_id: TaskId, ticket: int) -> None:
         """Let a job that has saved leave."""

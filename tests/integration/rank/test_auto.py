@@ -79,6 +79,20 @@ def test_a_caught_signal_is_sent_at_once(bench, service) -> None:
     assert (status["exit_code"], status["signal"], status["signalled"], status["caught"]) == (0, None, True, True)
 
 
+def test_a_signal_that_a_job_waits_for_is_sent_at_once(bench, service) -> None:
+    bench.python(
+        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})\nprint('up', flush=True)\n"
+        "signal.sigwait({signal.SIGTERM})\nprint('told', flush=True)\n",
+        profile="auto",
+        patience_s=LONG_S,
+    )
+    bench.printed("up")
+    service.notify()
+    bench.printed("told")
+    status = bench.wait()
+    assert (status["exit_code"], status["signal"], status["signalled"], status["caught"]) == (0, None, True, True)
+
+
 def test_a_handler_that_comes_after_the_notice_gets_its_signal(bench, service) -> None:
     bench.python(
         "import os, time\nprint('starts', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n" + HANDLER,

@@ -105,6 +105,13 @@ _FIRST_TASK = text(
     " held, run_number, served, suspensions, failed_starts, version, saved_at) VALUES (:name, 'alice', 'training',"
     " 2, 1000000, 7000001, 'sigterm', 120000000, 'suspended', :no, :no, 1, 5000000, 1, 0, 3, 1)"
 )
+#: A copy of the first task, in the tables of any revision.
+_A_TASK_OF_0007 = text(
+    "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, waiting_since, profile, grace, state,"
+    " ended, held, run_number, served, suspensions, failed_starts, version, saved_at) SELECT name, user_name,"
+    " group_name, nodes, submitted_at, waiting_since, profile, grace, state, ended, held, run_number, served,"
+    " suspensions, failed_starts, version, saved_at FROM hai_tasks WHERE id = 1"
+)
 _FIRST_SPEC = text(
     "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (1, '[\"python\"]', '/', '{}', '[]')"
 )
@@ -179,6 +186,37 @@ async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, en
     await store.close()
     assert (len(mark.database), mark.epoch, mark.steps, mark.task, mark.number) == (16, 1, 1, 2, 1)
     assert origins == {RunId("1.1"): None}, "it is not recorded which database decided the run"
+
+
+_SPEC_OF_A_RUN_PER_GPU = text(
+    "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (:task, '[\"python\"]', '/', :env, '[]')"
+)
+
+
+async def test_how_often_a_command_runs_is_taken_from_the_variables_and_put_back(url: str, engine: AsyncEngine) -> None:
+    """Revision 7 kept it among the variables of a task."""
+    name = "HAI_RANKS_PER_NODE"
+    kept = [{"A": "1", name: "gpu"}, {name: "8", "B": "ä"}, {}, {"A": f'"{name}": "3"'}]
+    await a_first_state(engine)
+    await upgrade(engine, "0007")
+    async with engine.begin() as connection:
+        for _ in range(3):
+            await connection.execute(_A_TASK_OF_0007)
+        await connection.execute(text("DELETE FROM hai_specs"))
+        found = await connection.execute(text("SELECT id FROM hai_tasks ORDER BY id"))
+        tasks = [TaskId(row[0]) for row in found]
+        for task, env in zip(tasks, kept, strict=True):
+            await connection.execute(_SPEC_OF_A_RUN_PER_GPU, {"task": task, "env": json.dumps(env)})
+    store = await open_store(url)
+    async with store.read() as tx:
+        specs = [await tx.get_spec(task) for task in tasks]
+    await store.close()
+    assert [spec.ranks_per_node for spec in specs] == ["gpu", 8, None, None]
+    assert [spec.env for spec in specs] == [{"A": "1"}, {"B": "ä"}, {}, kept[3]]
+    await downgrade(engine, "0007")
+    async with engine.connect() as connection:
+        rows = await connection.execute(text("SELECT env FROM hai_specs ORDER BY task_id"))
+        assert [env if isinstance(env, dict) else json.loads(env) for (env,) in rows] == kept
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:

@@ -12,8 +12,8 @@ from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import SlurmRequest, asked
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submitting.submit import folder
-from hai_client.cli.tasks.listing import foresight
-from hai_client.cli.tasks.listing.follow import follow_to_end
+from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.slurm.options import SRUN, BadOption, Words, read
 from hai_client.wire.schema import TaskRequest
 
