@@ -163,6 +163,7 @@ def test_a_promise_over_zones_counts_for_those_who_must_respect_it(
 
 def test_what_is_kept_for_the_head_is_free_until_a_task_that_may_pass_has_taken_it() -> None:
     book = ledger(runs(1, "node-1"))
+    assert not book.keeps_free, "nothing is kept"
     book.reserve(["node-1"])
     assert not book.keeps_free, "its node is held"
     book.reserve(["node-1", "node-2"])
@@ -242,3 +243,13 @@ def test_a_turn_on_a_node_that_is_no_more_leaves_the_others_of_its_nodes() -> No
     (turn,) = book.gangs
     book.leave(turn)
     assert (list(book.leaving), book.changed, turn.leaving) == (["node-1"], ["node-1"], True)
+
+
+def test_nodes_that_are_no_more_are_neither_held_nor_freed() -> None:
+    """A gang and a sharer lose one node each while they run; the gang has been told to leave."""
+    gang = leaving(runs(1, "node-1", "node-8"), None)
+    sharer = shares(2, {"node-2": (0, 1), "node-9": (0, 1)})
+    book = ledger(gang, sharer, nodes=3)
+    assert list(book.leaving) == ["node-1"]
+    assert (book.count_open(None), book.count_soon(None)) == (1, 1)
+    assert nodes_of(book).now(waits(9, gpus=6), NORMAL) == ["node-2", "node-3"]
