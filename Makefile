@@ -21,7 +21,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table clean
+.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table mutants clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -75,6 +75,9 @@ bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) wi
 
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
 	PYTHONPATH=tools:tests $(BIN)/python -m bench traces $(ARGS)
+
+mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that no test notices; ARGS="capacity planning/placer --sample 50" (docs/mutants.md)
+	PYTHONPATH=tests nice -n 19 $(BIN)/python -m mutants $(ARGS)
 
 docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
 	$(SITE)/bin/python tests/docs/build_site.py

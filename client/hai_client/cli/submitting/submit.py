@@ -15,8 +15,8 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.submitting import python_options, scripts
-from hai_client.cli.tasks.listing.listing.listing import foresight
-from hai_client.cli.tasks.listing.listing.listing.follow import follow_to_end
+from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
 from hai_client.slurm.provide import VARIABLE as PROVIDE

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from hai_client.backports import without_prefix
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import local_times
-from hai_client.cli.tasks.listing.listing.listing import failing
+from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import LogLine, TaskSummary

@@ -9,7 +9,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Column, Output, local, local_times
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.tasks.listing.listing.listing import view
+from hai_client.cli.tasks import view
 from hai_client.constants import EventKind
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid

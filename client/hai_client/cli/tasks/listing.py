@@ -13,7 +13,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, local_times, plural
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.tasks.listing.listing.listing import view
+from hai_client.cli.tasks import view
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid

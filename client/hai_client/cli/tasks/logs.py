@@ -8,8 +8,8 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Column, local_times
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.tasks.listing.listing.listing import failing
-from hai_client.cli.tasks.listing.listing.listing.follow import once_an_outage, say_why_silent, show
+from hai_client.cli.tasks import failing
+from hai_client.cli.tasks.follow import once_an_outage, say_why_silent, show
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
 

@@ -13,7 +13,7 @@ from hai_client.cli.shared.complaints import complain
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, clean, local_times
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.tasks.listing.listing.listing import view
+from hai_client.cli.tasks import view
 from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
 from hai_client.wire.schema import Task
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_client.backports import UTC
 from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, local_times, plural
-from hai_client.cli.tasks.listing.listing.listing import failing
+from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
@@ -148,7 +148,7 @@ def _checkpoint(task: Task) -> str:
 def _command(words: tuple[str, ...]) -> str:
     import shlex
 
-    from hai_client.cli.tasks.listing.listing.listing.batch_script import batch_script
+    from hai_client.cli.tasks.batch_script import batch_script
 
     return batch_script(words) or shlex.join(words)
 

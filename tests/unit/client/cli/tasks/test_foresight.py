@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hai_client.cli.tasks.listing.listing.listing import foresight
+from hai_client.cli.tasks import foresight
 
 from hai_client import Client, QuotaExceeded, TaskRequest
 from hai_client.cli.shared.output import local_times
