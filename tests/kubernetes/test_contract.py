@@ -23,6 +23,7 @@ from contract.test_cluster import (  # noqa: F401
     test_a_run_that_was_killed_before_its_launch_is_never_started,
     test_a_run_that_was_killed_is_not_started_by_a_late_launch,
     test_a_settled_run_keeps_its_log,
+    test_an_order_to_end_a_settled_run_that_comes_late_leaves_its_log_readable,
     test_an_unknown_run_has_no_addresses,
     test_changes_wakes_up_when_a_rank_ends,
     test_every_rank_runs_and_ends_with_the_status_of_its_command,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import ROOT, Platform
+from e2e.conftest import HELD, ROOT, Platform
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import Task, TaskRequest
 from hai_scheduler.adapters.kubernetes.nodes import readiness
@@ -147,7 +147,8 @@ def make_world(place: Place) -> Iterator[World]:
             (folder / name).chmod(0o777)
         folder.chmod(0o755)
         shutil.copy(Path(__file__).with_name("worker.py"), folder)
-        shutil.copy(ROOT / "examples" / "train_digits.py", folder)
+        for program in (HELD, ROOT / "examples" / "train_digits.py"):
+            shutil.copy(program, folder)
         yield World(place, (usable[0], usable[1]), min(devices[name] for name in usable), folder)
     finally:
         # Files that ranks have written belong to their user id: only root can remove all of them.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from ffrecord_files import lay_out
+
 from hai_ffrecord import FFRecordError, FileReader, batches, submitting
 
 #: Odd sizes, and more than one call takes.

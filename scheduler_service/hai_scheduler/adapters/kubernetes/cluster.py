@@ -254,10 +254,12 @@ class KubernetesCluster:
         run = self._sight.run(run_id)
         if run is not None and self._marks.is_anothers(run.origin):
             raise Absent(f"run {run_id} is another platform's")
-        if run is None:
-            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
-        if not 0 <= rank < run.ranks:
+        has_rank = run.has_rank(rank) if run is not None else None
+        if has_rank is False:
             raise Absent(f"there is no rank {rank} of run {run_id}")
+        if run is None or has_rank is None:
+            # The log outlives the objects of its run, so what is left of them does not tell which logs there are.
+            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
         shown = self._observer.read(run)
         ended = any(seen.rank == rank and seen.state.gone for seen in shown.ranks)
         try:

@@ -46,9 +46,10 @@ class _Waiting:
 class Launching:
     """The queue between the loop of ticks and the cluster, in one event loop.
 
-    For each run at most one launch and one end are running. A kill does not wait for a running launch: the cluster
-    refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill again while the cluster shows the
-    run.
+    For each run at most one launch and one end are running: an end is a kill or a settlement. A kill does not wait for
+    a running launch: the cluster refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill
+    again while the cluster shows the run. A settlement waits for a running kill, and takes the place of a waiting one:
+    after it the cluster would take the kill for one of a run that it does not know.
     """
 
     effects: Effects
@@ -136,6 +137,9 @@ class Launching:
     def _end(self, effect: Kill | Settle | Notify) -> None:
         if isinstance(effect, Kill):
             self._waiting.pop(effect.run_id, None)
+        elif isinstance(effect, Settle):
+            # Its run has ended since.
+            self._ends.pop(Kill(effect.run_id), None)
         # A running notification may have read the notice before it changed.
         if isinstance(effect, Notify) or not self._is_under_way(effect):
             self._ends[effect] = None
@@ -166,14 +170,26 @@ class Launching:
             self.drop()
             return
         ends = len(self._under_way) - len(self._launches)
-        while self._ends and ends < ENDS_AT_ONCE:
-            effect = next(iter(self._ends))
+        for effect in self._free_ends(ENDS_AT_ONCE - ends):
             del self._ends[effect]
             self._begin(effect)
-            ends += 1
         while (waiting := self._first()) is not None and self._has_room(waiting.priority):
             del self._waiting[waiting.effect.run_id]
             self._begin(waiting)
+
+    def _free_ends(self, most: int) -> list[Effect]:
+        """At most so many ends that can begin now, in order: no two of a run, and none while one of its run goes on."""
+        busy = {one.run_id for one in self._under_way.values() if isinstance(one, Kill | Settle)}
+        found: list[Effect] = []
+        for effect in self._ends:
+            if len(found) >= most:
+                break
+            if isinstance(effect, Kill | Settle):
+                if effect.run_id in busy:
+                    continue
+                busy.add(effect.run_id)
+            found.append(effect)
+        return found
 
     def _first(self) -> _Waiting | None:
         """The next launch in turn, without removing it from the queue."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from builders import a_node, some_nodes
+
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.node import Node

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.transitions import Kill, Notify
+from hai_scheduler.core.lifecycle.transitions import Kill, Notify, Settle
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.service.launch.launching import ENDS_AT_ONCE
 from unit.service.service_world import Service, user
 
 #: Seconds of a launch.
@@ -285,6 +286,48 @@ async def test_ends_are_merged_and_notices_are_told_again(monkeypatch: pytest.Mo
     assert kills == ["7.1"], "one order is under way"
     assert rings == ["run:8.1"] * 3, "the notice may have changed meanwhile"
     await service.clock.run(launching.idle())
+
+
+async def test_a_run_is_settled_after_an_order_to_end_it_and_never_ended_after_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster would take a late order for one about a run that it does not know, and record that."""
+    service = await a_service(1)
+    did: list[str] = []
+
+    def slowly(word: str) -> Any:
+        async def act(run_id: RunId) -> None:
+            did.append(f"{word} {run_id} begins")
+            await service.clock.sleep(1)
+            did.append(f"{word} {run_id} ends")
+
+        return act
+
+    monkeypatch.setattr(service.cluster, "kill", slowly("kill"))
+    monkeypatch.setattr(service.cluster, "settle", slowly("settle"))
+    launching = service.parts.cycle.launching
+
+    def hand_over(*effects: Kill | Settle) -> None:
+        launching.hand_over(effects, {}, {}, since=launching.mark())
+
+    one, other = RunId("7.1"), RunId("8.1")
+    hand_over(Kill(one))
+    await service.clock.settle()
+    hand_over(Settle(one), Settle(other))
+    await service.clock.advance(0.5)
+    assert did == ["kill 7.1 begins", "settle 8.1 begins"], "the other run is not waited for"
+    await service.clock.run(launching.idle())
+    assert [line for line in did if " 7.1 " in line] == [
+        *("kill 7.1 begins", "kill 7.1 ends"),
+        *("settle 7.1 begins", "settle 7.1 ends"),
+    ]
+    # An order that has not begun is dropped: the run has ended since.
+    did.clear()
+    hand_over(*(Kill(RunId(f"{number}.1")) for number in range(100, 100 + ENDS_AT_ONCE)), Kill(one))
+    await service.clock.settle()
+    hand_over(Settle(one))
+    await service.clock.run(launching.idle())
+    assert [line for line in did if " 7.1 " in line] == ["settle 7.1 begins", "settle 7.1 ends"]
 
 
 async def test_many_that_are_to_be_ended_are_ended_before_more_are_launched(monkeypatch: pytest.MonkeyPatch) -> None:

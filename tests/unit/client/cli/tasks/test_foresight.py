@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hai_client.cli.tasks import foresight
 
 from hai_client import Client, QuotaExceeded, TaskRequest
 from hai_client.cli.shared.output import local_times
+from hai_client.cli.tasks import foresight
 
 AT = "2026-11-21T04:00:00Z"
 
