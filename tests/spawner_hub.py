@@ -31,7 +31,7 @@ SIZES = {
     "vast": {"cpu": "100m", "memory": "512Mi", "resource": GPU, "count": 999},
     "closed": {"cpu": "100m", "memory": "512Mi", "allow": {"groups": ["nobody"]}},
 }
-#: The scheduler service's answer to `GET /places`: mounts and environments of a user.
+#: The scheduler service's answer to `GET /container-config`: mounts and environments of a user.
 PLACES = {
     "user": "ann",
     "mounts": [

@@ -1,4 +1,4 @@
-"""Ask the scheduler service for a user's folders and environments: `GET /places`."""
+"""Ask the scheduler service for a user's folders and environments: `GET /container-config`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def ask(
         # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
         async with (
             aiohttp.ClientSession(timeout=_TIMEOUT, headers={"Authorization": f"Bearer {token}"}) as session,
-            session.get(f"{api_url.rstrip('/')}/places", params=query, allow_redirects=False) as answer,
+            session.get(f"{api_url.rstrip('/')}/container-config", params=query, allow_redirects=False) as answer,
         ):
             body = await answer.json(content_type=None)
             status = answer.status
@@ -141,7 +141,7 @@ def parse_places(body: Any) -> Places:
             warnings=tuple(map(str, body.get("warnings", ()))),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        message = f"the scheduler service answers something else than places ({type(error).__name__})"
+        message = f"the scheduler service answers something else than mounts and environments ({type(error).__name__})"
         raise PlacesError(message) from error
 
 
