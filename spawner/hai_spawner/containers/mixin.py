@@ -11,6 +11,7 @@ from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, de
 from traitlets.config import Config, Configurable
 
 from hai_spawner.containers.form import render
+from hai_spawner.containers.former_settings import FormerSettings
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options, form_options
 from hai_spawner.containers.places import Environment, Places, PlacesError, ask
@@ -34,7 +35,7 @@ LAB_ARGUMENTS: Final = (
 _STATE: Final = "hai"
 
 
-class HaiSpawnerMixin(_Behind):
+class HaiSpawnerMixin(FormerSettings, _Behind):
     """Adds sizes, limits, environments and folders of development containers to a spawner class.
 
     The decision is made in `run_pre_spawn_hook`. The Hub calls that for every start, from the page or by REST, after an
@@ -71,16 +72,18 @@ class HaiSpawnerMixin(_Behind):
         config=True,
         help="What counts as activity in the user's server: kernels (a busy one), terminals (an open one).",
     )
-    ask_places = Bool(
+    ask_scheduler = Bool(
         False, config=True, help="Whether to ask the scheduler service for a user's folders and environments."
     )
-    places_api_url = Unicode(
+    scheduler_api_url = Unicode(
         config=True, help="Address of the scheduler's REST interface as the Hub reaches it (default: hai_api_url)."
     )
-    places_token_file = Unicode(
-        "", config=True, help="File with the token of the Hub service that may ask for places (hai-spawner)."
+    scheduler_token_file = Unicode(
+        "",
+        config=True,
+        help="File with the token of the Hub service that may ask for mounts and environments (hai-spawner).",
     )
-    without_places = CaselessStrEnum(
+    without_scheduler = CaselessStrEnum(
         ["refuse", "proceed"],
         "refuse",
         config=True,
@@ -131,8 +134,8 @@ class HaiSpawnerMixin(_Behind):
             raise TraitError(str(error)) from error
         return proposal.value
 
-    @default("places_api_url")
-    def _default_places_api_url(self) -> str:
+    @default("scheduler_api_url")
+    def _default_scheduler_api_url(self) -> str:
         return str(self.hai_api_url)
 
     @default("default_url")
@@ -194,26 +197,27 @@ class HaiSpawnerMixin(_Behind):
         """Return the folders and environments of the user.
 
         Raises:
-            Refusal: The scheduler service gives none, and `without_places` is `refuse` or the service refused the user.
+            Refusal: The scheduler service gives none, and `without_scheduler` is `refuse`, or the service refused the
+                user.
         """
-        if not self.ask_places:
+        if not self.ask_scheduler:
             return Places()
         person = self.person()
         try:
             return await ask(
-                self.places_api_url,
-                self.places_token_file,
+                self.scheduler_api_url,
+                self.scheduler_token_file,
                 user=person.name,
                 groups=person.groups,
                 node_group=self.places_group,
             )
         except PlacesError as error:
             self.log.warning("No places for %s: %s", person.name, error)
-            if self.without_places == "proceed" and not error.wrong:
+            if self.without_scheduler == "proceed" and not error.wrong:
                 return Places(warnings=(f"Starting WITHOUT your folders and environments: {error}.",))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
             message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
-            raise Refusal(Why.PLACES, message) from error
+            raise Refusal(Why.SCHEDULER, message) from error
 
     @property
     def places_group(self) -> str:
