@@ -145,7 +145,7 @@ def test_administrators_of_the_hub_administer_hai(hub: Make) -> None:
 
 def test_services_may_do_what_they_are_for_and_no_more(hub: Make) -> None:
     roles = {role["name"]: set(role["scopes"]) for role in hub().load_roles if role.get("services")}
-    assert roles["hai-spawner"] == {"access:services!service=hai", "custom:hai:places"}
+    assert roles["hai-spawner"] == {"access:services!service=hai", "custom:hai:containers"}
     assert roles["hai-metrics"] == {"access:services!service=hai", "custom:hai:metrics", "read:metrics"}
     assert not any(scope.startswith("admin") for scopes in roles.values() for scope in scopes)
 

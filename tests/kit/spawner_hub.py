@@ -31,7 +31,7 @@ SIZES = {
     "vast": {"cpu": "100m", "memory": "512Mi", "resource": GPU, "count": 999},
     "closed": {"cpu": "100m", "memory": "512Mi", "allow": {"groups": ["nobody"]}},
 }
-#: The scheduler service's answer to `GET /places`: mounts and environments of a user.
+#: The scheduler service's answer to `GET /container-config`: mounts and environments of a user.
 PLACES = {
     "user": "ann",
     "mounts": [
@@ -123,7 +123,7 @@ class Hub:
             },
             "Authenticator": {"allow_all": True},
             "HaiKubeSpawner": {
-                "ask_places": True,
+                "ask_scheduler": True,
                 "cmd": ["python3", "-m", "jupyterhub.singleuser"],
                 "default_url": "/tree",
                 "environment": {"HOME": "/tmp", "JUPYTERHUB_SINGLEUSER_APP": "jupyter_server.serverapp.ServerApp"},
@@ -134,8 +134,8 @@ class Hub:
                 "image_pull_policy": "IfNotPresent",
                 "limits": {"small": {"user": 1}},
                 "namespace": self.namespace,
-                "places_api_url": self.api_url,
-                "places_token_file": str(self.folder / "spawner_token"),
+                "scheduler_api_url": self.api_url,
+                "scheduler_token_file": str(self.folder / "spawner_token"),
                 "sizes": SIZES,
                 "start_timeout": 180,
             },

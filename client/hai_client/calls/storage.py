@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 
 from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
-from hai_client.wire.storage import Environment, EnvironmentList, MountRule, MountRuleList, Places
+from hai_client.wire.storage import ContainerConfig, Environment, EnvironmentList, MountRule, MountRuleList
 
 
 class StorageCalls(Calls):
@@ -103,7 +104,16 @@ class StorageCalls(Calls):
         """Remove an environment; tasks that name it cannot start any more. For admins."""
         self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
 
-    def places(self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None) -> Places:
+    def places(
+        self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None
+    ) -> ContainerConfig:
+        """Do what `container_config` does, by its name in earlier releases."""
+        warnings.warn("places() is called container_config() now", DeprecationWarning, stacklevel=2)
+        return self.container_config(user, groups=groups, node_group=node_group)
+
+    def container_config(
+        self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None
+    ) -> ContainerConfig:
         """Return the mounts and environments that a user's development container gets. For admins and spawners.
 
         Args:
@@ -112,4 +122,6 @@ class StorageCalls(Calls):
             node_group: The group of the node that it runs on; `jupyter` by default.
         """
         given = None if groups is None else json.dumps(sorted(groups))
-        return self._get(Places, "GET", "/places", query={"user": user, "groups": given, "node_group": node_group})
+        return self._get(
+            ContainerConfig, "GET", "/container-config", query={"user": user, "groups": given, "node_group": node_group}
+        )

@@ -55,6 +55,8 @@ def _walk(path: str, parser: argparse.ArgumentParser) -> Iterator[Level]:
         if isinstance(action, argparse._SubParsersAction):
             below = [(f"{path} {name}", child) for name, child in action.choices.items()]
             words = tuple(action.choices)
+        elif action.help == argparse.SUPPRESS:
+            continue
         elif action.option_strings:
             shown = [option for option in action.option_strings if option.startswith("--") and "_" not in option]
             options += shown[:1]

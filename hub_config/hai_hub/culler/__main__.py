@@ -47,7 +47,7 @@ class CullerHub(Protocol):
         """Return every server that runs."""
         ...
 
-    async def owners(self) -> frozenset[str]:
+    async def active_users(self) -> frozenset[str]:
         """Return the names of users with live tasks."""
         ...
 
@@ -74,7 +74,7 @@ class Culler:
         self._memories = culler_memory.load(state_file)
         self._servers: dict[tuple[str, str], RunningServer] = {}
         #: None: not known.
-        self._owners: frozenset[str] | None = None
+        self._active_users: frozenset[str] | None = None
         self._stopping: set[tuple[str, str]] = set()
         self._looked: datetime | None = None
 
@@ -86,7 +86,7 @@ class Culler:
         """
         self._looked = self.now()
         servers = await self._hub.servers()
-        self._owners = await self._ask_for_owners()
+        self._active_users = await self._ask_for_active_users()
         self._servers = {server.key: server for server in servers}
         self._stopping &= set(self._servers)
         outlooks = {server.key: self._judge(server) for server in servers}
@@ -121,16 +121,16 @@ class Culler:
         return self._judge(server)
 
     def _judge(self, server: RunningServer) -> CullDecision:
-        has_tasks = None if self._owners is None else server.user in self._owners
+        has_tasks = None if self._active_users is None else server.user in self._active_users
         return judge(
             server, self._terms.of(server.size), self._memories.get(server.key), has_tasks=has_tasks, now=self.now()
         )
 
-    async def _ask_for_owners(self) -> frozenset[str] | None:
+    async def _ask_for_active_users(self) -> frozenset[str] | None:
         if not self._terms.asks_for_tasks:
             return frozenset()
         try:
-            return await self._hub.owners()
+            return await self._hub.active_users()
         except Unanswered as error:
             log.warning("No server counts as idle now: %s", error)
             return None

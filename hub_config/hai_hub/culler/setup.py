@@ -9,7 +9,7 @@ from typing import Any, Final
 from traitlets.config import Config
 
 from hai_hub.config.adding import add_named, add_to_set, given, set_default
-from hai_hub.config.roles import ACCESS, OWNERS
+from hai_hub.config.roles import ACCESS, ACTIVE_USERS
 from hai_hub.culler.terms import read_culling
 
 CULLER_SERVICE: Final = "hai-culler"
@@ -17,7 +17,7 @@ ACCESS_CULLER: Final = f"access:services!service={CULLER_SERVICE}"
 #: Scopes of the culler at the Hub: read servers and their last activity, and stop servers. Nothing else.
 HUB_SCOPES: Final = ("delete:servers", "list:users", "read:servers", "read:users:activity")
 #: Scopes for the culler's request to the scheduler.
-SCHEDULER_SCOPES: Final = (ACCESS, OWNERS)
+SCHEDULER_SCOPES: Final = (ACCESS, ACTIVE_USERS)
 _START_TIMEOUT_S: Final = 60
 
 

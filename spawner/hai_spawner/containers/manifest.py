@@ -71,7 +71,7 @@ def add_mounts(pod: Any, mounts: Sequence[Mounted]) -> None:
     for mount in mounts:
         if mount.mount_path.rstrip("/") in taken:
             raise Refusal(
-                Why.PLACES,
+                Why.SCHEDULER,
                 f"Two folders are mounted at {mount.mount_path}: one by a rule of the scheduler service, one by the "
                 "spawner's volume_mounts. An administrator must take one of them away.",
             )

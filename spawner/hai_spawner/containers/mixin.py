@@ -70,27 +70,28 @@ class HaiSpawnerMixin(SpawnerSettings):
         """Return the folders and environments of the user.
 
         Raises:
-            Refusal: The scheduler service gives none, and `without_places` is `refuse` or the service refused the user.
+            Refusal: The scheduler service gives none, and `without_scheduler` is `refuse`, or the service refused the
+                user.
         """
-        if not self.ask_places:
+        if not self.ask_scheduler:
             return NOTHING
         person = self.person()
         try:
             return await places_of(
-                self.places_api_url,
-                self.places_token_file,
+                self.scheduler_api_url,
+                self.scheduler_token_file,
                 user=person.name,
                 groups=person.groups,
                 node_group=self.places_group,
             )
         except PlacesError as error:
             self.log.warning("No places for %s: %s", person.name, error)
-            if self.without_places == "proceed" and not error.wrong:
+            if self.without_scheduler == "proceed" and not error.wrong:
                 warning = f"Starting WITHOUT your folders and environments: {error}."
                 return replace(NOTHING, warnings=(warning,))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
             message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
-            raise Refusal(Why.PLACES, message) from error
+            raise Refusal(Why.SCHEDULER, message) from error
 
     @property
     def places_group(self) -> str:

@@ -1,4 +1,4 @@
-"""Ask the scheduler service for a user's folders and environments: `GET /places`."""
+"""Ask the scheduler service for a user's folders and environments: `GET /container-config`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def places_of(
     query = {"user": user, "groups": json.dumps(sorted(groups)), "node_group": node_group}
     try:
         token = (await _read(token_file)).strip()
-        answer = await ask("GET", f"{api_url.rstrip('/')}/places", token, query=query, timeout_s=_TIMEOUT_S)
+        answer = await ask("GET", f"{api_url.rstrip('/')}/container-config", token, query=query, timeout_s=_TIMEOUT_S)
     except Unanswered as error:
         raise PlacesError(str(error)) from None
     if answer.status != 200:
@@ -75,11 +75,11 @@ def read_places(body: Any) -> Places:
     try:
         places = decode(Places, body)
     except WrongShape as error:
-        message = f"the scheduler service answers something else than places ({error})"
+        message = f"the scheduler service answers something else than mounts and environments ({error})"
         raise PlacesError(message) from None
     for mount in places.mounts:
         if not _is_safe(mount):
-            message = f"the scheduler service answers something else than places ({mount.kind} at {mount.mount_path!r})"
+            message = f"the scheduler service answers something else than mounts and environments ({mount.kind} at {mount.mount_path!r})"
             raise PlacesError(message)
     return places
 

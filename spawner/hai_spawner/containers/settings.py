@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, default, validate
 from traitlets.config import Config, Configurable
 
+from hai_spawner.containers.former_settings import FormerSettings
 from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.options import form_options
 from hai_spawner.containers.refused import spawn_exception
@@ -21,7 +22,7 @@ else:
     _Behind = Configurable
 
 
-class SpawnerSettings(_Behind):
+class SpawnerSettings(FormerSettings, _Behind):
     """What an administrator sets: sizes, limits, addresses. Nothing here depends on a user or on what runs."""
 
     sizes = Dict(
@@ -54,16 +55,18 @@ class SpawnerSettings(_Behind):
         config=True,
         help="What counts as activity in the user's server: kernels (a busy one), terminals (an open one).",
     )
-    ask_places = Bool(
+    ask_scheduler = Bool(
         False, config=True, help="Whether to ask the scheduler service for a user's folders and environments."
     )
-    places_api_url = Unicode(
+    scheduler_api_url = Unicode(
         config=True, help="Address of the scheduler's REST interface as the Hub reaches it (default: hai_api_url)."
     )
-    places_token_file = Unicode(
-        "", config=True, help="File with the token of the Hub service that may ask for places (hai-spawner)."
+    scheduler_token_file = Unicode(
+        "",
+        config=True,
+        help="File with the token of the Hub service that may ask for mounts and environments (hai-spawner).",
     )
-    without_places = CaselessStrEnum(
+    without_scheduler = CaselessStrEnum(
         ["refuse", "proceed"],
         "refuse",
         config=True,
@@ -100,8 +103,8 @@ class SpawnerSettings(_Behind):
             raise TraitError(str(error)) from error
         return proposal.value
 
-    @default("places_api_url")
-    def _default_places_api_url(self) -> str:
+    @default("scheduler_api_url")
+    def _default_scheduler_api_url(self) -> str:
         return str(self.hai_api_url)
 
     @default("default_url")

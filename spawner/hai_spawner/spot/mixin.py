@@ -103,7 +103,7 @@ class SpotMixin(_Behind):
             await self.spot.give_up()
         except SchedulerError as error:
             text = f"This server's task in the queue cannot be stopped: {error}. Try again in a moment."
-            raise spawn_exception(Refusal(Why.PLACES, text)) from None
+            raise spawn_exception(Refusal(Why.SCHEDULER, text)) from None
         return await super().start()
 
     async def poll(self) -> int | None:

@@ -304,7 +304,7 @@ class SpotServer(LoggingConfigurable):
     @property
     def scheduler(self) -> Scheduler:
         """The scheduler service, with requests in the owner's name."""
-        return Scheduler(self.spawner.places_api_url, self.spawner.user, self.tokens)
+        return Scheduler(self.spawner.scheduler_api_url, self.spawner.user, self.tokens)
 
     @property
     def _known(self) -> Kept:

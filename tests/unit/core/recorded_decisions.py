@@ -44,7 +44,7 @@ POLICIES = {
     "no-zones": Policy(max_cross_zone=0),
     "two-zones": Policy(max_cross_zone=2),
     "weights": Policy(weights={"ann": 4.0, "bob": 0.25}, half_life=10 * MINUTE),
-    "quick": Policy(min_run=5 * MINUTE, slice=15 * MINUTE, worth=0.0),
+    "quick": Policy(min_run=5 * MINUTE, slice=15 * MINUTE, min_run_per_switch=0.0),
     "strict": Policy(strikes=2, strike_tasks=1, strike_users=1, quarantine_share=0.5, max_rotations=1),
 }
 #: Clusters that live on, a plan a second with longer pauses in between: shape, rounds, discipline, numbers.

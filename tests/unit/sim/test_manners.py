@@ -81,7 +81,7 @@ def test_a_command_that_comes_to_its_end_meanwhile_has_ended() -> None:
 
 def test_p8_one_that_never_saves_is_left_alone_by_equals_after_two_interruptions() -> None:
     minute = timedelta(minutes=1)
-    policy = Policy(min_run=minute, slice=minute, slice_growth=1, worth=0)
+    policy = Policy(min_run=minute, slice=minute, slice_growth=1, min_run_per_switch=0)
     careless = replace(a_job(1, 4000), manner=Manner.NEITHER)
     off = replace(policy, max_unsaved=0)
     equal = a_job(2, 1000, submitted=10)

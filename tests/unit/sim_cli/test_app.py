@@ -165,9 +165,17 @@ def test_a_day_of_to_counts_whole_and_offsets_count_from_the_first(trace: str, c
 
 
 def test_rules_have_numbers_of_their_own_on_top_of_the_common_ones() -> None:
-    rules = rules_of("hai/slice=2h", [("slice", "1h"), ("worth", "5")])
-    assert rules.policy == Policy(slice=timedelta(hours=2), worth=5)
+    rules = rules_of("hai/slice=2h", [("slice", "1h"), ("min_run_per_switch", "5")])
+    assert rules.policy == Policy(slice=timedelta(hours=2), min_run_per_switch=5)
     assert rules.name == "hai/slice=2h"
+
+
+def test_a_number_by_its_name_of_an_earlier_release_is_taken_with_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    rules = rules_of("hai/worth=2", [])
+    assert rules.policy == Policy(min_run_per_switch=2)
+    assert capsys.readouterr().err == (
+        "hai: worth is called min_run_per_switch now: the next release knows only that\n"
+    )
 
 
 # -- plan -------------------------------------------------------------------------------------------

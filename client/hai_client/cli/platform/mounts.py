@@ -10,7 +10,7 @@ from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column
 from hai_client.errors import Invalid
-from hai_client.wire.storage import MountRule, Places
+from hai_client.wire.storage import ContainerConfig, MountRule
 
 
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
@@ -60,7 +60,7 @@ def _whole(text: str) -> int:
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:
     if args.user is not None:
-        return _preview(ctx, ctx.client.places(args.user, node_group=args.group))
+        return _preview(ctx, ctx.client.container_config(args.user, node_group=args.group))
     if args.group is not None:
         raise Invalid(f"group: {args.group!r} says where a user's container runs; name the user with --for")
     rules = ctx.client.mounts()
@@ -97,14 +97,14 @@ def _access(rule: MountRule) -> str:
     return "none" if rule.action == "remove" else "read" if rule.read_only else "write"
 
 
-def _preview(ctx: Context, places: Places) -> int:
+def _preview(ctx: Context, config: ContainerConfig) -> int:
     if ctx.json:
-        ctx.out.json(places)
+        ctx.out.json(config)
         return 0
-    for warning in places.warnings:
+    for warning in config.warnings:
         ctx.out.note(warning)
-    if not places.mounts:
-        ctx.out.line(f"no rule mounts anything for {places.user} on {places.node_group} nodes")
+    if not config.mounts:
+        ctx.out.line(f"no rule mounts anything for {config.user} on {config.node_group} nodes")
     else:
         rows = [
             [
@@ -113,10 +113,10 @@ def _preview(ctx: Context, places: Places) -> int:
                 "read" if one.read_only else "write",
                 one.rule,
             ]
-            for one in places.mounts
+            for one in config.mounts
         ]
         ctx.out.table([Column("PATH"), Column("FROM"), Column("ACCESS"), Column("RULE")], rows)
-    for left in places.left_out:
+    for left in config.left_out:
         ctx.out.line(f"not used: rule {left.rule} at {left.mount_path}: {left.why}")
     return 0
 

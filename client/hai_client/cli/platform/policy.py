@@ -91,7 +91,7 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         metavar="NAME=VALUE",
         nargs="+",
         type=_assignment,
-        help="a number of `hai policy`: slice=1h, worth=5, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
+        help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
     )
     unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
     unsetting.add_argument("names", metavar="NAME", nargs="+", help="as above; weights.alice removes one user's weight")

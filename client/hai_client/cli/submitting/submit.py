@@ -14,7 +14,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.submitting import python_options, scripts
+from hai_client.cli.submitting import env_options, python_options, scripts
 from hai_client.cli.tasks import foresight
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
@@ -49,18 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--name", type=names.check_name, metavar="NAME", help="its name (that of the script)")
     add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
-    add(
-        "-e",
-        "--env",
-        "--environments",
-        dest="env",
-        action="append",
-        type=words_.variable,
-        default=[],
-        metavar="NAME=VALUE",
-        help="a variable for it; NAME alone takes the value from here; can be repeated",
-    )
-    add("--environment", metavar="NAME", help="one of `hai environments`: image, Python, variables (your default)")
+    env_options.add_options(parser)
     python_options.add_options(parser)
     add(
         "--profile",
@@ -150,12 +139,13 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
     """The request that the options and a command make.
 
     Raises:
-        Invalid: A name cannot be made, or a folder is wrong.
+        Invalid: A name cannot be made, a folder is wrong, or two environments are named.
     """
     cwd = folder(args.cwd)
     where = args.checkpoint_dir
-    env = {**dict(args.env), **({PROVIDE: args.provide} if args.provide else {})}
-    env.update(python_options.variables(args, ctx, env, args.environment))
+    env, environment = env_options.read(args, ctx)
+    env.update({PROVIDE: args.provide} if args.provide else {})
+    env.update(python_options.variables(args, ctx, env, environment))
     if (literal := scripts.unexpanded(command)) is not None:
         ctx.out.note(literal)
     return TaskRequest(
@@ -178,7 +168,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
         retries=args.retries,
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
-        environment=args.environment,
+        environment=environment,
         ranks_per_node=args.ranks_per_node,
     )
 

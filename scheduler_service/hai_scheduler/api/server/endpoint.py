@@ -19,7 +19,7 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_former_scope, has_scope
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits, Pass
@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 #: `Retry-After` of answers with the code `unavailable`, in seconds.
 RETRY_AFTER: Final = 1
+#: The header `Deprecation` (RFC 9745) of former paths and scopes: since 2026-11-22.
+DEPRECATED: Final = "@1795305600"
 #: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
 #: cost more when it is refused than when it is served.
 HELD_BACK: Final = 0.5
@@ -86,10 +88,12 @@ class Endpoint(HubHandler):
         connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
         try:
             self.route, self._path = self._table.find(self.request.method or "", self.request.path)
+            self._mark_deprecated()
             self._body.check_length()
             client = await self._identify(self.route)
             # A body that is still arriving counts already: a client's unfinished bodies are limited like requests.
             self._pass = self._limits.arrive(self.route.budget, client, size=self._body.length)
+            self._mark_deprecated()
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             if self.request.method not in HubHandler.SUPPORTED_METHODS:
@@ -98,6 +102,17 @@ class Endpoint(HubHandler):
             if not self._body.is_worth_waiting():
                 # The connection cannot be used again: the body is still arriving.
                 self._refuse(error, close=True)
+
+    def _mark_deprecated(self) -> None:
+        """Say in headers if the request uses a path, or its token a scope, by the name of an earlier release."""
+        if self.route is None:
+            return
+        path = self._table.replacement(self.route, self.request.path)
+        former_scope = isinstance(self._who, Caller) and has_former_scope(self._who, self.route.access)
+        if path is not None or former_scope:
+            self.set_header("Deprecation", DEPRECATED)
+        if path is not None:
+            self.set_header("Link", f'<{path}>; rel="successor-version"')
 
     async def _identify(self, route: Route) -> str:
         """Find out who asks; return the name of the client whose budget the request counts for. Raises Refused."""
@@ -285,6 +300,7 @@ class Endpoint(HubHandler):
                 self.finish()
             return
         self.clear()
+        self._mark_deprecated()
         self.set_status(problem.status)
         self.set_header("Content-Type", problems.CONTENT_TYPE)
         if close:

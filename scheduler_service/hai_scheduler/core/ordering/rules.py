@@ -168,7 +168,7 @@ class HaiRules(Rules):
         """Return `min_run` if the task is of a higher level by then, else its slice (P2, P6, P7); None by P8."""
         if keeps(task, self.policy):
             return None
-        floor = max(self.policy.min_run, self.policy.worth * task.switch_cost)
+        floor = max(self.policy.min_run, self.policy.min_run_per_switch * task.switch_cost)
         protected = protected_until(task, self.policy) if task.rotations else None
         if protected is not None:
             floor = max(floor, protected - self.now)

@@ -82,7 +82,7 @@ def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> Tur
     least = policy.min_run
     length = policy.slice if task.served < policy.slice else slice_of(task, policy)
     if task.leaving_took is not None or task.starting_took is not None:
-        least = max(least, policy.worth * task.switch_cost)
+        least = max(least, policy.min_run_per_switch * task.switch_cost)
         length = max(least, length)
     return TurnFacts(
         task,

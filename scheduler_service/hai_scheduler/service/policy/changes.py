@@ -12,7 +12,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, by_current_names, current_name, number_of, read, written
 from hai_scheduler.service.policy.store import (
     SETTING,
     Misfit,
@@ -86,6 +86,10 @@ class PolicyChanges:
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         admins_only(caller)
+        try:
+            values, unset = by_current_names(values), [current_name(name) for name in unset]
+        except PolicyError as error:
+            raise Invalid("set", error.name, str(error)) from None
         given = _read(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))

@@ -87,7 +87,7 @@ class RuntimeEnvs:
             mounts=mounts,
         )
 
-    async def places(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
+    async def container_view(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
         """The mounts and environments of a user's development container; groups None: those last seen of the user.
 
         Raises Invalid for a user name that cannot be part of a path in a rule.

@@ -24,7 +24,7 @@ MINUTE = timedelta(minutes=1)
         ({"half_life": timedelta(0)}, "half_life"),
         ({"weights": {"ann": 0.0}}, "weights"),
         ({"demote_after": timedelta(0)}, "demote_after"),
-        ({"worth": -1.0}, "worth"),
+        ({"min_run_per_switch": -1.0}, "min_run_per_switch"),
         ({"max_rotations": 0}, "max_rotations"),
         ({"max_unsaved": -1}, "max_unsaved"),
         ({"patience": timedelta(seconds=-1)}, "patience"),
@@ -46,7 +46,7 @@ def test_a_policy_out_of_range_names_the_number(numbers: dict[str, object], name
 
 
 def test_a_group_without_numbers_of_its_own_goes_by_those_for_all() -> None:
-    own = Policy(worth=1.0)
+    own = Policy(min_run_per_switch=1.0)
     policies = Policies(groups=MappingProxyType({"a": own}))
     assert policies.of("a") is own
     assert policies.of("b") == Policy() == Policy().of("b")

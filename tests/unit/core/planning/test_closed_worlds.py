@@ -93,7 +93,9 @@ def test_no_turn_ends_for_an_equal_before_min_run_and_no_pair_drives_each_other_
 @WORLDS
 def test_p7_holds_when_turns_may_be_tiny(seed: int, most: int) -> None:
     minute = timedelta(minutes=1)
-    policy = Policy(min_run=minute, slice=minute, slice_growth=1, long_after=minute, worth=0, max_rotations=most)
+    policy = Policy(
+        min_run=minute, slice=minute, slice_growth=1, long_after=minute, min_run_per_switch=0, max_rotations=most
+    )
     world = a_world(seed, policy).run(timedelta(hours=6))
     by_task: defaultdict[TaskId, list[Told]] = defaultdict(list)
     for told in world.told:

@@ -388,7 +388,7 @@ def test_b4_shares_of_a_node_belong_to_their_runs_as_well() -> None:
 
 
 def test_b4_no_number_gets_a_node_twice() -> None:
-    policy = Policy(min_run=timedelta(0), worth=0)
+    policy = Policy(min_run=timedelta(0), min_run_per_switch=0)
     made = decide(snapshot(runs(1, "node-1", minutes=0, level=LOW), waits(2, priority=HIGH), nodes=1), policy)
     assert starts(made) == {}
     assert suspends(made) == {1: 2}

@@ -353,7 +353,7 @@ def test_p6_without_a_measurement_a_switch_costs_nothing() -> None:
 
 def test_p6_the_factor_is_the_policys() -> None:
     running = runs(1, "node-1", minutes=30, starting_took=for_minutes(20))
-    assert suspends(decide(snapshot(running, waits(2), nodes=1), Policy(worth=0))) == {1: 2}
+    assert suspends(decide(snapshot(running, waits(2), nodes=1), Policy(min_run_per_switch=0))) == {1: 2}
 
 
 # -- P7 -----------------------------------------------------------------------------------------------

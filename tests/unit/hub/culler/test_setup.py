@@ -62,7 +62,7 @@ def test_its_rights_are_the_fewest(tmp_path: Path) -> None:
         "read:servers",
         "delete:servers",
         "access:services!service=hai",
-        "custom:hai:owners",
+        "custom:hai:active-users",
     }
     known = set(scope_definitions) | set(roles.CUSTOM_SCOPES)
     assert {scope.partition("!")[0] for scope in role["scopes"]} <= known

@@ -18,7 +18,9 @@ from unit.service.service_world import ADMIN, Service, user
 
 HOUR = timedelta(hours=1)
 CONFIGURED = ServiceSettings(
-    policy=Policies(default=Policy(worth=5.0), groups={"training": Policy(worth=5.0, slice=HOUR)})
+    policy=Policies(
+        default=Policy(min_run_per_switch=5.0), groups={"training": Policy(min_run_per_switch=5.0, slice=HOUR)}
+    )
 )
 
 
@@ -69,10 +71,10 @@ def test_the_nearest_and_latest_word_counts(sentence, overrides, group, expected
 
 def test_a_number_that_the_configuration_writes_counts_even_if_it_is_the_default() -> None:
     same = replace(CONFIGURED, policy=Policies(groups={"a": Policy()}), policy_written=frozenset({("a", "slice")}))
-    layers = PolicyLayers(same, {None: {"slice": override(2 * HOUR), "worth": override(3.0)}})
+    layers = PolicyLayers(same, {None: {"slice": override(2 * HOUR), "min_run_per_switch": override(3.0)}})
     assert layers.origin("slice", "a").source == "configuration"
     assert layers.policies().of("a").slice == Policy().slice
-    assert layers.policies().of("a").worth == 3.0
+    assert layers.policies().of("a").min_run_per_switch == 3.0
 
 
 def test_what_is_stored_reads_as_it_was() -> None:
@@ -102,21 +104,24 @@ async def test_a_change_rings_the_loop_and_is_in_the_audit_trail_with_old_and_ne
     async with service.bus.listen("tick") as ears:
         await change(service, slice="2h")
         assert await ears.wait(0)
-    await change(service, slice="3h", worth=5)
+    await change(service, slice="3h", min_run_per_switch=5)
     first, second = await service.events("policy.changed")
     assert (first.actor, first.user) == ("root", None)
     assert first.data == {"group": None, "changes": {"slice": {"old": "1m", "new": "2h"}}}
-    assert second.data["changes"] == {"slice": {"old": "2h", "new": "3h"}, "worth": {"old": 10.0, "new": 5.0}}
+    assert second.data["changes"] == {
+        "slice": {"old": "2h", "new": "3h"},
+        "min_run_per_switch": {"old": 10.0, "new": 5.0},
+    }
 
 
 async def test_what_is_unset_is_as_the_configuration_says_again() -> None:
     service = await Service().open()
-    await change(service, "training", slice="2h", worth=5)
+    await change(service, "training", slice="2h", min_run_per_switch=5)
     await change(service, "training", unset=("slice",))
     numbers = (await service.parts.services.policy.view()).groups["training"]
-    assert (numbers["slice"].source, numbers["worth"].source) == ("configuration", "admin")
+    assert (numbers["slice"].source, numbers["min_run_per_switch"].source) == ("configuration", "admin")
     assert (await service.events("policy.changed"))[-1].data["changes"] == {"slice": {"old": "2h", "new": "1m"}}
-    await change(service, "training", unset=("worth",))
+    await change(service, "training", unset=("min_run_per_switch",))
     assert await stored(service) is None
 
 
@@ -126,9 +131,37 @@ async def test_saying_it_again_changes_nothing_and_is_not_told_again() -> None:
     text = await stored(service)
     await service.step(60)
     await change(service, slice="120m")
-    await change(service, unset=("worth",))
+    await change(service, unset=("min_run_per_switch",))
     assert await stored(service) == text
     assert len(await service.events("policy.changed")) == 1
+
+
+async def test_a_number_may_be_set_and_unset_by_its_name_of_an_earlier_release() -> None:
+    service = await Service().open()
+    await change(service, worth=5)
+    view = await service.parts.services.policy.view()
+    assert (view.default["min_run_per_switch"].value, set(view.default) & {"worth"}) == (5.0, set())
+    assert "worth" not in str(await stored(service))
+    await change(service, unset=("worth",))
+    assert await stored(service) is None
+    with pytest.raises(Invalid, match="both are given"):
+        await change(service, worth=5, min_run_per_switch=6)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "value"), [({"worth": 3.0}, 3.0), ({"min_run_per_switch": 4.0, "worth": 3.0}, 4.0)], ids=str
+)
+async def test_what_an_earlier_release_has_stored_still_counts(numbers: dict[str, float], value: float) -> None:
+    service = await Service().open()
+    entries = {name: {"value": one, "by": "root", "at": "2026-01-05T08:00:00+00:00"} for name, one in numbers.items()}
+    async with service.store.write() as tx:
+        await tx.put_setting(SETTING, json.dumps({"all": entries, "groups": {"training": entries}}))
+    view = await service.parts.services.policy.view()
+    assert view.trouble is None
+    assert (view.default["min_run_per_switch"].value, view.default["min_run_per_switch"].source) == (value, "admin")
+    assert view.groups["training"]["min_run_per_switch"].value == value
+    await change(service, slice="2h")
+    assert "worth" not in str(await stored(service))
 
 
 async def test_a_view_says_who_has_set_a_number_and_when() -> None:
@@ -139,7 +172,7 @@ async def test_a_view_says_who_has_set_a_number_and_when() -> None:
     origin = view.groups["training"]["slice"]
     assert (origin.source, origin.group, origin.by, origin.at) == ("admin", None, "root", service.clock.now())
     assert view.default["min_run"].source == "configuration"
-    assert view.default["worth"].source == "default"
+    assert view.default["min_run_per_switch"].source == "default"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +180,14 @@ async def test_a_view_says_who_has_set_a_number_and_when() -> None:
     [
         ("a contradiction names the number given", None, {"min_run": "2m"}, (), "set.min_run", "below min_run"),
         ("... and the group", "training", {"min_run": "2m"}, (), "set.min_run", "in group 'training': slice is"),
-        ("one of two is out of range", None, {"worth": 5, "slice": "1s"}, (), "set.slice", "slice is 0:00:01"),
+        (
+            "one of two is out of range",
+            None,
+            {"min_run_per_switch": 5, "slice": "1s"},
+            (),
+            "set.slice",
+            "slice is 0:00:01",
+        ),
         ("no number", None, {"slice": "banana"}, (), "set.slice", "'banana' is not a length of time"),
         ("an unknown name", None, {"colour": 1}, (), "set", "'colour' is not a policy number"),
         ("an unknown name to unset", None, {}, ("colour",), "unset", "'colour' is not a policy number"),

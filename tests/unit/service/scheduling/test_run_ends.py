@@ -241,7 +241,7 @@ async def test_gpus_of_a_group_are_those_of_its_largest_node_even_when_all_are_g
 
 
 async def test_an_alarm_is_raised_once_when_a_task_rotates_as_often_as_it_may() -> None:
-    policy = replace(SHORT, slice_growth=1, max_rotations=2, worth=0)
+    policy = replace(SHORT, slice_growth=1, max_rotations=2, min_run_per_switch=0)
     service = await Service(nodes=1, policy=policy).open()
     tasks = [await service.submit(name, name) for name in ("ann", "bob")]
     for _ in range(8):

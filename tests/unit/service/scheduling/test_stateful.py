@@ -55,11 +55,11 @@ behaviours = st.builds(
 numbers = st.integers(1, 8)
 POLICIES: list[dict[str, object]] = [
     {"slice": "30s", "min_run": "30s"},
-    {"slice": "5m", "min_run": "0s", "worth": 0},
+    {"slice": "5m", "min_run": "0s", "min_run_per_switch": 0},
     {"max_rotations": 1, "starve_after": "2m"},
     {"max_cross_zone": 0, "half_life": "10s"},
     {"quarantine_share": 0.4, "strikes": 1, "strike_tasks": 1, "strike_window": "10m"},
-    {"quarantine_share": 0.0, "worth": 100, "slice_growth": 1},
+    {"quarantine_share": 0.0, "min_run_per_switch": 100, "slice_growth": 1},
 ]
 
 
@@ -360,7 +360,9 @@ class ServiceMachine(RuleBasedStateMachine):
             await self._mend(name)
             await services.administration.mark_node(ADMIN, name, NodeMark.NONE)
         await services.policy.change(ADMIN, None, {"quarantine_share": 0.0, "slice": "60s", "min_run": "30s"}, ())
-        await services.policy.change(ADMIN, None, {"max_cross_zone": 3, "max_rotations": 16, "worth": 0}, ())
+        await services.policy.change(
+            ADMIN, None, {"max_cross_zone": 3, "max_rotations": 16, "min_run_per_switch": 0}, ()
+        )
         for task in await self._tasks():
             if task.held and not task.state.ended:
                 await services.submissions.resume(ADMIN, str(task.id))

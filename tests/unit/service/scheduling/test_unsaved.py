@@ -18,7 +18,7 @@ from unit.service.service_world import SHORT, Service, user
 
 #: A job that never saves, and dies of the SIGTERM of its notice.
 CARELESS = Behaviour(saves=False, says_done=False, leave_code=143)
-TURNS = replace(SHORT, slice_growth=1, worth=0)
+TURNS = replace(SHORT, slice_growth=1, min_run_per_switch=0)
 
 
 async def interrupted(service: Service, task: TaskId, times: int) -> None:

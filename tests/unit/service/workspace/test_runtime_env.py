@@ -361,7 +361,7 @@ async def test_a_container_gets_what_needs_no_task() -> None:
         an_environment("team", subjects=frozenset({"group:ml"}), default=True),
         an_environment("bobs", subjects=frozenset({"user:bob"})),
     )
-    places = await service.parts.services.runtime_envs.places("ann", None, "jupyter")
+    places = await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
     assert [mount.mount_path for mount in places.resolution.mounts] == ["/home/ann", "/team"]
     assert [(one.environment.name, one.default) for one in places.offers] == [("team", True), ("torch", False)]
     assert places.offers[1].variables == {"A": "ann"}
@@ -372,19 +372,19 @@ async def test_groups_that_the_hub_names_count_and_those_of_an_unknown_user_are_
     service = await opened()
     await service.rules(a_mount_rule("team", subject="group:ml", mount_path="/team"))
     runtime_envs = service.parts.services.runtime_envs
-    told = await runtime_envs.places("new", ["ml"], "jupyter")
+    told = await runtime_envs.container_view("new", ["ml"], "jupyter")
     assert ([mount.mount_path for mount in told.resolution.mounts], told.warnings) == (["/team"], [])
-    stranger = await runtime_envs.places("new", None, "jupyter")
+    stranger = await runtime_envs.container_view("new", None, "jupyter")
     assert stranger.resolution.mounts == ()
     assert stranger.warnings[0].startswith("HAI has never seen a user 'new'")
-    assert (await runtime_envs.places("ann", [], "jupyter")).resolution.mounts == ()
+    assert (await runtime_envs.container_view("ann", [], "jupyter")).resolution.mounts == ()
 
 
 async def test_a_container_of_a_user_whose_name_fits_no_path_is_refused_with_the_rule() -> None:
     service = await opened()
     await service.rules(a_mount_rule("home", mount_path="/home/{user}"))
     with pytest.raises(Invalid, match="mount rule 'home'") as caught:
-        await service.parts.services.runtime_envs.places("..", None, "jupyter")
+        await service.parts.services.runtime_envs.container_view("..", None, "jupyter")
     assert caught.value.field == "user"
 
 
@@ -393,7 +393,7 @@ async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
     async with service.store.write() as tx:
         await tx.mount_rules.put(a_mount_rule("odd", mount_path="/x/{home}"))
     with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it again"):
-        await service.parts.services.runtime_envs.places("ann", None, "jupyter")
+        await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
 
 
 # --- the user's own Python

@@ -147,7 +147,7 @@ async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pyt
         )
 
     monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
-    pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_places=True))
+    pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_scheduler=True))
     container = pod["spec"]["containers"][0]
     assert container["image"] == "registry.example/torch:2"
     assert {"name": "A", "value": "{b}"} in container["env"]
@@ -171,7 +171,7 @@ async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost
     monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
     volume = {"name": "v", "emptyDir": {}}
     mount = {"name": "v", "mountPath": "/home/ann/"}
-    made = spawner({"profile": "small"}, ask_places=True, volumes=[volume], volume_mounts=[mount])
+    made = spawner({"profile": "small"}, ask_scheduler=True, volumes=[volume], volume_mounts=[mount])
     with pytest.raises(SpawnException, match="Two folders are mounted at /home/ann"):
         await pod_of(made)
 

@@ -60,7 +60,7 @@ async def asked(token_file: str, status: int, body: str) -> tuple[Any, list[web.
 
 async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(token_file: str) -> None:
     found, (request,) = await asked(token_file, 200, json.dumps(ANSWER))
-    assert request.path == "/api/v1/places"
+    assert request.path == "/api/v1/container-config"
     assert dict(request.query) == {"user": "a/n?n", "groups": '["a", "b"]', "node_group": "jupyter"}
     assert request.headers["Authorization"] == f"Bearer {TOKEN}"
     assert [mount.mount_path for mount in found.mounts] == ["/home/ann", "/sets"]
@@ -76,8 +76,8 @@ async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(tok
         (400, '{"detail": "user: no / in it"}', "answers 400: user: no / in it", True),
         (302, "", "answers 302", False),
         (200, "<html>", "does not answer (JSONDecodeError)", False),
-        (200, "[]", "something else than places", False),
-        (200, json.dumps({**ANSWER, "mounts": [{**HOME, "kind": "nfs"}]}), "something else than places (nfs", False),
+        (200, "[]", "something else than mounts and environments", False),
+        (200, json.dumps({**ANSWER, "mounts": [{**HOME, "kind": "nfs"}]}), "something else than mounts and environments (nfs", False),
     ],
     ids=["down", "bad user", "redirect", "page", "list", "unknown kind"],
 )

@@ -214,7 +214,9 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 async def test_the_service_is_asked_for_the_user_with_their_groups(answer: dict[str, Any]) -> None:
-    made = spawner(ask_places=True, hai_api_url="http://s/api", places_token_file="/t", user=a_user(groups=("ml",)))
+    made = spawner(
+        ask_scheduler=True, hai_api_url="http://s/api", scheduler_token_file="/t", user=a_user(groups=("ml",))
+    )
     await made.run_pre_spawn_hook()
     assert answer["asked"] == (
         ("http://s/api", "/t"),
@@ -230,7 +232,7 @@ async def test_the_service_is_asked_for_the_user_with_their_groups(answer: dict[
 async def test_an_environment_brings_its_variables_and_no_setting_is_lost(
     answer: dict[str, Any], options: dict[str, Any], name: str, python: str | None
 ) -> None:
-    made = spawner(options, ask_places=True, environment={"A": "of the administrator"})
+    made = spawner(options, ask_scheduler=True, environment={"A": "of the administrator"})
     await made.run_pre_spawn_hook()
     env = made.get_env()
     assert (env["HAI_ENVIRONMENT"], env.get("HAI_PYTHON"), env["A"]) == (name, python, "of the administrator")
@@ -238,7 +240,7 @@ async def test_an_environment_brings_its_variables_and_no_setting_is_lost(
 
 
 async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any]) -> None:
-    error = await refused(spawner({"environment": "secret"}, ask_places=True))
+    error = await refused(spawner({"environment": "secret"}, ask_scheduler=True))
     assert error.status_code == 400
     assert "use one of torch, jax" in error.message
 
@@ -247,9 +249,9 @@ async def test_without_the_service_nothing_starts_and_the_page_says_so(
     answer: dict[str, Any], ledger: Allocations
 ) -> None:
     answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
-    made = spawner(ask_places=True)
+    made = spawner(ask_scheduler=True)
     error = await refused(made)
-    assert (error.status_code, error.reason) == (503, "places")
+    assert (error.status_code, error.reason) == (503, "scheduler")
     assert "does not answer (TimeoutError). Try again" in error.message
     assert list(ledger) == []
     assert "does not answer (TimeoutError)" in await made.form()
@@ -257,16 +259,16 @@ async def test_without_the_service_nothing_starts_and_the_page_says_so(
 
 async def test_by_a_setting_it_starts_without_folders_and_says_so(answer: dict[str, Any]) -> None:
     answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
-    made = spawner(ask_places=True, without_places="proceed")
+    made = spawner(ask_scheduler=True, without_scheduler="proceed")
     await made.run_pre_spawn_hook()
     notes = [event["message"] for event in made.first_words()]
     assert "Starting WITHOUT your folders and environments" in notes[-1]
     answer["places"] = PlacesError("rule 'home' needs a name without /", wrong=True)
-    assert (await refused(spawner(ask_places=True, without_places="proceed"))).status_code == 503
+    assert (await refused(spawner(ask_scheduler=True, without_scheduler="proceed"))).status_code == 503
 
 
 async def test_the_form_shows_sizes_and_environments(answer: dict[str, Any]) -> None:
-    html = await spawner({"profile": "tiny"}, ask_places=True).get_options_form()
+    html = await spawner({"profile": "tiny"}, ask_scheduler=True).get_options_form()
     assert 'value="small"' in html
     assert 'value="jax"' in html
     assert 'value="huge"' not in html

@@ -129,9 +129,11 @@ def test_a_task_is_submitted_with_its_environment_and_shows_it(hai: Hai, platfor
     assert "environment: torch" in hai("describe", "digits").out
 
 
-def test_the_client_speaks_of_places(client: Client, platform: Any) -> None:
+def test_the_client_asks_for_the_configuration_of_a_container(client: Client, platform: Any) -> None:
     client.set_mount("d", "public", "/d", kind="pvc", source="sets")
-    places = client.places("alice", groups=["nlp", "ml"], node_group="labs")
+    config = client.container_config("alice", groups=["nlp", "ml"], node_group="labs")
     assert platform.calls[-1].query == {"user": "alice", "groups": '["ml", "nlp"]', "node_group": "labs"}
-    assert (places.node_group, places.mounts[0].sub_path, places.left_out[0].rule) == ("labs", "x", "weak")
-    assert "groups" not in (client.places("alice"), platform.calls[-1].query)[1]
+    assert (config.node_group, config.mounts[0].sub_path, config.left_out[0].rule) == ("labs", "x", "weak")
+    assert "groups" not in (client.container_config("alice"), platform.calls[-1].query)[1]
+    with pytest.warns(DeprecationWarning, match="container_config"):
+        assert client.places("alice", groups=["nlp", "ml"], node_group="labs") == config

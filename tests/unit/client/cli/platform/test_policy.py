@@ -14,21 +14,21 @@ def test_policy_numbers_are_shown_with_where_they_come_from(hai: Hai, platform: 
     assert [line[:3] for line in lines] == [
         ["slice", "all", "1h"],
         ["training", "2h", lines[1][2]],
-        ["worth", "all", "10"],
+        ["min_run_per_switch", "all", "10"],
         ["weights", "all", "-"],
         ["training", "alice:2", lines[4][2]],
     ]
     assert lines[0][3].startswith("root, ")
     assert lines[2][3] == "default"
     shown = [line.split()[:3] for line in hai("policy", "--group", "a100").out.splitlines()[1:]]
-    assert shown == [["slice", "a100", "1h"], ["worth", "a100", "10"], ["weights", "a100", "-"]]
+    assert shown == [["slice", "a100", "1h"], ["min_run_per_switch", "a100", "10"], ["weights", "a100", "-"]]
     assert hai("policy", "--group", "b").err.startswith("hai: group: there is no node group 'b'; choose one of a100")
 
 
 def test_an_admin_changes_policy_numbers(hai: Hai, platform: Any) -> None:
-    out = hai("admin", "policy", "set", "slice=1h", "worth=5", "-g", "training").out
-    assert out.splitlines() == ["slice is 1h in group training (admin)", "worth is 5 in group training (admin)"]
-    assert platform.calls[-1].body == {"group": "training", "set": {"slice": "1h", "worth": "5"}, "unset": []}
+    out = hai("admin", "policy", "set", "slice=1h", "min_run_per_switch=5", "-g", "training").out
+    assert out.splitlines() == ["slice is 1h in group training (admin)", "min_run_per_switch is 5 in group training (admin)"]
+    assert platform.calls[-1].body == {"group": "training", "set": {"slice": "1h", "min_run_per_switch": "5"}, "unset": []}
     assert (
         hai("admin", "policy", "unset", "slice", "-g", "training").out == "slice is 30m in group training (default)\n"
     )

@@ -149,6 +149,60 @@ def test_json_is_the_task_and_with_follow_the_task_at_its_end(hai: Hai, platform
     assert json.loads(hai("--json", "submit", "-f", "--", "true").out)["state"] == "succeeded"
 
 
+FORMER = (
+    "hai: --env SEED is taken as the variable that is set here; write -e SEED: "
+    "the next release takes it as the name of an environment\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "environment", "err"),
+    [
+        ("--env vision", {}, "vision", ""),
+        ("--env=vision", {}, "vision", ""),
+        ("--environment vision", {}, "vision", ""),
+        ("--env vision --environment vision", {}, "vision", ""),
+        ("--env A=1 --env B=x=y", {"A": "1", "B": "x=y"}, None, ""),
+        ("--env A=1 -e A=2 --env vision", {"A": "2"}, "vision", ""),
+        ("-e A=1 --env A=2", {"A": "2"}, None, ""),
+        ("-e SEED", {"SEED": "7"}, None, ""),
+        ("--env SEED", {"SEED": "7"}, None, FORMER),
+        ("--environments A=1", {"A": "1"}, None, ""),
+    ],
+)
+def test_env_is_a_variable_with_its_value_and_else_an_environment(
+    hai: Hai,
+    platform: Any,
+    clean_environment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    env: dict[str, str],
+    environment: str | None,
+    err: str,
+) -> None:
+    """Docker and kubectl set variables by `--env NAME=VALUE`; without a value it names the environment."""
+    monkeypatch.setenv("SEED", "7")
+    result = hai("submit", *words.split(), "--", "true")
+    assert (result.code, result.err) == (0, err)
+    assert (sent(platform).get("env", {}), sent(platform).get("environment")) == (env, environment)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--env vision --env speech", "env: speech and vision are two environments; name one"),
+        ("--environment speech --env vision", "env: vision and speech are two environments; name one"),
+        ("--env A-B=1", "env: 'A-B=1' is not NAME=VALUE"),
+        ("--env=", "env: '' is not NAME=VALUE"),
+        ("-e vision", "env: vision is not set here; write -e vision=VALUE"),
+    ],
+)
+def test_what_env_cannot_mean_is_said(hai: Hai, clean_environment: Path, words: str, text: str) -> None:
+    result = hai("submit", *words.split(), "--", "true")
+    assert result.code == 2
+    assert text in result.err
+
+
 def test_a_state_is_said_once_when_a_task_starts_at_once(hai: Hai, platform: Any) -> None:
     def starts(call: Any) -> None:
         platform.tasks[41].update(state="starting", verdict=None, message="Starting on node-1.")
