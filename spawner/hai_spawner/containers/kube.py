@@ -11,7 +11,7 @@ from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
 from traitlets import Bool, List, TraitError, Unicode, default, validate
 
-from hai_client.wire.storage import Offered
+from hai_client.wire.storage import ContainerEnvironment
 from hai_spawner.containers.manifest import add_mounts, require_group
 from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.mixin import HaiSpawnerMixin
@@ -137,7 +137,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         key = (id(self.api), selector, namespace)
         return self._readers.setdefault(key, CapacityReader(self.api, selector, namespace))
 
-    def take(self, size: Size | None, environment: Offered | None) -> None:
+    def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
         image = (environment.image if environment else None) or (size.image if size else None)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final
 
-from hai_client.wire.storage import Offered, Places
+from hai_client.wire.storage import ContainerConfig, ContainerEnvironment
 from hai_spawner.containers.form import render
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options
@@ -45,8 +45,8 @@ class HaiSpawnerMixin(SpawnerSettings):
     log: Any
 
     _size: Size | None = None
-    _environment: Offered | None = None
-    _places: Places = NOTHING
+    _environment: ContainerEnvironment | None = None
+    _places: ContainerConfig = NOTHING
     _notes: tuple[str, ...] = ()
 
     # What a user is offered.
@@ -66,7 +66,7 @@ class HaiSpawnerMixin(SpawnerSettings):
         """Return what is free for a new server; None: not known, so free capacity is not checked."""
         return None
 
-    async def places(self) -> Places:
+    async def places(self) -> ContainerConfig:
         """Return the folders and environments of the user.
 
         Raises:
@@ -185,7 +185,7 @@ class HaiSpawnerMixin(SpawnerSettings):
         """Return the indices of the GPUs that a server of this size gets, if the spawner assigns them itself."""
         return ()
 
-    def take(self, size: Size | None, environment: Offered | None) -> None:
+    def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Set the spawner up for a size and an environment. Configured values are replaced, never changed in place."""
         self._size, self._environment = size, environment
         if size is None:
@@ -259,7 +259,7 @@ class HaiSpawnerMixin(SpawnerSettings):
             yield event
 
 
-def _environment(places: Places, name: str | None) -> Offered | None:
+def _environment(places: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
     found = environment_of(places, name)
     if found is None and name is not None:
         names = ", ".join(environment.name for environment in places.environments)
@@ -268,7 +268,7 @@ def _environment(places: Places, name: str | None) -> Offered | None:
     return found
 
 
-def _notes(size: Size | None, environment: Offered | None, places: Places) -> Iterator[str]:
+def _notes(size: Size | None, environment: ContainerEnvironment | None, places: ContainerConfig) -> Iterator[str]:
     if size is not None:
         yield f"Size {size.name}: {size.summary}"
     if environment is not None:

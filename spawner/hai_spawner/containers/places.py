@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_client.codec import WrongShape, decode
-from hai_client.wire.storage import Mounted, Offered, Places
+from hai_client.wire.storage import ContainerConfig, ContainerEnvironment, Mounted
 from hai_spawner.containers.service import Unanswered, ask, unanswered
 
 #: Seconds to wait for an answer: a user waits for the page.
@@ -16,7 +16,9 @@ _TIMEOUT_S: Final = 10.0
 _KINDS: Final = frozenset({"host_path", "pvc"})
 
 #: What a user gets where the service is not asked: the folders and environments of the image.
-NOTHING: Final = Places(user="", groups=(), node_group="", mounts=(), left_out=(), environments=(), warnings=())
+NOTHING: Final = ContainerConfig(
+    user="", groups=(), node_group="", mounts=(), left_out=(), environments=(), warnings=()
+)
 
 
 class PlacesError(Exception):
@@ -33,7 +35,7 @@ class PlacesError(Exception):
 
 async def places_of(
     api_url: str, token_file: str, *, user: str, groups: Collection[str], node_group: str = "jupyter"
-) -> Places:
+) -> ContainerConfig:
     """Ask the scheduler service for a user's folders and environments.
 
     Args:
@@ -66,20 +68,21 @@ async def _read(path: str) -> str:
         raise unanswered(error) from None
 
 
-def read_places(body: Any) -> Places:
+def read_places(body: Any) -> ContainerConfig:
     """Return folders and environments from the service's answer.
 
     Raises:
         PlacesError: The answer has another form, or a folder that no container may have.
     """
     try:
-        places = decode(Places, body)
+        places = decode(ContainerConfig, body)
     except WrongShape as error:
         message = f"the scheduler service answers something else than mounts and environments ({error})"
         raise PlacesError(message) from None
     for mount in places.mounts:
         if not _is_safe(mount):
-            message = f"the scheduler service answers something else than mounts and environments ({mount.kind} at {mount.mount_path!r})"
+            what = f"{mount.kind} at {mount.mount_path!r}"
+            message = f"the scheduler service answers something else than mounts and environments ({what})"
             raise PlacesError(message)
     return places
 
@@ -89,7 +92,7 @@ def _is_safe(mount: Mounted) -> bool:
     return mount.kind in _KINDS and mount.mount_path.startswith("/") and ".." not in mount.mount_path.split("/")
 
 
-def environment_of(places: Places, name: str | None) -> Offered | None:
+def environment_of(places: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
     """Return the environment of that name, or the default one if `name` is None; None if there is none."""
     wanted = (found for found in places.environments if (found.default if name is None else found.name == name))
     return next(wanted, None)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from hai_client.wire.storage import Mounted, Offered, Places
+from hai_client.wire.storage import ContainerConfig, ContainerEnvironment, Mounted
 from hai_spawner.containers.places import NOTHING
 from hai_spawner.sizes.allocations import Allocation
 
@@ -26,12 +26,12 @@ def a_user(name: str = "ann", *, groups: tuple[str, ...] = (), admin: bool = Fal
     )
 
 
-def an_environment(name: str, **given: Any) -> Offered:
+def an_environment(name: str, **given: Any) -> ContainerEnvironment:
     """An environment as the scheduler service offers it, without variables unless they are given."""
-    return Offered(**{"name": name, "description": "", "variables": {}, "default": False, **given})
+    return ContainerEnvironment(**{"name": name, "description": "", "variables": {}, "default": False, **given})
 
 
-def some_places(*environments: Offered, mounts: tuple[Mounted, ...] = ()) -> Places:
+def some_places(*environments: ContainerEnvironment, mounts: tuple[Mounted, ...] = ()) -> ContainerConfig:
     """What the scheduler service says that a user gets."""
     return replace(NOTHING, mounts=mounts, environments=environments)
 

@@ -16,7 +16,7 @@ pytest.importorskip("kubespawner")
 from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 
-from hai_client.wire.storage import Mounted, Places
+from hai_client.wire.storage import ContainerConfig, Mounted
 from hai_spawner.containers import kube
 from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
@@ -140,7 +140,7 @@ async def test_an_image_made_for_gpus_sees_those_that_it_was_given(size: str, se
 
 
 async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask(*_: Any, **__: Any) -> Places:
+    async def ask(*_: Any, **__: Any) -> ContainerConfig:
         return some_places(
             an_environment("torch", image="registry.example/torch:2", variables={"A": "{b}"}),
             mounts=(HOME, SETS, replace(SETS, sub_path="x", mount_path="/x")),
@@ -165,7 +165,7 @@ async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pyt
 async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def ask(*_: Any, **__: Any) -> Places:
+    async def ask(*_: Any, **__: Any) -> ContainerConfig:
         return some_places(mounts=(HOME,))
 
     monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)

@@ -77,7 +77,12 @@ async def test_it_asks_with_the_spawners_token_for_the_user_and_their_groups(tok
         (302, "", "answers 302", False),
         (200, "<html>", "does not answer (JSONDecodeError)", False),
         (200, "[]", "something else than mounts and environments", False),
-        (200, json.dumps({**ANSWER, "mounts": [{**HOME, "kind": "nfs"}]}), "something else than mounts and environments (nfs", False),
+        (
+            200,
+            json.dumps({**ANSWER, "mounts": [{**HOME, "kind": "nfs"}]}),
+            "something else than mounts and environments (nfs",
+            False,
+        ),
     ],
     ids=["down", "bad user", "redirect", "page", "list", "unknown kind"],
 )

@@ -12,7 +12,7 @@ from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 from traitlets.config import Config
 
-from hai_client.wire.storage import Places
+from hai_client.wire.storage import ContainerConfig
 from hai_spawner.containers import mixin
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
@@ -202,11 +202,11 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the service answers, and what it was asked."""
     found: dict[str, Any] = {"places": some_places(TORCH, an_environment("jax"))}
 
-    async def ask(*args: Any, **asked: Any) -> Places:
+    async def ask(*args: Any, **asked: Any) -> ContainerConfig:
         found["asked"] = (args, asked)
         if isinstance(found["places"], Exception):
             raise found["places"]
-        places: Places = found["places"]
+        places: ContainerConfig = found["places"]
         return places
 
     monkeypatch.setattr(mixin, "places_of", ask)

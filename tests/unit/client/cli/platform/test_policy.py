@@ -27,8 +27,15 @@ def test_policy_numbers_are_shown_with_where_they_come_from(hai: Hai, platform: 
 
 def test_an_admin_changes_policy_numbers(hai: Hai, platform: Any) -> None:
     out = hai("admin", "policy", "set", "slice=1h", "min_run_per_switch=5", "-g", "training").out
-    assert out.splitlines() == ["slice is 1h in group training (admin)", "min_run_per_switch is 5 in group training (admin)"]
-    assert platform.calls[-1].body == {"group": "training", "set": {"slice": "1h", "min_run_per_switch": "5"}, "unset": []}
+    assert out.splitlines() == [
+        "slice is 1h in group training (admin)",
+        "min_run_per_switch is 5 in group training (admin)",
+    ]
+    assert platform.calls[-1].body == {
+        "group": "training",
+        "set": {"slice": "1h", "min_run_per_switch": "5"},
+        "unset": [],
+    }
     assert (
         hai("admin", "policy", "unset", "slice", "-g", "training").out == "slice is 30m in group training (default)\n"
     )
