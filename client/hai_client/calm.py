@@ -32,7 +32,7 @@ class Calm(logging.Filter):
     ) -> None:
         super().__init__()
         self._most, self._period_s, self._clock = most, period_s, clock
-        #: By place: when its period began, how many went through, how many were left out. ContainerConfig are few.
+        #: By place: when its period began, how many went through, how many were left out. Places are few.
         self._places: dict[tuple[str, int, int], tuple[float, int, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: ContainerConfig that hold no checkpoint.
+#: Places that hold no checkpoint.
 _NOT_FILES = ("/dev/", "/proc/", "/sys/")
 _DELETED = " (deleted)"
 #: Most descriptors of one process that are looked at.

@@ -13,7 +13,7 @@ from hai_ffrecord.crew import Crew
 from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.records import REMEDY, RecordFile
 from hai_ffrecord.spare import Spare
-from hai_ffrecord.submitting import ContainerConfig, Queues
+from hai_ffrecord.submitting import Places, Queues
 
 Array = Any
 #: Average size of samples, bytes: in batches below it neighbours are read together, others are shared among threads.
@@ -57,13 +57,13 @@ class Part:
         #: Bytes of memory that it takes.
         self.room = self.size
         #: Where small samples are read from, and to where in that memory. Neighbours are one place.
-        self._places: ContainerConfig | None = None
+        self._places: Places | None = None
         #: Where in that memory samples begin and end; None where all have one length and nothing is between them.
         self._bounds: tuple[list[int], list[int]] | None = None
         stops = lengths.cumsum()
         begins = stops - lengths
         if self.size < LARGE * self.count:
-            self._places = ContainerConfig(starts, begins, lengths, self.size)
+            self._places = Places(starts, begins, lengths, self.size)
             gaps = starts[1:] - ends[:-1]
             # Numbers below 0, of repeated samples, are very large without their sign.
             close = gaps.view(np.uint64) <= BRIDGED
@@ -85,7 +85,7 @@ class Part:
         breaks = np.flatnonzero(~close)
         firsts, lasts = np.append(0, breaks + 1), np.append(breaks, self.count - 1)
         sizes = stops[lasts] - begins[firsts]
-        self._places = ContainerConfig(starts[firsts], begins[firsts], sizes, int(sizes.sum()))
+        self._places = Places(starts[firsts], begins[firsts], sizes, int(sizes.sum()))
         self._bounds = begins.tolist(), stops.tolist()
         self.room = int(stops[-1])
 

@@ -46,8 +46,8 @@ _sum = np.add.reduce
 _EVENT = np.dtype([("data", "<u8"), ("place", "<u8"), ("result", "<i8"), ("second", "<i8")])
 
 
-class ContainerConfig:
-    """ContainerConfig of a file that are to be read; all arrays are of int64, and of one length.
+class Places:
+    """Places of a file that are to be read; all arrays are of int64, and of one length.
 
     Args:
         starts: where in the file each place begins.
@@ -154,7 +154,7 @@ class Queues:
         self._idle: list[_Queue] = []
         self._refused = False
 
-    def read(self, fd: int, memory: Array, places: ContainerConfig) -> bool:
+    def read(self, fd: int, memory: Array, places: Places) -> bool:
         """Read places of a file into memory.
 
         Returns:

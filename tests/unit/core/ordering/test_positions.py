@@ -123,7 +123,7 @@ def test_tasks_are_looked_at_in_order(made: tuple[list[Waits], dict[str, float]]
 
 @given(queues(), st.sampled_from([0, 1, 2]))
 def test_places_are_those_of_the_order(made: tuple[list[Waits], dict[str, float]], enough: int) -> None:
-    """ContainerConfig are the same whether they are counted or looked up, and whichever is asked first."""
+    """Places are the same whether they are counted or looked up, and whichever is asked first."""
     waiting, use = made
     order = by_hand(waiting, use)
     expected = {task.id: place for place, task in enumerate([*order[Priority.NORMAL], *order[Priority.LOW]], 1)}
