@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ffrecord_files import lay_out
+from kit.ffrecord_files import lay_out
 
 from hai_ffrecord import FFRecordError, FileReader, batches, submitting
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from builders import a_node, some_nodes
+from kit.builders import a_node, some_nodes
 
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from builders import a_node, some_nodes
+from kit.builders import a_node, some_nodes
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import (

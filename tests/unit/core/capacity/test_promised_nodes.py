@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from builders import a_node, a_notice, a_run
+from kit.builders import a_node, a_notice, a_run
 
 from hai_scheduler.core.capacity.node_states import NodeStates
 from hai_scheduler.core.capacity.promised_nodes import PromisedNodes

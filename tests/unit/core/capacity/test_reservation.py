@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from builders import a_node, a_notice, some_nodes
+from kit.builders import a_node, a_notice, some_nodes
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, leaves_at
