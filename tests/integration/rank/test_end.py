@@ -109,7 +109,7 @@ def test_output_written_just_before_the_end_is_in_the_log(bench) -> None:
 
 
 def test_a_command_that_has_ended_was_told_nothing_however_late_the_notice_and_the_order_to_end_come(
-    bench, service, eventually
+    bench, service
 ) -> None:
     """Processes that the command left behind take long to end; the notice and the order come during that time."""
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave", term_wait_s=3)

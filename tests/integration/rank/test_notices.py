@@ -77,9 +77,7 @@ def test_a_notice_reaches_the_job_at_once(bench, service) -> None:
     assert service.tokens == {"Bearer run:41.2:abc"}
 
 
-def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says_then(
-    bench, service, eventually
-) -> None:
+def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says_then(bench, service) -> None:
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")
     service.notify(revision=1, deadline="2126-01-01T00:07:00Z")

@@ -91,9 +91,7 @@ def test_a_pod_that_is_ended_while_it_waits_never_starts_its_command(pod, servic
     assert "the command was not started" in pod.sent()[0]
 
 
-def test_a_pod_that_is_ended_while_it_waits_for_a_service_that_is_away_is_no_failure_of_its_user(
-    pod, service, eventually
-) -> None:
+def test_a_pod_that_is_ended_while_it_waits_for_a_service_that_is_away_is_no_failure_of_its_user(pod, service) -> None:
     process = pod.start("touch", "started", env={"HAI_TERMINATION_GRACE": "8"})
     wait_for("a request with a token", lambda: service.tokens)
     service.stop()
@@ -240,9 +238,7 @@ def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service)
     assert pod.sent()[:2] == ["up", "heard SIGTERM"]
 
 
-def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away_meanwhile(
-    pod, service, eventually
-) -> None:
+def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away_meanwhile(pod, service) -> None:
     lines = 30_000
     pod.start("sh", "-c", f"seq 1 {lines}; while [ ! -e go ]; do sleep 0.05; done; echo end", env=FIRST, **ALONE)
     wait_for("a part of the log", lambda: service.log)
