@@ -235,6 +235,7 @@ class Engine:
         snapshot, timer = self.snapshot(), self.setting.timer
         if self.setting.check:
             snapshot.check()
+            self._stage.occupancy.check()
         began = timer()
         made = plan(snapshot, self.setting.policies, self.setting.discipline, self._cache)
         if self._records is not None:

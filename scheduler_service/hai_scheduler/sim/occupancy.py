@@ -10,6 +10,9 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.core.ordering.usage import share_of
 
+#: How far sums of shares may differ, in nodes.
+_ROUNDING = 1e-6
+
 
 class Occupancy:
     """The tasks of the cluster, and counts of them that always follow from the tasks, so that no plan counts again."""
@@ -62,3 +65,13 @@ class Occupancy:
     def stir_waiting(self) -> None:
         """Note that tasks that wait may find room now."""
         self.stirred = self.stirred or self.waiting > 0
+
+    def check(self) -> None:
+        """Check the counts against the tasks. Raises AssertionError."""
+        waiting = [task for task in self.tasks.values() if task.state.waiting and not task.held]
+        running = [task for task in self.tasks.values() if task.live_run is not None]
+        counted = self.waiting, self.wanted, self.held
+        there = len(waiting), sum(map(self.share, waiting)), sum(map(self.share, running))
+        # Sums of fractions differ in the last digits by the order in which they were added.
+        agree = all(abs(one - other) < _ROUNDING for one, other in zip(counted, there, strict=True))
+        assert agree, f"waiting, wanted, held: counted {counted}, but there are {there}"

@@ -9,28 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    and_,
-    bindparam,
-    delete,
-    false,
-    func,
-    insert,
-    select,
-    true,
-    tuple_,
-    update,
-)
+from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, insert, select, true, tuple_, update
 
 from hai_scheduler.adapters.sql.known import KnownTasks
-from hai_scheduler.adapters.sql.rows import (
-    run_values,
-    spec_of,
-    spec_values,
-    task_values,
-    to_instant,
-)
+from hai_scheduler.adapters.sql.rows import run_values, spec_of, spec_values, task_values, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.summary import FORGOTTEN, Summary
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
