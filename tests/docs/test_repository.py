@@ -12,8 +12,11 @@ from docs.kit import ROOT, files, name_of
 
 CODE = (".py", ".ts", ".tsx", ".css", ".mjs", ".mts", ".toml")
 LONGEST = 500
-#: The most methods of a class of the core.
+#: The most methods of a class, without those that it inherits.
 WIDEST = 20
+#: Classes that have more for now: the store's transaction is one port with all its questions, and what stands in for it
+#: or for a cluster in tests has what that has.
+WIDER = {"FactPart", "MemoryCluster", "MemoryTx", "SimulatedCluster", "TaskPart", "Tx"}
 #: Put together, so that this file does not hold them.
 FORBIDDEN = (
     "/wo" + "rk/",
@@ -45,14 +48,15 @@ def test_no_file_of_code_is_longer_than_five_hundred_lines() -> None:
     assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
 
 
-def test_no_class_of_the_core_has_more_than_twenty_methods() -> None:
+def test_no_class_has_more_than_twenty_methods() -> None:
     """A wider one does several things; what holds between its parts can then not be said."""
     wide = {
-        f"{file.stem}.{node.name}": count
-        for file in CORE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-        and (count := sum(isinstance(part, ast.FunctionDef) for part in node.body)) > WIDEST
+        f"{name_of(file)}: {node.name}": count
+        for file, text in texts()
+        if file.suffix == ".py" and not name_of(file).startswith("tests/")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef) and node.name not in WIDER
+        if (count := sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body)) > WIDEST
     }
     assert wide == {}
 
