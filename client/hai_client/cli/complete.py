@@ -1,4 +1,4 @@
-"""`hai __complete`: names from the platform, for completion scripts. It is quick, and never prints an error."""
+"""Completes names from the platform, for completion scripts. It is quick, and never prints an error."""
 
 from __future__ import annotations
 
