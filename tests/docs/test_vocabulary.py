@@ -13,13 +13,12 @@ EXCEPTIONS = {
         Checkpoint Cluster DecisionPage Environment EnvironmentList Event EventKind EventPage
         Explanation Failure Forecast ForecastAssumption ForecastCost GroupOverview Health Holder
         LevelCount LogCount LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask
-        Notice OrphanList OwnQuota Places Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
+        Notice OrphanList OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
         RunList Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
     "the same part of an adapter, for tests and for SQL, or for each cluster": """
         TxPart BoundPart DatabasePart WorkspacePart Marks""",
-    "what the spawner reads of the answer of GET /places": "Mount",
     "the same callback, for two frameworks": "HaiCallback",
     "how a type is described, by who writes the client and by who reads in it": "Several Table",
     "settings, of the client and of the service; their sections are what users write": "Settings",
