@@ -18,7 +18,6 @@ EXCEPTIONS = {
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
     "the same part of an adapter, for each cluster": "Marks",
-    "what the spawner reads of the answer of GET /container-config": "Mount",
     "the same callback, for two frameworks": "HaiCallback",
     "how a type is described, by who writes the client and by who reads in it": "Several Table",
     "settings, of the client and of the service; their sections are what users write": "Settings",

@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from hai_client.errors import HaiError
-from hai_client.settings import Settings, config_path, load, save
+from hai_client.settings import Settings, check_token, config_path, load, save
 from hai_hub.config.roles import LOCAL_TOKEN_SCOPES
 from hai_hub.shared.api import own_platform
 from hai_hub.shared.errors import UpError
@@ -100,8 +100,8 @@ def _export(login: Settings, beside: Path) -> str:
 
 def _beside(url: str, user: str, beside: Path) -> Settings | None:
     try:
-        return Settings(url, beside.read_text(encoding="utf-8").strip() or None, user)
-    except OSError:
+        return Settings(url, check_token(beside.read_text(encoding="utf-8")), user)
+    except (OSError, UnicodeDecodeError, HaiError):
         return None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hai_client.codec import WrongShape, decode
 from hai_client.wire.storage import ContainerConfig, ContainerEnvironment, Mounted
-from hai_spawner.containers.service import Unanswered, ask, unanswered
+from hai_spawner.containers.service import ServiceUnanswered, ask, unanswered
 
 #: Seconds to wait for an answer: a user waits for the page.
 _TIMEOUT_S: Final = 10.0
@@ -52,7 +52,7 @@ async def places_of(
     try:
         token = (await _read(token_file)).strip()
         answer = await ask("GET", f"{api_url.rstrip('/')}/container-config", token, query=query, timeout_s=_TIMEOUT_S)
-    except Unanswered as error:
+    except ServiceUnanswered as error:
         raise PlacesError(str(error)) from None
     if answer.status != 200:
         message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")

@@ -12,12 +12,12 @@ import aiohttp
 _CONNECT_S: Final = 5.0
 
 
-class Unanswered(Exception):
+class ServiceUnanswered(Exception):
     """The scheduler service does not answer; the text says why, and holds no secret."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServiceAnswer:
     """The service's answer.
 
     Attributes:
@@ -43,7 +43,7 @@ async def ask(
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
     timeout_s: float,
-) -> Answer:
+) -> ServiceAnswer:
     """Send a request and return the answer, whatever its status.
 
     Args:
@@ -56,7 +56,7 @@ async def ask(
         timeout_s: Seconds for the whole request.
 
     Raises:
-        Unanswered: There is no answer, or it is no JSON.
+        ServiceUnanswered: There is no answer, or it is no JSON.
     """
     sent = {"Authorization": f"Bearer {token}", "Accept": "application/json", **(headers or {})}
     timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=_CONNECT_S)
@@ -66,11 +66,11 @@ async def ask(
             aiohttp.ClientSession(timeout=timeout, headers=sent) as session,
             session.request(method, url, params=query, json=body, allow_redirects=False) as answer,
         ):
-            return Answer(answer.status, await answer.json(content_type=None))
+            return ServiceAnswer(answer.status, await answer.json(content_type=None))
     except (OSError, aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise unanswered(error) from None
 
 
-def unanswered(error: Exception) -> Unanswered:
+def unanswered(error: Exception) -> ServiceUnanswered:
     """Return the error for a request that failed, by the kind of the failure alone."""
-    return Unanswered(f"the scheduler service does not answer ({type(error).__name__})")
+    return ServiceUnanswered(f"the scheduler service does not answer ({type(error).__name__})")

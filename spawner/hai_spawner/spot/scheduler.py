@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from hai_spawner.containers.service import Answer, Unanswered, ask
+from hai_spawner.containers.service import ServiceAnswer, ServiceUnanswered, ask
 
 #: Scopes of the token: access to the service, and changes to its owner's tasks.
 SCOPES: Final = ("custom:hai:tasks:write", "access:services!service=hai")
@@ -154,9 +154,9 @@ class Scheduler:
 
     async def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None
-    ) -> Answer:
+    ) -> ServiceAnswer:
         token, url = self._tokens.of(self._user), self._api_url + quote(path)
         try:
             return await ask(method, url, token, body=body, headers=headers, timeout_s=_TIMEOUT_S)
-        except Unanswered as error:
+        except ServiceUnanswered as error:
             raise SchedulerError(str(error)) from None

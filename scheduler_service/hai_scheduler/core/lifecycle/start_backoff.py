@@ -24,7 +24,7 @@ def wait_after(failed: int) -> timedelta:
 
 
 def doubled(first: timedelta, times: int, *, most: timedelta) -> timedelta:
-    """Return a wait that is doubled so many times, but never longer than `most`."""
+    """Return `first`, doubled `times` times, but never more than `most`."""
     # It is bounded before it is multiplied as well: a timedelta cannot hold every length times 2 ** 20.
     return min(most, min(most, first) * (1 << min(times, 20)))
 

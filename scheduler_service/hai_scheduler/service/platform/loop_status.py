@@ -6,11 +6,10 @@ times in a lease's length, and at once when a problem begins or ends. So idle ti
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from hai_scheduler.ports.errors import LeaseLost, Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.platform.leadership import Leadership
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.patient_read import PatientRead
 
 log = logging.getLogger(__name__)
 
@@ -169,8 +169,10 @@ class StatusReader:
     #: Seconds within which the database must answer.
     patience: float = 1.0
     _since: float = 0.0
-    #: The present read of the database, if there is one.
-    _looking: asyncio.Task[None] | None = None
+    _looking: PatientRead[None] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._looking = PatientRead(self._look)
 
     async def run(self) -> None:
         """Read the status regularly until cancelled; a change is dated by the read that finds it."""
@@ -180,18 +182,11 @@ class StatusReader:
             await self.clock.sleep(_LOOK_EVERY_S)
 
     async def look(self) -> None:
-        """Read the status. Raises Temporary, also if the database does not answer in time.
-
-        A read from a database that hangs cannot always be cancelled: all callers in that time share one read.
-        """
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-            self._looking.add_done_callback(lambda look: look.cancelled() or look.exception())
-        looking = self._looking
-        done, _ = await asyncio.wait({looking}, timeout=self.patience)
-        if not done:
-            raise Temporary("the state database does not answer")
-        looking.result()
+        """Read the status. Raises Temporary, also if the database does not answer in time."""
+        try:
+            await self._looking.result(self.patience)
+        except TimeoutError:
+            raise Temporary("the state database does not answer") from None
 
     async def _look(self) -> None:
         async with self.store.read() as tx:
