@@ -207,8 +207,9 @@ class Telling:
             if self._began is None:
                 self._began = time.monotonic()
                 self._note(table, found.top)
-            if self._auto:
-                # A worker may be new without a shell or an agent above it: it started after the notice.
+            if self._auto and not self.ray_ended:
+                # A worker may be new without a shell or an agent above it: it started after the notice. Where Ray was
+                # ended, it is a process of Ray's own that lost its parent: it catches SIGTERM, and has nothing to save.
                 self._note(table, (p for p in found.top if self._is_ours(p, found)))
             told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
             kept = self._keep_shells(table, found, told)

@@ -1,9 +1,9 @@
 """The checksum of samples that lie one after another, from their own checksums.
 
 64 calls of `crc32` cost ten times as much as the sums of 64 KB themselves. Samples of one size are therefore summed
-with one call, and the sum is held against what their checksums make together. CRC32 is linear: the sum of A and B, one after
-the other, is L(sum of A) ^ (sum of B), where L says what as many zero bytes as B has make of a sum. L has an inverse,
-so a single wrong sample is found as surely as by its own checksum; then all are summed one by one, to name it.
+with one call, and the sum is held against what their checksums make together. CRC32 is linear: the sum of A and B, one
+after the other, is L(sum of A) ^ (sum of B), where L says what as many zero bytes as B has make of a sum. L has an
+inverse, so a single wrong sample is found as surely as by its own checksum; then all are summed one by one, to name it.
 """
 
 from __future__ import annotations
