@@ -18,6 +18,7 @@ from hai_client.rank.bell import Bell
 from hai_client.rank.ending import Ending, kill_all
 from hai_client.rank.evidence import Evidence
 from hai_client.rank.keeper import HEARD
+from hai_client.rank.launchers import HAND_ON_S
 from hai_client.rank.leaving import AtOnce
 from hai_client.rank.logs import LogWriter
 from hai_client.rank.messenger import Messenger
@@ -261,6 +262,9 @@ class Supervisor:
     def _wait_s(self, now: float) -> float:
         """Return how long the rest of the rank has between SIGTERM and SIGKILL, seconds."""
         wait = self._leaving.wait_s(now)
+        if self._telling.roster.ray_ended and not self._leaving.must_end():
+            # The driver has had as long already; what is left of Ray has nothing to save, and takes seconds to end.
+            return min(wait, HAND_ON_S)
         if self._records.data["done"] or self._records.data["done_all"] or self._telling.roster.ray_ended:
             return min(wait, DONE_WAIT_S)
         if not self._leaving.must_end():

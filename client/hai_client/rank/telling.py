@@ -145,8 +145,9 @@ class Telling:
             if self._uncaught.began is None:
                 self._uncaught.began = time.monotonic()
                 self.roster.note(table, found.top)
-            if self._rule.auto:
-                # A worker may be new without a shell or an agent above it: it started after the notice.
+            if self._rule.auto and not self.roster.ray_ended:
+                # A worker may be new without a shell or an agent above it: it started after the notice. Where Ray was
+                # ended, it is a process of Ray's own that lost its parent: it catches SIGTERM, and has nothing to save.
                 self.roster.note(table, (p for p in found.top if _is_ours(p, found)))
             told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
             kept = self._keep_shells(table, found, told)

@@ -191,3 +191,27 @@ def test_rays_driver_is_left_until_a_checkpoint_is_there_though_it_catches_the_s
     assert status["checkpoint"]["path"] == str(checkpoints / "model.pt")
     assert (status["exit_code"], status["caught"]) == (143, False)
     assert bench.processes() == []
+
+
+#: Ray's own program on a node ends with its driver; a process that it has started stays, and has a handler.
+RAY_WITH_AN_AGENT = """
+import os, signal, subprocess, sys, time
+raylet = subprocess.Popen(["./raylet", "-c", '"$0" agent.py & wait', sys.executable])
+def end(*_):
+    raylet.kill()
+    print("ends slowly", flush=True)
+    time.sleep(30)
+signal.signal(signal.SIGTERM, end)
+"""
+AGENT = "import signal, time\nsignal.signal(15, lambda *_: 0)\nwhile True: time.sleep(60)\n"
+
+
+def test_what_a_ray_leaves_behind_is_not_waited_for(bench, service, eventually, checkpoints) -> None:
+    bench.folder.mkdir()
+    shutil.copy(shutil.which("sh") or "", bench.folder / "raylet")
+    (bench.folder / "agent.py").write_text(AGENT)
+    saved = begin(bench, service, eventually, checkpoints, sys.executable, "-c", RAY_WITH_AN_AGENT + ONE)
+    status = bench.wait()
+    assert time.time() - saved < QUIET_S + 4
+    assert (status["exit_code"], status["caught"]) == (143, False)
+    assert bench.processes() == []

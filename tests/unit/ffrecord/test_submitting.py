@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import multiprocessing
 import os
+import platform
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -72,7 +75,7 @@ def test_where_the_kernel_refuses_they_are_read_one_by_one(
 @pytest.mark.parametrize("call", [2, 3], ids=["io_submit", "io_getevents"])
 def test_where_a_call_fails_they_are_read_one_by_one(path: Path, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
     real = submitting._CALL
-    numbers = submitting._CALLS[submitting.platform.machine()]
+    numbers = submitting._CALLS[platform.machine()]
     failing = {2: numbers[3], 3: numbers[2]}[call]
     monkeypatch.setattr(submitting, "_CALL", lambda number, *rest: -1 if number == failing else real(number, *rest))
     reader = FileReader(path)
@@ -83,12 +86,12 @@ def test_where_a_call_fails_they_are_read_one_by_one(path: Path, call: int, monk
 @needs_queues
 def test_a_wait_that_a_signal_interrupts_goes_on(path: Path, calls: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     real = submitting._CALL
-    getevents = submitting._CALLS[submitting.platform.machine()][2]
+    getevents = submitting._CALLS[platform.machine()][2]
     interrupted = iter([True, False, True])
 
     def call(number: int, *rest: int) -> int:
         if number == getevents and next(interrupted, False):
-            submitting.ctypes.set_errno(submitting.errno.EINTR)
+            ctypes.set_errno(errno.EINTR)
             return -1
         return int(real(number, *rest))
 
@@ -102,7 +105,7 @@ def test_a_wait_that_a_signal_interrupts_goes_on(path: Path, calls: list[int], m
 @needs_queues
 def test_an_exception_in_between_gives_the_queue_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = submitting._CALL
-    _, destroy, getevents, _ = submitting._CALLS[submitting.platform.machine()]
+    _, destroy, getevents, _ = submitting._CALLS[platform.machine()]
     asked: list[int] = []
 
     def call(number: int, *rest: int) -> int:

@@ -5,6 +5,7 @@ import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { TaskAction } from '../../api/client';
 import { PRIORITIES } from '../../api/constants';
 import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
+import { shownCommand } from '../../batch';
 import {
   between,
   duration,
@@ -18,7 +19,6 @@ import {
   relative,
   size
 } from '../../format';
-import { joinCommand } from '../../shell';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
@@ -38,6 +38,7 @@ export interface IHeaderProps {
 
 export function Header(props: IHeaderProps): JSX.Element {
   const { task, now, busy } = props;
+  const command = shownCommand(task.command);
   return (
     <header className="hai-TaskHeader">
       <div className="hai-TaskHeader-top">
@@ -102,7 +103,11 @@ export function Header(props: IHeaderProps): JSX.Element {
         </Fact>
         {task.job_state !== null && <Fact label="Job says">{task.job_state}</Fact>}
         <Fact label="Command" wide>
-          <code title={`in ${task.cwd}`}>{joinCommand(task.command)}</code>
+          <code
+            title={command.whole === command.text ? `in ${task.cwd}` : `in ${task.cwd}\n\n${command.whole}`}
+          >
+            {command.text}
+          </code>
         </Fact>
       </dl>
     </header>
