@@ -1,4 +1,4 @@
-"""Try mutants: `python -m mutants [ROOM or ROOM/MODULE ...] [--sample N] [--seed S] [--budget SECONDS]`."""
+"""Try mutants: `python -m mutants [ROOM or ROOM/MODULE ...] [--sample N] [--seed S] [--again]`."""
 
 from __future__ import annotations
 
@@ -86,17 +86,33 @@ def _tried(mutant: Mutant) -> bool:
     return bool(mutant.function) and mutant.function.rpartition(".")[2] != "check"
 
 
+def unnoticed(log: Path) -> set[str]:
+    """The mutants that no test noticed when they were last tried, by the log of results."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    last = {entry["mutant"]: entry["what"] for entry in map(json.loads, lines)}
+    return {name for name, what in last.items() if what not in NOTICED}
+
+
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("names", nargs="*", default=list(ROOMS), help=f"rooms or modules (default: {' '.join(ROOMS)})")
     parser.add_argument("--sample", type=int, help="mutants of each module, chosen by chance (default: all)")
     parser.add_argument("--seed", type=int, default=13, help="which sample (default: 13)")
+    parser.add_argument(
+        "--again", action="store_true", help="only those that no test noticed when they were last tried"
+    )
     parser.add_argument("--budget", type=float, default=30, help="seconds of tests for a mutant (default: 30)")
     words = parser.parse_args()
     mutants = chosen(words.names, words.sample, words.seed)
+    log = RESULTS / "results.jsonl"
+    if words.again:
+        before = unnoticed(log)
+        mutants = [mutant for mutant in mutants if str(mutant) in before]
+    if not mutants:
+        sys.exit("there is nothing to try")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    report = Report(len(mutants), RESULTS / "results.jsonl")
+    report = Report(len(mutants), log)
     helpers = [path for path in TESTS.rglob("*.py") if not path.name.startswith("test_")]
     sources = sorted([*CORE.rglob("*.py"), *(ROOT / "tests").glob("*.py"), *helpers])
     key = blake2b(b"".join(path.read_bytes() for path in sources) + bytes([EXAMPLES])).hexdigest()
