@@ -20,6 +20,8 @@ from mutants.plugin import EXAMPLES, KILLED, STOPPED, Loop, Result
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"
 TESTS = ROOT / "tests" / "unit" / "core"
+#: Changes that no test can notice, with the reasons.
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 RESULTS = ROOT / "build" / "mutants"
 ROOMS = ("capacity", "planning", "ordering", "lifecycle")
 NOTICED = {KILLED, STOPPED}
@@ -64,21 +66,30 @@ class Report:
 def chosen(names: list[str], sample: int | None, seed: int) -> list[Mutant]:
     """The mutants of the rooms and modules that are named; of each module at most `sample` of them, by chance.
 
+    Those that no test can notice are left out.
+
     Raises:
         SystemExit: no module has the name.
     """
     found: list[Mutant] = []
+    known = equivalent()
     for name in names:
         paths = sorted((CORE / name).glob("*.py")) or [CORE / f"{name}.py"]
         for path in paths:
             if not path.exists():
                 sys.exit(f"there is no room or module {name} in {CORE}: name one as `capacity` or `capacity/ledger`")
-            mutants = [mutant for mutant in mutants_of(path) if _tried(mutant)]
+            mutants = [mutant for mutant in mutants_of(path) if _tried(mutant) and mutant.name not in known]
             if sample is not None and sample < len(mutants):
                 # A generator of its own for each module, so that a sample does not depend on what else is tried.
                 mutants = Random(f"{seed} {path.name}").sample(mutants, sample)
             found += sorted(mutants, key=lambda each: each.number)
     return found
+
+
+def equivalent() -> set[str]:
+    """The names of the mutants that no test can notice."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
 
 
 def _tried(mutant: Mutant) -> bool:
