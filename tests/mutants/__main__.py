@@ -1,4 +1,4 @@
-"""Try mutants: `python -m mutants [ROOM or ROOM/MODULE ...] [--sample N] [--seed S] [--budget SECONDS]`."""
+"""Try mutants: `python -m mutants [ROOM or ROOM/MODULE ...] [--sample N] [--seed S] [--again]`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from mutants.plugin import EXAMPLES, KILLED, STOPPED, Loop, Result
 ROOT = Path(__file__).parents[2]
 CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"
 TESTS = ROOT / "tests" / "unit" / "core"
+#: Changes that no test can notice, with the reasons.
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 RESULTS = ROOT / "build" / "mutants"
 ROOMS = ("capacity", "planning", "ordering", "lifecycle")
 NOTICED = {KILLED, STOPPED}
@@ -64,16 +66,19 @@ class Report:
 def chosen(names: list[str], sample: int | None, seed: int) -> list[Mutant]:
     """The mutants of the rooms and modules that are named; of each module at most `sample` of them, by chance.
 
+    Those that no test can notice are left out.
+
     Raises:
         SystemExit: no module has the name.
     """
     found: list[Mutant] = []
+    known = equivalent()
     for name in names:
         paths = sorted((CORE / name).glob("*.py")) or [CORE / f"{name}.py"]
         for path in paths:
             if not path.exists():
                 sys.exit(f"there is no room or module {name} in {CORE}: name one as `capacity` or `capacity/ledger`")
-            mutants = [mutant for mutant in mutants_of(path) if _tried(mutant)]
+            mutants = [mutant for mutant in mutants_of(path) if _tried(mutant) and mutant.name not in known]
             if sample is not None and sample < len(mutants):
                 # A generator of its own for each module, so that a sample does not depend on what else is tried.
                 mutants = Random(f"{seed} {path.name}").sample(mutants, sample)
@@ -81,9 +86,22 @@ def chosen(names: list[str], sample: int | None, seed: int) -> list[Mutant]:
     return found
 
 
+def equivalent() -> set[str]:
+    """The names of the mutants that no test can notice."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
 def _tried(mutant: Mutant) -> bool:
     """Whether the mutant is tried: not in code that runs on import, and not in a `check` of invariants, as asserts."""
     return bool(mutant.function) and mutant.function.rpartition(".")[2] != "check"
+
+
+def unnoticed(log: Path) -> set[str]:
+    """The mutants that no test noticed when they were last tried, by the log of results."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    last = {entry["mutant"]: entry["what"] for entry in map(json.loads, lines)}
+    return {name for name, what in last.items() if what not in NOTICED}
 
 
 def main() -> None:
@@ -92,11 +110,20 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(ROOMS), help=f"rooms or modules (default: {' '.join(ROOMS)})")
     parser.add_argument("--sample", type=int, help="mutants of each module, chosen by chance (default: all)")
     parser.add_argument("--seed", type=int, default=13, help="which sample (default: 13)")
+    parser.add_argument(
+        "--again", action="store_true", help="only those that no test noticed when they were last tried"
+    )
     parser.add_argument("--budget", type=float, default=30, help="seconds of tests for a mutant (default: 30)")
     words = parser.parse_args()
     mutants = chosen(words.names, words.sample, words.seed)
+    log = RESULTS / "results.jsonl"
+    if words.again:
+        before = unnoticed(log)
+        mutants = [mutant for mutant in mutants if str(mutant) in before]
+    if not mutants:
+        sys.exit("there is nothing to try")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    report = Report(len(mutants), RESULTS / "results.jsonl")
+    report = Report(len(mutants), log)
     helpers = [path for path in TESTS.rglob("*.py") if not path.name.startswith("test_")]
     sources = sorted([*CORE.rglob("*.py"), *(ROOT / "tests").glob("*.py"), *helpers])
     key = blake2b(b"".join(path.read_bytes() for path in sources) + bytes([EXAMPLES])).hexdigest()

@@ -59,6 +59,11 @@ class Mutant:
     what: str
     number: int
 
+    @property
+    def name(self) -> str:
+        """A name that stays when other code of the module moves."""
+        return f"{self.path.parent.name}/{self.path.stem} {self.function}: {self.what}"
+
     def __str__(self) -> str:
         return f"{self.path.parent.name}/{self.path.name}:{self.line} {self.function or '(on import)'}: {self.what}"
 
@@ -156,7 +161,7 @@ def _left_alone(child: ast.AST) -> bool:
 # -- operators ----------------------------------------------------------------------------------------
 
 
-def _text(node: ast.AST, most: int = 110) -> str:
+def _text(node: ast.AST, most: int = 160) -> str:
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -227,7 +232,8 @@ def _call(node: ast.Call) -> Iterator[Change]:
         yield _change(node, _with(node, func=ast.Name(_CALLED[node.func.id], ast.Load())))
     for index, each in enumerate(node.keywords):
         if each.arg is not None:
-            yield _change(node, _with(node, keywords=[*node.keywords[:index], *node.keywords[index + 1 :]]))
+            new = _with(node, keywords=[*node.keywords[:index], *node.keywords[index + 1 :]])
+            yield f"`{_text(node)}` without `{each.arg}`", new
 
 
 def _statement(node: ast.Expr | ast.Raise) -> Iterator[Change]:

@@ -29,6 +29,8 @@ from mutants.trace import Line, Tracer
 EXAMPLES = 15
 #: Tests that plan all recorded clusters only to look at the record itself.
 OF_THE_RECORD = ("test_the_record_is_large_and_reaches_the_corners", "test_a_plan_can_be_shown_whole")
+#: The tests that compare with recorded decisions notice much: they begin as if they had noticed this number of mutants.
+RECORDED, AHEAD = "test_recorded_decisions", 8
 #: A test is stopped when it takes longer than this, in seconds of the processor, and ten times its usual time.
 PATIENCE_S = 5.0
 #: The most memory that a mutant may take: bytes.
@@ -86,7 +88,7 @@ class Loop:
         items = [item for item in session.items if item.name not in OF_THE_RECORD]
         for item in items:
             _bound(item)
-        self.tests = [Test(item) for item in items]
+        self.tests = [Test(item, kills=AHEAD if item.path.stem == RECORDED else 0) for item in items]
         self._learn()
         functions = functions_of({mutant.path for mutant in self.mutants})
         shared = mmap.mmap(-1, 8)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ffrecord_files import lay_out
+from kit.ffrecord_files import lay_out
 from hai_ffrecord import FFRecordError, FileReader, combining
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, bindparam, event, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from databases import sqlite_url
+from kit.databases import sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.statements import Statements
 

@@ -253,3 +253,11 @@ def test_nodes_that_are_no_more_are_neither_held_nor_freed() -> None:
     assert list(book.leaving) == ["node-1"]
     assert (book.count_open(None), book.count_soon(None)) == (1, 1)
     assert nodes_of(book).now(waits(9, gpus=6), NORMAL) == ["node-2", "node-3"]
+
+
+@pytest.mark.parametrize(("gpus", "gave_way"), [(4, set()), (5, {2})])
+def test_gpus_that_are_being_freed_count_as_room_for_promises(gpus: int, gave_way: set[int]) -> None:
+    """Four GPUs are free and four are being freed; four of them are promised to a lower task."""
+    book = ledger(leaving(shares(1, {"node-1": (0, 1, 2, 3)}), None), nodes=1)
+    book.promise(["node-1"], waits(2, gpus=4), LOW)
+    assert book.promise(["node-1"], waits(3, gpus=gpus), HIGH) == gave_way

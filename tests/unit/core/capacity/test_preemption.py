@@ -211,6 +211,13 @@ def test_offers_are_made_again_after_a_reservation() -> None:
     assert told(cluster.index.candidates(WHOLE)) == [((1,), ("node-2",))]
 
 
+def test_of_those_that_share_a_node_no_more_stay_than_may() -> None:
+    """Tasks of two, two and three GPUs; five more are needed. The second may stay, and then the first may not."""
+    taken = {1: (0, 1), 2: (2, 3), 3: (4, 5, 6)}
+    sharers = [shares(number, {"node-1": gpus}, minutes=5 * number) for number, gpus in taken.items()]
+    assert offers(*sharers, kind=part(6)) == [((1, 3), ("node-1",))]
+
+
 # -- victims ------------------------------------------------------------------------------------------
 
 

@@ -356,6 +356,12 @@ def test_b3_a_promise_that_has_lapsed_does_not_come_back_later() -> None:
     assert decide(shot).decisions == ()
 
 
+def test_b3_a_task_starts_on_its_promised_node_though_another_leaf_would_fit_better() -> None:
+    nodes = tuple(a_node(f"node-{number}", leaf=leaf) for number, leaf in ((1, "small"), (2, "large"), (3, "large")))
+    assert starts(decide(snapshot(waits(9), nodes=nodes))) == {9: ("node-1",)}
+    assert starts(decide(snapshot(waits(9, promise=frozenset({"node-2"})), nodes=nodes))) == {9: ("node-2",)}
+
+
 def test_b3_a_promised_node_that_is_lost_is_made_up_for_by_a_free_one() -> None:
     nodes = (a_node("node-1"), a_node("node-2", ready=False), a_node("node-3"))
     tasks = (waits(1, 2, promise=frozenset({"node-1", "node-2"})), waits(3, 1, user="ann", submitted_at=NOW))
