@@ -89,8 +89,8 @@ class RanksService:
         try:
             end = await self.logs.append(run, rank, offset=offset, data=await request.read(), keep=_KEEP, skip=skip)
         except OffsetMismatch as error:
-            return web.Response(status=409, headers={"Upload-Offset": str(error.expected)})
-        return web.Response(status=204, headers={"Upload-Offset": str(end)})
+            return web.json_response({}, status=409, headers={"Upload-Offset": str(error.expected)})
+        return web.json_response({"next": end})
 
     async def _go(self, request: web.Request) -> web.Response:
         return web.Response(status=200 if self.released else 204)
