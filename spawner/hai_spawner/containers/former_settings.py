@@ -16,24 +16,24 @@ FORMER: Final = {
 }
 
 log = logging.getLogger(__name__)
-#: Former names that were warned of: each server has a spawner, and one warning is enough.
-_warned: set[str] = set()
 
 
 class FormerSettings(Configurable):
-    """Takes settings by their former names; where the configuration gives both, the name of now wins."""
+    """Takes settings that the configuration gives by their former names."""
 
     def _find_my_config(self, cfg: Config) -> Any:
-        mine = super()._find_my_config(cfg)
-        for former, name in FORMER.items():
-            if former not in mine:
-                continue
-            value = mine.pop(former)
-            if name not in mine:
-                mine[name] = value
-            if former not in _warned:
-                _warned.add(former)
-                log.warning(
-                    "%s.%s is called %s now: the next release knows only that", type(self).__name__, former, name
-                )
-        return mine
+        for section in self.section_names():
+            if section in cfg:
+                _rename(section, cfg[section])
+        return super()._find_my_config(cfg)
+
+
+def _rename(section: str, settings: Config) -> None:
+    """Write the settings of one section by their names of now. The configuration is the Hub's, so it is done once.
+
+    A former name wins: it is an administrator's, while the chart sets defaults by the names of now.
+    """
+    for former, name in FORMER.items():
+        if former in settings:
+            settings[name] = settings.pop(former)
+            log.warning("%s.%s is called %s now: the next release knows only that", section, former, name)

@@ -9,7 +9,6 @@ import pytest
 from traitlets import TraitError
 from traitlets.config import Config
 
-from hai_spawner.containers import former_settings
 from hai_spawner.containers.former_settings import FORMER
 from hai_spawner.containers.local import HaiLocalSpawner
 
@@ -21,36 +20,36 @@ VALUES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_warning_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(former_settings, "_warned", set())
-
-
 def config(**sections: dict[str, Any]) -> Config:
     return Config({name: Config(values) for name, values in sections.items()})
 
 
 @pytest.mark.parametrize("section", ["HaiSpawnerMixin", "HaiLocalSpawner"])
 def test_former_names_set_what_is_named_otherwise_now(section: str, caplog: pytest.LogCaptureFixture) -> None:
+    written = config(**{section: VALUES})
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            made = HaiLocalSpawner(config=config(**{section: VALUES}))
+            made = HaiLocalSpawner(config=written)
     assert {former: getattr(made, name) for former, name in FORMER.items()} == VALUES
     told = [record.getMessage() for record in caplog.records]
     assert [text for text in told if "is called" in text] == [
-        f"HaiLocalSpawner.{former} is called {name} now: the next release knows only that"
-        for former, name in FORMER.items()
+        f"{section}.{former} is called {name} now: the next release knows only that" for former, name in FORMER.items()
     ]
     assert not [text for text in told if "not recognized" in text]
 
 
-def test_the_name_of_now_wins() -> None:
-    sections = {
-        "HaiSpawnerMixin": {"scheduler_api_url": "http://new"},
-        "HaiLocalSpawner": {"places_api_url": "http://old"},
-    }
-    made = HaiLocalSpawner(config=config(**sections))
-    assert made.scheduler_api_url == "http://new"
+def test_what_an_administrator_has_written_wins_over_a_default_of_the_chart() -> None:
+    """The chart sets `HaiKubeSpawner.ask_scheduler` beside what `hub.config` has by a former name."""
+    made = HaiLocalSpawner(config=config(HaiLocalSpawner={"ask_scheduler": True, "ask_places": False}))
+    assert made.ask_scheduler is False
+
+
+def test_the_section_of_the_class_wins_over_the_common_one_by_either_name() -> None:
+    for common, own in (("scheduler_api_url", "places_api_url"), ("places_api_url", "scheduler_api_url")):
+        made = HaiLocalSpawner(
+            config=config(HaiSpawnerMixin={common: "http://all"}, HaiLocalSpawner={own: "http://own"})
+        )
+        assert made.scheduler_api_url == "http://own"
 
 
 def test_a_wrong_value_is_refused_by_the_name_of_now() -> None:
