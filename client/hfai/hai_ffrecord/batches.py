@@ -21,8 +21,8 @@ Array = Any
 LARGE = 32 << 10
 #: Most bytes between two small samples that are read rather than skipped: a further call costs as much.
 BRIDGED = 4 << 10
-#: Neighbours are read together where more than one in so many samples has one: laying them out takes as long as some
-#: reads.
+#: Neighbours are read together where more than one in this number of samples has one: laying them out takes as long
+#: as some reads.
 NEIGHBOURS = 8
 #: Least number of places that are handed to the kernel with one call: below it as many calls cost less.
 MANY = 8

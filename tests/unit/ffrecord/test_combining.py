@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kit.ffrecord_files import lay_out
 from hai_ffrecord import FFRecordError, FileReader, combining
+from kit.ffrecord_files import lay_out
 
 
 @pytest.fixture(autouse=True)

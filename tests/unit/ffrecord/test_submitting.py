@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit.ffrecord_files import lay_out
 
 from hai_ffrecord import FFRecordError, FileReader, batches, submitting
+from kit.ffrecord_files import lay_out
 
 #: Odd sizes, and more than one call takes.
 SAMPLES = [random.Random(at).randbytes(700 + 13 * (at % 5)) for at in range(1000)]

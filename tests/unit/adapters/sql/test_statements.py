@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, bindparam, event, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from kit.databases import sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.statements import Statements
+from kit.databases import sqlite_url
 
 FRUIT = Table("fruit", MetaData(), Column("name", String, primary_key=True), Column("count", Integer))
 RECOUNT = update(FRUIT).where(FRUIT.c.name == bindparam("_name")).values(count=bindparam("_count"))

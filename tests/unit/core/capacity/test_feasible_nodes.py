@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kit.builders import a_node, some_nodes
 
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
@@ -13,6 +12,7 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
+from kit.builders import a_node, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 
 ALIKE = some_nodes(3)

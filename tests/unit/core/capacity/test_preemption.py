@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from kit.builders import a_node, some_nodes
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import (
@@ -27,6 +26,7 @@ from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.rules import HaiRules, Rules
 from hai_scheduler.core.ordering.turns import Turn
+from kit.builders import a_node, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, leaving, runs, shares, turn_of, waits
 
 WHOLE = RequestClass(HIGH, 0, None)

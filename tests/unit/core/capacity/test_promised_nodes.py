@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kit.builders import a_node, a_notice, a_run
 
 from hai_scheduler.core.capacity.node_states import NodeStates
 from hai_scheduler.core.capacity.promised_nodes import PromisedNodes
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
+from kit.builders import a_node, a_notice, a_run
 from unit.core.tables import ABOVE, HIGH, LOW, NORMAL, waits
 
 NODES = NodeGroup([a_node("a1", zone="a"), a_node("a2", zone="a"), a_node("b1", zone="b")])

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from kit.builders import a_node, a_notice, some_nodes
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, leaves_at
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.rules import HaiRules
+from kit.builders import a_node, a_notice, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, ago, for_minutes, runs, shares, turn_of, waits
 
 RULES = HaiRules(Policy(), NOW, FairShare((), (), Policy(), NOW), {})
@@ -38,7 +38,7 @@ def found(task: Task, *running: Task, nodes: int | tuple[Node, ...] = 1) -> tupl
 
 
 def told(task: Task, minutes: float) -> Task:
-    """The task, told a while ago to leave by a deadline so many minutes from now."""
+    """The task, told a while ago to leave by a deadline that many minutes from now."""
     assert task.run is not None
     notice = a_notice(Reason.PREEMPTED, at=ago(10), deadline=NOW + for_minutes(minutes))
     return replace(task, state=TaskState.SUSPENDING, run=replace(task.run, notice=notice))

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from kit.builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Saving, StartFailed, TimeSkipped
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Rank
 from hai_scheduler.core.model.task import Task, TaskState
+from kit.builders import a_notice, a_run, a_task, at
 
 NODES = ("bad", "doubtful", "good")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-
 from builders import a_quota, a_task, at
+
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaAccount, QuotaAccounts, QuotaTable

@@ -7,7 +7,6 @@ from datetime import datetime
 
 import pytest
 
-from kit.builders import a_use
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
@@ -15,6 +14,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.rules import RULES, Rules
+from kit.builders import a_use
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, ago, for_minutes, runs, shares, turn_of, waits
 
 #: Queues begin at 30 and 90 minutes; of HAI a turn lasts 15 minutes at least.

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kit.builders import a_checkpoint, a_node, a_run
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_of, work_lost
+from kit.builders import a_checkpoint, a_node, a_run
 from unit.core.tables import ABOVE, NORMAL, NOW, ago, for_minutes, runs, shares, turn_of, waits
 
 #: A turn lasts 10 minutes at least and 20 as a rule; from 60 minutes of service on a task is of level 2.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kit.builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import CandidateIndex, RequestClass
 from hai_scheduler.core.model.policy import Policy
@@ -14,6 +13,7 @@ from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.queue_head import QueueHead
+from kit.builders import some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, for_minutes, runs, turn_of, waits
 
 RULES = HaiRules(Policy(), NOW, FairShare((), (), Policy(), NOW), {})

@@ -155,7 +155,7 @@ async def test_what_an_earlier_release_has_stored_still_counts(numbers: dict[str
     service = await Service().open()
     entries = {name: {"value": one, "by": "root", "at": "2026-01-05T08:00:00+00:00"} for name, one in numbers.items()}
     async with service.store.write() as tx:
-        await tx.put_setting(SETTING, json.dumps({"all": entries, "groups": {"training": entries}}))
+        await tx.settings.put(SETTING, json.dumps({"all": entries, "groups": {"training": entries}}))
     view = await service.parts.services.policy.view()
     assert view.trouble is None
     assert (view.default["min_run_per_switch"].value, view.default["min_run_per_switch"].source) == (value, "admin")

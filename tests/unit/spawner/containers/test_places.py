@@ -105,5 +105,5 @@ async def test_a_service_that_is_not_there_and_a_token_that_is_not_are_said(toke
 @pytest.mark.parametrize("path", ["relative", "/a/../b"])
 def test_a_folder_that_leaves_its_place_is_not_taken(path: str) -> None:
     mounts = [{**HOME, "mount_path": path}]
-    with pytest.raises(PlacesError, match="something else than places"):
+    with pytest.raises(PlacesError, match="something else than mounts and environments"):
         read_places({**ANSWER, "mounts": mounts})
