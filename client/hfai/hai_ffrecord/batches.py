@@ -14,15 +14,15 @@ from hai_ffrecord.crew import Crew
 from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.records import REMEDY, RecordFile
 from hai_ffrecord.spare import Spare
-from hai_ffrecord.submitting import Places, Queues
+from hai_ffrecord.submitting import ManyPlaces, Queues
 
 Array = Any
 #: Average size of samples, bytes: in batches below it neighbours are read together, others are shared among threads.
 LARGE = 32 << 10
 #: Most bytes between two small samples that are read rather than skipped: a further call costs as much.
 BRIDGED = 4 << 10
-#: Neighbours are read together where more than one in this number of samples has one: laying them out takes as long
-#: as some reads.
+#: Neighbours are read together where more than one sample in this number has one: to lay them out takes as long as some
+#: reads.
 NEIGHBOURS = 8
 #: Least number of places that are handed to the kernel with one call: below it as many calls cost less.
 MANY = 8
@@ -58,13 +58,13 @@ class Part:
         #: Bytes of memory that it takes.
         self.room = self.size
         #: Where small samples are read from, and to where in that memory. Neighbours are one place.
-        self._places: Places | None = None
+        self._places: ManyPlaces | None = None
         #: Where in that memory samples begin and end; None where all have one length and nothing is between them.
         self._bounds: tuple[list[int], list[int]] | None = None
         stops = lengths.cumsum()
         begins = stops - lengths
         if self.size < LARGE * self.count:
-            self._places = Places(starts, begins, lengths, self.size)
+            self._places = ManyPlaces(starts, begins, lengths, self.size)
             gaps = starts[1:] - ends[:-1]
             # Numbers below 0, of repeated samples, are very large without their sign.
             close = gaps.view(np.uint64) <= BRIDGED
@@ -86,7 +86,7 @@ class Part:
         breaks = np.flatnonzero(~close)
         firsts, lasts = np.append(0, breaks + 1), np.append(breaks, self.count - 1)
         sizes = stops[lasts] - begins[firsts]
-        self._places = Places(starts[firsts], begins[firsts], sizes, int(sizes.sum()))
+        self._places = ManyPlaces(starts[firsts], begins[firsts], sizes, int(sizes.sum()))
         self._bounds = begins.tolist(), stops.tolist()
         self.room = int(stops[-1])
 

@@ -40,7 +40,7 @@ def combined(sums: Array, size: int) -> int | None:
     count = len(sums)
     if not LEAST <= count <= MOST or not 0 < size <= LARGEST:
         return None
-    table = _tables.get(size)
+    table: Array = _tables.get(size)
     if table is None:
         if len(_tables) >= SIZES:
             return None

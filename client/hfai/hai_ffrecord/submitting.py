@@ -46,7 +46,7 @@ _sum = np.add.reduce
 _EVENT = np.dtype([("data", "<u8"), ("place", "<u8"), ("result", "<i8"), ("second", "<i8")])
 
 
-class Places:
+class ManyPlaces:
     """Places of a file that are to be read; all arrays are of int64, and of one length.
 
     Args:
@@ -65,7 +65,7 @@ class Places:
         self.total = total
 
 
-class Refused(Exception):
+class NoQueueError(Exception):
     """The kernel gives this process no queue."""
 
 
@@ -90,19 +90,19 @@ class _Queue:
     """A queue of the kernel for the reads of one process, one caller at a time.
 
     Raises:
-        Refused: if the kernel gives none.
+        NoQueueError: if the kernel gives none.
     """
 
     def __init__(self) -> None:
         #: The queue's address, by which the kernel knows it; 0: none.
         self._context = 0
         if _CALL is None:
-            raise Refused
+            raise NoQueueError
         setup, self._destroy, self._getevents, self._submit = _CALLS[platform.machine()]
         self._process = os.getpid()
         context = ctypes.c_ulong(0)
         if _CALL(setup, AT_ONCE, ctypes.addressof(context), 0, 0, 0):
-            raise Refused
+            raise NoQueueError
         self._context = context.value
         self._places = np.zeros(AT_ONCE, _PLACE)
         self._events = np.zeros(AT_ONCE, _EVENT)
@@ -154,7 +154,7 @@ class Queues:
         self._idle: list[_Queue] = []
         self._refused = False
 
-    def read(self, fd: int, memory: Array, places: Places) -> bool:
+    def read(self, fd: int, memory: Array, places: ManyPlaces) -> bool:
         """Read places of a file into memory.
 
         Returns:
@@ -192,7 +192,7 @@ class Queues:
             return None
         try:
             return _Queue()
-        except Refused:
+        except NoQueueError:
             self._refused = True
             return None
 
