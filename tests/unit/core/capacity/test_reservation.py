@@ -38,7 +38,7 @@ def found(task: Task, *running: Task, nodes: int | tuple[Node, ...] = 1) -> tupl
 
 
 def told(task: Task, minutes: float) -> Task:
-    """The task, told a while ago to leave by a deadline that many minutes from now."""
+    """The task, told a while ago to leave by a deadline, given in minutes from now."""
     assert task.run is not None
     notice = a_notice(Reason.PREEMPTED, at=ago(10), deadline=NOW + for_minutes(minutes))
     return replace(task, state=TaskState.SUSPENDING, run=replace(task.run, notice=notice))

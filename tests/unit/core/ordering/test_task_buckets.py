@@ -335,3 +335,14 @@ def test_without_a_notice_an_exit_is_an_ending() -> None:
     assert ended(Profile.SIGTERM, [0, 0], told=False) == RunOutcome(TaskState.SUCCEEDED, Reason.SUCCEEDED)
     assert ended(Profile.SIGTERM, [0, 143], told=False) == RunOutcome(TaskState.FAILED, Reason.FAILED)
     assert ended(Profile.SIGTERM, [143], told=True, state=TaskState.STOPPING).state is TaskState.STOPPED
+
+
+def test_a_task_is_in_a_bucket_by_its_id_and_size() -> None:
+    """Tasks that would stand before, between and behind those of the bucket are not in it."""
+    bucket = TaskBucket([waits(2, user="ann"), waits(4, user="ann")])
+    assert [waits(number, user="ann") in bucket for number in (1, 2, 3, 4, 5)] == [False, True, False, True, False]
+    assert waits(2, 2, user="ann") not in bucket
+    assert "2" not in bucket
+    assert (bucket.dealt, bucket.promised) == (0, 0)
+    promised = waits(3, user="ann", promise=frozenset({"node-1"}), custom_rank=1)
+    assert [getattr(TaskBucket([promised, waits(5, user="ann")]), name) for name in ("dealt", "promised")] == [1, 1]

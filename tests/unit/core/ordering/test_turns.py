@@ -30,7 +30,7 @@ def turn(minutes: float = 5, **fields: object) -> Turn:
 
 
 def after(minutes: float) -> object:
-    """The time that lies so many minutes after the beginning of `turn()`."""
+    """The time this number of minutes after the beginning of `turn()`."""
     return ago(5) + for_minutes(minutes)
 
 
