@@ -212,7 +212,7 @@ class Looked:
 async def test_an_environment_that_changes_meanwhile_is_looked_at_again() -> None:
     service = await a_service()
     files = Looked()
-    object.__setattr__(submissions(service), "files", files)
+    object.__setattr__(submissions(service).checks, "files", files)
     async with service.store.write() as tx:
         await tx.put_environment(Environment(name="e", python="/old", subjects=frozenset({"public"}), default=True))
     assert (await submissions(service).submit(user("ann"), held("a"))).name == "a"
