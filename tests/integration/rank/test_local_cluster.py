@@ -15,7 +15,7 @@ import pytest
 
 from hai_client.rank.processes import read_process, read_table
 from hai_scheduler.adapters.local import folders
-from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
+from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent, Temporary
@@ -262,7 +262,7 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
     world: World, monkeypatch
 ) -> None:
     starter, other = world.open(shared=True), world.open(shared=True)
-    load = other._load
+    load = other._runs.load
 
     async def load_and_be_paused() -> None:
         await load()
@@ -271,8 +271,8 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
         await world.ranks(starter, RankState.RUNNING)
         folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
 
-    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), other._starter)
-    monkeypatch.setattr(other, "_load", load_and_be_paused)
+    other._runs.take(folders.RunFolder(other._root, RUN))
+    monkeypatch.setattr(other._runs, "load", load_and_be_paused)
     (seen,) = await other.observe()
     assert seen.killed
     assert [rank.state for rank in seen.ranks] == [RankState.RUNNING]

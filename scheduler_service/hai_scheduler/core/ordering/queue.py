@@ -191,7 +191,7 @@ def _with_hope(bucket: TaskBucket, unplaceable: Unplaceable) -> list[_List]:
         return [_List(sorted((task for task in bucket.tasks() if not unplaceable.task(task)), key=SUBMISSION_KEY))]
     lists = []
     for shape, tasks in bucket.by_shape.items():
-        over = shape in unplaceable.shapes or unplaceable.every(bucket.order_scope[0], shape)
+        over = shape in unplaceable.shapes or unplaceable.every(bucket.order_scope.user, shape)
         if over is None:
             lists.append(_List(tasks, unplaceable=unplaceable.lasting() if unplaceable.lasting else unplaceable.task))
         elif not over:

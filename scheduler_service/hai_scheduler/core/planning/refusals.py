@@ -57,7 +57,7 @@ class Refusals:
     def add(self, task: Task, lane: Lane, scope: Scope) -> None:
         """Refuse, in that scope, all sizes of the lane that are no easier to place than the task."""
         gpus, nodes = shape_of(task)
-        harder = {shape for shape in lane.shapes if shape[0] >= gpus and shape[1] >= nodes}
+        harder = {shape for shape in lane.shapes if shape.gpus >= gpus and shape.nodes >= nodes}
         if scope is Scope.EVERYBODY:
             self._everybody |= harder
             return
