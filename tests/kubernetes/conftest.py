@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from kubernetes_kit.place import Place
 
 # Its tests are run here once more.
-pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kubernetes_kit")
+pytest.register_assert_rewrite(
+    "contract.test_cluster", "contract.test_cluster_logs", "contract.test_cluster_starts", "kubernetes_kit"
+)
 
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 

@@ -22,8 +22,6 @@ from contract.test_cluster import (  # noqa: F401
     test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be_forgotten,
     test_a_run_that_was_killed_before_its_launch_is_never_started,
     test_a_run_that_was_killed_is_not_started_by_a_late_launch,
-    test_a_settled_run_keeps_its_log,
-    test_an_order_to_end_a_settled_run_that_comes_late_leaves_its_log_readable,
     test_an_unknown_run_has_no_addresses,
     test_changes_wakes_up_when_a_rank_ends,
     test_every_rank_runs_and_ends_with_the_status_of_its_command,
@@ -38,6 +36,10 @@ from contract.test_cluster import (  # noqa: F401
     test_the_log_of_a_live_rank_is_not_final,
     test_two_runs_share_a_node_and_see_other_devices,
     test_what_a_job_reports_is_observed,
+)
+from contract.test_cluster_logs import (  # noqa: F401
+    test_a_settled_run_keeps_its_log,
+    test_an_order_to_end_a_settled_run_that_comes_late_leaves_its_log_readable,
 )
 from contract.test_cluster_starts import (  # noqa: F401
     test_a_gang_that_is_killed_while_only_part_of_it_runs_has_ended_and_no_node_is_to_blame,

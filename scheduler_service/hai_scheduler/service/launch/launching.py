@@ -178,7 +178,7 @@ class Launching:
             self._begin(waiting)
 
     def _free_ends(self, most: int) -> list[Effect]:
-        """At most so many ends that can begin now, in order: no two of a run, and none while one of its run goes on."""
+        """The next ends that can begin now, at most `most`: one of a run, and none while another of it goes on."""
         busy = {one.run_id for one in self._under_way.values() if isinstance(one, Kill | Settle)}
         found: list[Effect] = []
         for effect in self._ends:
