@@ -178,7 +178,7 @@ class Launching:
             self._begin(waiting)
 
     def _free_ends(self, most: int) -> list[Effect]:
-        """Return at most `most` ends that can begin now, in order: no two of a run, none while one of its run goes on."""
+        """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
         busy = {one.run_id for one in self._under_way.values() if isinstance(one, Kill | Settle)}
         found: list[Effect] = []
         for effect in self._ends:

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_use
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.fair_share import FairShare
+from kit.builders import a_use
 from unit.core.tables import NOW, runs, turn_of
 
 RUNNING = runs(1, "node-1", "node-2", minutes=60)

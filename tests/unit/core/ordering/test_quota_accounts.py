@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from builders import a_quota, a_task, at
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaAccount, QuotaAccounts, QuotaTable
+from kit.builders import a_quota, a_task, at
 from unit.core.tables import HIGH, LOW, NORMAL, waits
 
 NOW = at(hours=1)

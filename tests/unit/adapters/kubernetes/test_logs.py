@@ -1,4 +1,4 @@
-"""Logs of runs on Kubernetes whose objects are removed one after the other."""
+"""Logs can be read whatever the API server still has of their run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent
 from kit.builders import a_launch
-from kit.waiting import until
-from unit.adapters.kubernetes.conftest import one, state_is
+from unit.adapters.kubernetes.conftest import one, state_is, until
 from unit.adapters.kubernetes.things import running, terminated
 
 RUN = RunId("1.1")
