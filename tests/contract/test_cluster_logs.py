@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contract.cluster_harness import ClusterHarness
-from contract.test_cluster import ADAPTERS, log_of, ranks_when
+from contract.test_cluster import ADAPTERS, log_of, printed, ranks_when
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import Cluster

@@ -116,10 +116,11 @@ def _fetched(pid: int, blocked: int) -> int:
         if not everywhere & ~found:
             break
         try:
-            everywhere &= _read_status(f"/proc/{pid}/task/{thread}/status")[b"SigBlk"] | one
+            own = _read_status(f"/proc/{pid}/task/{thread}/status")[b"SigBlk"]
         except (OSError, ValueError, KeyError):
             # The thread has ended.
             continue
+        everywhere &= own | one
     return everywhere | found
 
 

@@ -206,11 +206,11 @@ signal.signal(signal.SIGTERM, end)
 AGENT = "import signal, time\nsignal.signal(15, lambda *_: 0)\nwhile True: time.sleep(60)\n"
 
 
-def test_what_a_ray_leaves_behind_is_not_waited_for(bench, service, eventually, checkpoints) -> None:
+def test_what_a_ray_leaves_behind_is_not_waited_for(bench, service, checkpoints) -> None:
     bench.folder.mkdir()
     shutil.copy(shutil.which("sh") or "", bench.folder / "raylet")
     (bench.folder / "agent.py").write_text(AGENT)
-    saved = begin(bench, service, eventually, checkpoints, sys.executable, "-c", RAY_WITH_AN_AGENT + ONE)
+    saved = begin(bench, service, checkpoints, sys.executable, "-c", RAY_WITH_AN_AGENT + ONE)
     status = bench.wait()
     assert time.time() - saved < QUIET_S + 4
     assert (status["exit_code"], status["caught"]) == (143, False)

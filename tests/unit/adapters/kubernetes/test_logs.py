@@ -11,7 +11,8 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent
 from kit.builders import a_launch
-from unit.adapters.kubernetes.conftest import one, state_is, until
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
 
 RUN = RunId("1.1")

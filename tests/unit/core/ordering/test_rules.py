@@ -18,7 +18,7 @@ from kit.builders import a_use
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, ago, for_minutes, runs, shares, turn_of, waits
 
 #: Queues begin at 30 and 90 minutes; of HAI a turn lasts 15 minutes at least.
-POLICY = Policy(long_after=for_minutes(90), starve_after=for_minutes(600), worth=2.0)
+POLICY = Policy(long_after=for_minutes(90), starve_after=for_minutes(600), min_run_per_switch=2.0)
 UNKNOWN = float("inf")
 
 
