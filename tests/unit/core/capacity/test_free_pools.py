@@ -60,7 +60,12 @@ def test_a_node_with_nothing_open_is_in_no_list() -> None:
     node_states = list(NodeStates(node_group, []).all())
     node_states[0].free = []
     assert listed(FreePools(node_states)) == []
-    assert listed(FreePools(NodeStates(node_group, []).all())) == ["node-1"], "the other node is cordoned"
+    free = list(NodeStates(node_group, []).all())
+    pools = FreePools(free)
+    assert listed(pools) == ["node-1"], "the other node is cordoned"
+    free[0].free = []
+    pools.update(free[0])
+    assert listed(pools) == []
 
 
 def listed(pools: FreePools) -> list[str]:
