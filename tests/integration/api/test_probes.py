@@ -61,7 +61,7 @@ async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, m
         with suppress(asyncio.CancelledError):
             await thawed.wait()
         await thawed.wait()
-        yield SimpleNamespace(lease=no_lease)
+        yield SimpleNamespace(lease=SimpleNamespace(get=no_lease))
 
     async def no_lease() -> None:
         return None
