@@ -17,9 +17,7 @@ WIDEST = 20
 EXCEPTIONS = {
     "JupyterHub wants one class for a spawner, and calls its methods": """
         HaiSpawnerMixin HaiLocalSpawner HaiKubeSpawner HaiSpotLocalSpawner HaiSpotKubeSpawner""",
-    "what programs of users import: a method for each request, and for each thing that a job may say": "Client Job",
-    "not taken apart yet": """
-        Endpoint KubernetesCluster LocalCluster SpotServer Submissions Supervisor Telling _Reader""",
+    "tornado wants one class for a request": "Endpoint",
 }
 
 

@@ -209,7 +209,7 @@ async def test_how_often_a_command_runs_is_taken_from_the_variables_and_put_back
             await connection.execute(_SPEC_OF_A_RUN_PER_GPU, {"task": task, "env": json.dumps(env)})
     store = await open_store(url)
     async with store.read() as tx:
-        specs = [await tx.get_spec(task) for task in tasks]
+        specs = [await tx.tasks.get_spec(task) for task in tasks]
     await store.close()
     assert [spec.ranks_per_node for spec in specs] == ["gpu", 8, None, None]
     assert [spec.env for spec in specs] == [{"A": "1"}, {"B": "ä"}, {}, kept[3]]

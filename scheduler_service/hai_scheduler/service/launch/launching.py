@@ -170,26 +170,12 @@ class Launching:
             self.drop()
             return
         ends = len(self._under_way) - len(self._launches)
-        for effect in self._free_ends(ENDS_AT_ONCE - ends):
+        for effect in free_ends(self._ends, self._under_way.values(), ENDS_AT_ONCE - ends):
             del self._ends[effect]
             self._begin(effect)
         while (waiting := self._first()) is not None and self._has_room(waiting.priority):
             del self._waiting[waiting.effect.run_id]
             self._begin(waiting)
-
-    def _free_ends(self, most: int) -> list[Effect]:
-        """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
-        busy = {one.run_id for one in self._under_way.values() if isinstance(one, Kill | Settle)}
-        found: list[Effect] = []
-        for effect in self._ends:
-            if len(found) >= most:
-                break
-            if isinstance(effect, Kill | Settle):
-                if effect.run_id in busy:
-                    continue
-                busy.add(effect.run_id)
-            found.append(effect)
-        return found
 
     def _first(self) -> _Waiting | None:
         """The next launch in turn, without removing it from the queue."""
@@ -262,3 +248,18 @@ class Launching:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def free_ends(ends: Iterable[Effect], under_way: Iterable[Effect | _Waiting], most: int) -> list[Effect]:
+    """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
+    busy = {one.run_id for one in under_way if isinstance(one, Kill | Settle)}
+    found: list[Effect] = []
+    for effect in ends:
+        if len(found) >= most:
+            break
+        if isinstance(effect, Kill | Settle):
+            if effect.run_id in busy:
+                continue
+            busy.add(effect.run_id)
+        found.append(effect)
+    return found
