@@ -1,4 +1,4 @@
-"""The table of verbs: what `hai --help` shows and where each verb lives."""
+"""The table of verbs: their descriptions in `hai --help` and their modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hai_client.backports import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb and the module with its `Command` (None: another package brings it)."""
+    """A verb and the module with its `Command`; None: the verb belongs to another package."""
 
     name: str
     summary: str
@@ -77,10 +77,10 @@ allowed, 4 the platform cannot be reached.
 
 
 def overview(others: tuple[str, ...] = ()) -> str:
-    """The text of `hai --help`.
+    """Return the text of `hai --help`.
 
     Args:
-        others: Names of verbs that other packages bring besides those in the table.
+        others: Names of verbs of other packages that are missing in the table.
     """
     lines = [_HEAD]
     width = max(len(verb.name) for verb in VERBS) + 2

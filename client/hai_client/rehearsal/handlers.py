@@ -19,7 +19,7 @@ def caught_by(pid: int) -> frozenset[int]:
 
 
 def caught_by_all(main: int) -> frozenset[int]:
-    """The signals that every worker at and below a process catches; none where there is no worker yet."""
+    """Return the signals that every worker at and below a process catches; empty if there is no worker yet."""
     table = read_table()
     found = [caught_by(pid) for pid in workers_of(table, [main]).top]
     return frozenset.intersection(*found) if found else frozenset()

@@ -1,4 +1,4 @@
-"""`scontrol` inside a task: `requeue`, `show hostnames`, `show hostlist`, `show job`."""
+"""`scontrol` inside a task: `requeue`, `show hostnames`, `show hostlist`, `show job`. It acts on this job only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hai_client.whole_files import write_whole
 
 
 def main(words: list[str]) -> int:
-    """Do what is known of scontrol here; the status to end with."""
+    """Run `scontrol`, and return its exit status."""
     words = [word for word in words if word not in ("-o", "--oneliner", "-Q", "--quiet")]
     if words[:1] == ["requeue"]:
         return _requeue(words[1:])
@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
 
 
 def _foreign(words: list[str]) -> bool:
-    """Whether another job than this one is named, which is said."""
+    """Return whether the words name another job, after printing that this is not possible."""
     own = os.environ.get("SLURM_JOB_ID", "")
     other = next((word for word in words if word.partition(".")[0].partition("_")[0] != own), None)
     if other is not None:
@@ -40,7 +40,7 @@ def _foreign(words: list[str]) -> bool:
 
 
 def _requeue(words: list[str]) -> int:
-    """Say that every rank has saved, and may go: a report for the supervisor."""
+    """Report to the supervisor that every rank has saved and may leave."""
     if _foreign(words):
         return 1
     folder = Path(os.environ["HAI_RUNTIME_DIR"], "reports")

@@ -13,7 +13,7 @@ from hai_client.cli.shared.parser import Command
 from hai_client.errors import Invalid
 from hai_client.wire.policy import Policy, PolicyNumber, PolicyValue
 
-#: What stands before the name of a user whose weight alone is meant.
+#: Prefix of a number's name that sets the weight of one user.
 _ENTRY = "weights."
 
 
@@ -41,7 +41,7 @@ def _check_group(policy: Policy, group: str) -> None:
 
 
 def _rows(number: PolicyNumber, group: str | None) -> list[list[Cell | str]]:
-    """The number as it is in force: in one group, or in all and in each that has one of its own."""
+    """Return the rows of a policy number: for one node group, or for all groups and each group with its own value."""
     if group is not None:
         shown = [(group, number.groups[group])]
     else:
@@ -61,7 +61,7 @@ def _rows(number: PolicyNumber, group: str | None) -> list[list[Cell | str]]:
 
 
 def text_of(value: Any) -> str:
-    """A number as people read it."""
+    """Return a policy number in readable form."""
     if isinstance(value, dict):
         return " ".join(f"{user}:{weight:g}" for user, weight in sorted(value.items())) or "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -134,7 +134,7 @@ def _weight(name: str, text: str) -> float:
 
 
 def _weights(group: str | None, ctx: Context) -> dict[str, Any]:
-    """The weights that are in force now, to change some of them."""
+    """Return the current weights, so that some of them can be changed."""
     policy = ctx.client.policy()
     if group is not None:
         _check_group(policy, group)

@@ -1,4 +1,4 @@
-"""`hai quota`: what one may use, and uses; and how to raise or lower it oneself."""
+"""`hai quota`: shows a user's quota and usage, and changes the user's own quota."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _show(_args: argparse.Namespace, ctx: Context) -> int:
 
 
 def limit(value: int | None) -> str:
-    """A limit in words."""
+    """Return a limit in words."""
     return "unlimited" if value is None else str(value)
 
 
 def by_level(row: OwnQuota | Quota) -> tuple[str, int]:
-    """Order of rows: by node group, highest level first."""
+    """Return the sort key of a row: by node group, then highest level first."""
     return row.group, -PRIORITIES.get(row.priority, -1)
 
 
@@ -82,7 +82,7 @@ def own_table(out: Output, own: Sequence[OwnQuota]) -> None:
 
 
 def may_hold(user: str, groups: Sequence[str], rows: Sequence[Quota]) -> str:
-    """Return in a sentence what a user may hold: by their own row, else their groups' largest, else `public`'s.
+    """Return a sentence with the quota of a user: their own row, else their groups' largest row, else `public`'s row.
 
     Args:
         user: The user's name.
@@ -118,7 +118,7 @@ def _levels(names: Sequence[str]) -> str:
 
 
 def until(time: datetime | None) -> str:
-    """When a row runs out."""
+    """Return when a row of quota expires."""
     return "-" if time is None else local(time)
 
 

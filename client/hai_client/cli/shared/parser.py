@@ -127,7 +127,7 @@ def ranks_per_node(text: str) -> int | str:
 
 
 def provided(text: str) -> str:
-    """Read which forms of its own a framework is to be told in."""
+    """Read the names of the settings that `--provide` offers, separated by commas."""
     words = [word.strip().lower() for word in text.split(",")]
     for word in words:
         if word not in KINDS:
@@ -136,7 +136,7 @@ def provided(text: str) -> str:
 
 
 def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:
-    """A reader of lengths of time, in seconds."""
+    """Return a reader of lengths of time; it returns seconds."""
 
     def read(text: str) -> float:
         seconds = parse_duration(text, field=field)
@@ -148,7 +148,7 @@ def duration(field: str, *, least_s: float = 0.0) -> Callable[[str], float]:
 
 
 def statuses(field: str) -> Callable[[str], tuple[int, ...]]:
-    """A reader of exit statuses of failures with commas between them."""
+    """Return a reader of exit statuses, separated by commas."""
 
     def read(text: str) -> tuple[int, ...]:
         words = [word.strip() for word in text.split(",")]
@@ -161,7 +161,7 @@ def statuses(field: str) -> Callable[[str], tuple[int, ...]]:
 
 
 def variable(text: str) -> tuple[str, str]:
-    """Read `NAME=VALUE`, or `NAME` for the value that it has here."""
+    """Read `NAME=VALUE`; `NAME` alone takes the value from this shell."""
     name, given, value = text.partition("=")
     if _VARIABLE.fullmatch(name) is None:
         raise Invalid(f"env: {text!r} is not NAME=VALUE; write for example -e LR=0.1")
@@ -173,14 +173,14 @@ def variable(text: str) -> tuple[str, str]:
 
 
 def task(text: str) -> str:
-    """Read what names a task: an id, a name, or `user/name`."""
+    """Read the id, the name, or `user/name` of a task."""
     if not text.strip(".") or not text.isprintable():
         raise Invalid(f"task: {text!r} is not an id or a name; `hai list` shows both")
     return without_prefix(text, "#")
 
 
 def name_in(text: str) -> str:
-    """What to show as a name in the forms that a wrong subject could have had: the word itself if it is one."""
+    """Return the name to show in an error about a wrong subject: the word itself if it could be a name, else `NAME`."""
     return text if re.fullmatch(r"[\w.@-]+", text) else "NAME"
 
 
@@ -193,7 +193,7 @@ def level(text: str) -> str:
 
 
 def add_tasks(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
-    """Add the task, or tasks, that a verb is about."""
+    """Add the argument with the task, or the tasks, of a verb."""
     about = "id or name" + (", one or more" if many else "")
     if many:
         parser.add_argument("tasks", metavar="TASK", nargs="+", type=task, help=about)
@@ -202,5 +202,5 @@ def add_tasks(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
 
 
 def add_priority(parser: Any, *flags: str, help_: str, **options: Any) -> None:
-    """Add a priority, as an option or in its place."""
+    """Add a priority, as an option or as a positional argument."""
     parser.add_argument(*flags, metavar="PRIORITY", type=names.parse_priority, help=help_, **options)

@@ -1,4 +1,4 @@
-"""`hai slurm env`: Slurm's commands on PATH."""
+"""`hai slurm env`: puts Slurm's commands on PATH."""
 
 from __future__ import annotations
 

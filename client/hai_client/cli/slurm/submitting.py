@@ -19,7 +19,7 @@ from hai_client.wire.schema import TaskRequest
 
 
 def sbatch(argv: Sequence[str], ctx: Context) -> int:
-    """Submit a script, and say under which number: `Submitted batch job 41`."""
+    """Submit a script, and print its job id: `Submitted batch job 41`."""
     here = folder()
     script = read_script(argv, directory=Path(here))
     task = asked(script.words, name=script.name, cwd=here, env=os.environ)
@@ -35,7 +35,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
 
 
 def srun(argv: Sequence[str], ctx: Context) -> int:
-    """Submit a command that runs on all nodes at once, and print what it prints until it ends."""
+    """Submit a command that runs on all nodes at once, and print its output until it ends."""
     words = read(argv, SRUN)
     if not words.rest:
         raise BadOption("a command is missing; write for example: srun -N 2 python train.py")
@@ -57,7 +57,7 @@ def srun(argv: Sequence[str], ctx: Context) -> int:
 
 
 def _tell(name: str, words: Words, task: SlurmRequest) -> None:
-    """Name what is left out; nothing of it would change the job."""
+    """Name the options that are ignored, because they do not change the job."""
     if "quiet" not in words.given:
         for note in task.notes:
             print(f"{name}: {note}", file=sys.stderr)

@@ -64,7 +64,7 @@ def read(args: argparse.Namespace, ctx: Context) -> tuple[dict[str, str], str | 
 
     Args:
         args: The options.
-        ctx: For a word to the user.
+        ctx: The command's context, with its output for messages.
 
     Raises:
         Invalid: Two environments are named.

@@ -1,4 +1,4 @@
-"""`--venv` and `--no-venv`: with which Python a task runs, and what is said of it."""
+"""The options `--venv` and `--no-venv`, which choose the Python of a task."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def variables(
     args: argparse.Namespace, ctx: Context, given: Mapping[str, str], environment: str | None
 ) -> dict[str, str]:
-    """What to add to the task's variables.
+    """Return the environment variables to add to the task.
 
-    A folder that is named wins over everything, variables that the user has set over what is noticed, and so does a
+    A folder named by `--venv` comes first. An activated venv is ignored if the user has set `HAI_VENV` or chosen a
     named environment of the platform.
 
     Args:
         args: The options.
-        ctx: For a word to the user.
+        ctx: The command's context, with its output for messages.
         given: The task's variables.
-        environment: The platform's environment that it was asked to run in.
+        environment: The platform's environment that the user chose; None: none was chosen.
 
     Raises:
-        Invalid: The folder that was named has no Python.
+        Invalid: The folder of `--venv` has no Python.
     """
     if args.venv is not None:
         return own_python.variables(_named(args.venv, ctx))
@@ -65,7 +65,7 @@ def _named(text: str, ctx: Context) -> str:
 
 
 def tell(ctx: Context, env: Mapping[str, str]) -> None:
-    """Say in the answer to a submission whose Python the task runs with, if it is its user's."""
+    """Add to the answer to a submission that the task runs with the user's own Python, if it does."""
     folder = env.get(VENV)
     if folder:
         ctx.out.line(f"  with the Python of {clean(folder)}; {ctx.out.style(_REMEDY, 'dim')}")

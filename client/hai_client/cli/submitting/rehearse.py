@@ -1,4 +1,4 @@
-"""`hai rehearse`: interrupt a command on this machine and start it again, and say what came of it."""
+"""`hai rehearse`: runs a command on this machine, interrupts it, starts it again, and reports what was lost."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _SIGNAL = re.compile(r"(?:SIG)?(TERM|INT|USR1|USR2)(?:@([0-9]{1,6}))?")
 
 
 class Broken(HaiError):
-    """The rehearsal could not be done here."""
+    """The rehearsal cannot be done on this machine."""
 
 
 def add_options(parser: argparse.ArgumentParser, *more_names: str) -> None:
     """Add the options of a rehearsal.
 
     Args:
-        parser: Where to.
-        more_names: Further names of `--after`.
+        parser: The parser to add them to.
+        more_names: Other names of the option `--after`.
     """
     add = parser.add_argument
     add(
@@ -78,11 +78,11 @@ def _signal(text: str) -> tuple[str, float | None]:
 
 
 def rehearse(args: argparse.Namespace, command: Sequence[str], cwd: str, ctx: Context, state: str | None = None) -> int:
-    """Rehearse a command; 0 if nothing would be lost, else 1.
+    """Rehearse a command; return 0 if no work would be lost, else 1.
 
     Raises:
-        Invalid: The command cannot be run here.
-        Broken: No rank can be supervised here.
+        Invalid: The command cannot be run on this machine.
+        Broken: No rank can be supervised on this machine.
     """
     if not sys.platform.startswith("linux"):
         raise Broken(f"a rehearsal needs Linux, as the cluster does; this is {sys.platform}")
@@ -98,15 +98,15 @@ def rehearse(args: argparse.Namespace, command: Sequence[str], cwd: str, ctx: Co
 
 @contextmanager
 def _cleaning_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end this as Ctrl-C does: nothing of the rehearsal is left then."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the rehearsal cleans up after itself."""
 
     def leave(number: int, _frame: object) -> None:
         for each in found:
-            # A second one must not cut the cleaning up.
+            # A second signal must not interrupt the clean-up.
             signal.signal(each, signal.SIG_IGN)
         raise SystemExit(128 + number)
 
-    # Under nohup SIGHUP is ignored, and stays so.
+    # Under nohup, SIGHUP stays ignored.
     found = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         found = []
@@ -122,7 +122,7 @@ def _cleaning_up() -> Iterator[None]:
 def _rehearse(
     args: argparse.Namespace, command: Sequence[str], cwd: str, checkpoints: Path, ctx: Context, state: str | None
 ) -> int:
-    # Loaded by those who rehearse only: Linux's own calls are looked up when it is.
+    # Imported here, because the import looks up functions that only Linux has.
     from hai_client.rehearsal import report
     from hai_client.rehearsal.rehearse import BrokenRehearsal, Rehearsal
 
@@ -169,7 +169,7 @@ def _rehearse(
 
 
 def _own(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of this shell without those of a task that it may belong to, and without the login."""
+    """Return this shell's variables, without those of a task it may run in and without the login."""
     return {
         name: value for name, value in environ.items() if not name.startswith(_OF_TASKS) and name not in _OF_LAUNCHERS
     }
@@ -181,7 +181,7 @@ def _show(out: Output, number: int, line: str) -> None:
 
 
 def runnable(command: Sequence[str], env: dict[str, str]) -> list[str]:
-    """The command; where there is no `python`, the one that runs this."""
+    """Return the command; `python` becomes the interpreter of this process if there is no `python` on PATH."""
     if command[0] == "python" and shutil.which("python", path=env.get("PATH")) is None:
         return [sys.executable, *command[1:]]
     return list(command)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-#: Unbuffered: what is printed should be in the log when it is printed.
+#: Unbuffered, so that output reaches the log at once.
 PYTHON = ("python", "-u")
 BASH = ("bash",)
 NOTEBOOK = ("python", "-m", "hai_client.notebook")
@@ -22,7 +22,7 @@ _OF_RANKS = re.compile(
 
 
 def command_of(words: Sequence[str], cwd: str) -> list[str]:
-    """The command for what was typed: a file is run by what its suffix says, everything else is a command itself.
+    """Return the command for the words that the user typed: a file is run by its suffix, other words are the command.
 
     A program with a slash in its name that can be executed as it is, as `./train.py` with its `#!`, is left alone.
     `python nb.ipynb` is the notebook, too, as no Python can run it.

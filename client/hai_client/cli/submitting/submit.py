@@ -1,4 +1,4 @@
-"""`hai submit`, and what every way of submitting shares: options, the request, the answer."""
+"""`hai submit`, and what all verbs that submit share: the options, the request and the answer."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_dry_run(parser: argparse.ArgumentParser) -> None:
-    """Add the option that only forecasts."""
+    """Add the option `--dry-run`."""
     parser.add_argument("--dry-run", action="store_true", help="submit nothing; check it, and say when it would start")
 
 
 def _signal(text: str) -> str:
-    """A signal as the service takes it: `SIGUSR1@60` is `USR1@60`."""
+    """Return a signal in the service's form: `SIGUSR1@60` becomes `USR1@60`."""
     found = re.fullmatch(r"(?:SIG)?(TERM|INT|USR1|USR2)(@[0-9]{1,5}(?:\.[0-9]{1,3})?)?", text.upper())
     if found is None:
         raise Invalid(
@@ -123,20 +123,20 @@ def _signal(text: str) -> str:
 
 
 def folder(given: str | None = None) -> str:
-    """The folder to start in, absolute, by the name that the user knows it by."""
+    """Return the absolute path of the folder to start in, with its symbolic links unresolved."""
     try:
         here = str(Path.cwd())
     except FileNotFoundError:
         raise Invalid("cwd: this folder was removed; change into another one, or give --cwd DIR") from None
     seen = os.environ.get("PWD", "")
-    # The shell's own name of the folder holds on every node; what a link resolves to here may not.
+    # The path in PWD is valid on every node; the target of a link may differ between machines.
     if seen.startswith("/") and Path(seen).exists() and Path(seen).samefile(here):
         here = seen
     return os.path.normpath(os.path.join(here, given)) if given else here  # noqa: PTH118 -- links are kept
 
 
 def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> TaskRequest:
-    """The request that the options and a command make.
+    """Return the request for the options and a command.
 
     Raises:
         Invalid: A name cannot be made, a folder is wrong, or two environments are named.
@@ -174,7 +174,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
 
 
 def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False) -> int:
-    """Submit, say what became of it, and follow it if that is wanted; or only say when it would start."""
+    """Submit a task and print the result; follow its log if asked to. A dry run prints when it would start."""
     if dry_run:
         return foresight.dry_run(ctx, request, follow=follow)
     task = ctx.client.submit(request)
@@ -199,7 +199,7 @@ def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = Fa
 
 
 def _settled(ctx: Context, task: Task) -> Task:
-    """The task once the scheduler has looked at it, which takes a moment; as it is when that takes longer."""
+    """Return the task after the scheduler's first decision on it, or as it is after half a second."""
     for _ in range(10):
         if task.state != "queued" or (task.verdict is not None and task.verdict.kind != "NEXT"):
             break
@@ -209,13 +209,13 @@ def _settled(ctx: Context, task: Task) -> Task:
 
 
 def sentence(ctx: Context, task: Task) -> str:
-    """`digits is task 41: queued, position 2; ...`, or `digits is task 41: starting on node-1`."""
+    """Return for example `digits is task 41: queued, position 2; ...` or `digits is task 41: starting on node-1`."""
     place = ""
     if task.verdict is not None and task.verdict.position is not None:
         place = f", position {task.verdict.position}"
     why = clean(local_times(task.verdict.sentence if task.verdict else task.message)).rstrip(".")
     if why[1:2].islower():
-        # The service's sentences stand alone; this one goes on.
+        # The service's sentence begins with a capital letter; here it continues another one.
         why = why[0].lower() + why[1:]
     name = ctx.out.style(clean(task.name), "bold")
     if why.startswith(task.state):

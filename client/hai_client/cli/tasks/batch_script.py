@@ -1,4 +1,4 @@
-"""How the command of a batch script's task is shown: as it was submitted, not with the whole text of the script."""
+"""Shows the command of a batch job as it was submitted, without the text of the script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMED = "--script="
 
 
 def batch_script(command: Sequence[str]) -> str | None:
-    """`sbatch job.sh --epochs 2, with #SBATCH -N 2 -t 1:00:00`; None: it is no task of `sbatch`.
+    """Return for example `sbatch job.sh --epochs 2, with #SBATCH -N 2 -t 1:00:00`; None: `sbatch` did not submit it.
 
     Args:
         command: The words of the task's command.
@@ -24,7 +24,7 @@ def batch_script(command: Sequence[str]) -> str | None:
     found = _directives(text)
     lines = text.splitlines()
     if not file and not found and len(lines) == 2:
-        # What `--wrap` makes of one line.
+        # The script that `--wrap` makes.
         return f"sbatch --wrap={shlex.quote(lines[1])}"
     called = ["sbatch", *([file] if file else []), *arguments]
     script = shlex.join(called) if file else f"{shlex.join(called)} (a script of {len(lines)} lines)"
@@ -32,7 +32,7 @@ def batch_script(command: Sequence[str]) -> str | None:
 
 
 def _directives(text: str) -> list[str]:
-    """The options in the script's `#SBATCH` lines: those before its first command, as Slurm reads them."""
+    """Return the options in the `#SBATCH` lines before the first command; Slurm ignores later ones."""
     found = []
     for line in text.splitlines():
         if line.startswith("#SBATCH"):

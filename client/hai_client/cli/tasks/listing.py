@@ -1,4 +1,4 @@
-"""`hai list`, `status`, `explain` and `describe`: what there is and how it stands."""
+"""`hai list`, `status`, `explain` and `describe`: show tasks and their states."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIMIT = 50
 
 
 def states(text: str) -> str:
-    """Read states with commas between them."""
+    """Read states, separated by commas."""
     known = (*constants.TASK_STATES, "live")
     wanted = [word.strip().lower() for word in text.split(",") if word.strip()]
     for word in wanted or [text]:
@@ -123,13 +123,13 @@ def _describe(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _said(request: TaskRequest) -> dict[str, Any]:
-    """The request as plain data, without the words on retries where there are to be none."""
+    """Return the request as plain data; the fields on retries are left out if the task has no retries."""
     retrying = request.retries > 0
     return {name: value for name, value in encode(request).items() if retrying or not name.startswith("retr")}
 
 
 def request_of(task: Task) -> TaskRequest:
-    """What was submitted, told from what became of it."""
+    """Return the request from which a task was made."""
     known = {field.name for field in dataclasses.fields(TaskRequest)} - {"hold"}
     return TaskRequest(**{name: getattr(task, name) for name in known}, hold=task.held)
 

@@ -1,4 +1,4 @@
-"""`hai stop`, `suspend`, `resume`, `hold` and `priority`: changing what becomes of tasks."""
+"""`hai stop`, `suspend`, `resume`, `hold` and `priority`: change tasks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
 from hai_client.wire.schema import Task
 
 _Act = Callable[[Client, str], Task]
-#: Trouble with one task is no reason to leave the others alone; trouble with the platform is.
+#: Errors that concern one task only: the command goes on with the next task.
 _OF_ONE_TASK = (Conflict, NotFound, QuotaExceeded)
 
 
 def each(ctx: Context, keys: Sequence[str], act: _Act) -> int:
-    """Do the same to each task, say what became of it, and return the first failure's exit status."""
+    """Apply an action to each task, print the result of each, and return the exit status of the first failure."""
     done: list[Task] = []
     code = 0
     for key in keys:

@@ -1,4 +1,4 @@
-"""How a task looks on a screen."""
+"""Formats tasks for the terminal."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from hai_client.durations import format_duration
 from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
-#: Whether a run that was told to leave had saved, and in what color that is shown.
+#: By how a run has left: the words for it and their colour.
 _SAVED: dict[str, tuple[str, str | None]] = {
     "saved": ("yes", None),
     "unknown": ("unknown", "yellow"),
     "ended": ("no", "red"),
 }
-#: Reasons of ends that are failures.
+#: Reasons for the end of a run that are failures.
 _BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
-#: Words that YAML reads as something else than a text.
+#: Words that YAML does not read as text.
 _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
 def state(task: TaskSummary) -> str:
-    """The state in a word or two."""
+    """Return the state of a task in one or two words."""
     return f"{task.state}, held" if task.held and task.state not in ENDED_STATES else task.state
 
 
 def standing(state: str, sentence: str) -> str:
-    """What follows a task's name: `is queued: Needs 2 nodes`, `is running on node-1`, `has failed: its command failed`.
+    """Return the words after a task's name: `is queued: Needs 2 nodes`, `has failed: its command failed`.
 
     Args:
-        state: The state, in a word or two.
-        sentence: The service's sentence on it, which names the state again where there is nothing to wait for.
+        state: The state, in one or two words.
+        sentence: The service's sentence; it begins with the state if the task does not wait.
     """
     verb = "has" if state in ("succeeded", "failed") else "is"
     if sentence.lower().startswith(state):
@@ -49,7 +49,7 @@ def standing(state: str, sentence: str) -> str:
 
 
 def priority(task: TaskSummary) -> str:
-    """What a task counts as, and what it asked for where that differs."""
+    """Return the effective priority of a task, and the requested one if it differs."""
     counts = task.effective_priority or task.priority
     return counts if counts == task.priority else f"{counts} ({task.priority.lower()})"
 
@@ -60,18 +60,18 @@ def _processes(task: Task) -> str:
 
 
 def size(nodes: int, gpus: int | None) -> str:
-    """What a task takes: `2 nodes`, `1 node x 2 GPUs`."""
+    """Return the size of a task: `2 nodes`, `1 node x 2 GPUs`."""
     whole = plural(nodes, "node")
     return whole if gpus is None else f"{whole} x {plural(gpus, 'GPU')}"
 
 
 def named(task_id: int, name: str) -> str:
-    """A task by name and id; other users' tasks come without their names."""
+    """Return the name and id of a task; the name of another user's task is empty."""
     return f"{name} (task {task_id})" if name else f"task {task_id}"
 
 
 def now(task: TaskSummary) -> str:
-    """What there is to say of a task now, in the last column of a list."""
+    """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
         where = " ".join(task.node_names)
         return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
@@ -82,7 +82,7 @@ def now(task: TaskSummary) -> str:
 
 
 def screen(out: Output, task: Task) -> None:
-    """Write one screen on a task."""
+    """Write all facts of a task."""
     colored = out.style(state(task), STATE_STYLES.get(task.state))
     where = f" on {' '.join(map(clean, task.node_names))}" if task.node_names and task.state not in ENDED_STATES else ""
     out.line(f"{out.style(clean(task.name), 'bold')}, task {task.id} of {clean(task.user)}: {colored}{where}")
@@ -154,7 +154,7 @@ def _command(words: tuple[str, ...]) -> str:
 
 
 def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
-    """Write why a task waits."""
+    """Write the reason why a task waits."""
     if sentence:
         _fact(out, "waits", local_times(found.sentence))
     if found.position is not None:
@@ -193,7 +193,7 @@ def _run_row(run: Run) -> list[Cell | str]:
 
 
 def _place(rank: Rank) -> str:
-    """A rank's node, with its GPUs where it shares it: `node-1[0,3]`."""
+    """Return the node of a rank, with its GPUs if the rank shares the node: `node-1[0,3]`."""
     return f"{rank.node}[{','.join(map(str, rank.gpus))}]" if rank.gpus else rank.node
 
 
@@ -205,7 +205,7 @@ def write_sentence(out: Output, text: str, *, style: str | None = None) -> None:
 
 
 def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:
-    """Write labels, each with its text."""
+    """Write labels and their texts."""
     for label, text in found:
         _fact(out, label, text)
 
@@ -222,7 +222,7 @@ def _fact(out: Output, label: str, text: str) -> None:
 
 
 def yaml_lines(values: Mapping[str, Any], *, indent: int = 0) -> Iterator[str]:
-    """Write plain data as YAML, leaving out what is empty."""
+    """Return plain data as lines of YAML, without empty values."""
     for key, value in values.items():
         if value is None or value in ([], {}):
             continue
