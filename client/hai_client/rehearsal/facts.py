@@ -89,7 +89,7 @@ class RehearsalFacts:
 
     @property
     def left(self) -> str | None:
-        """Return how the first run left, in the scheduler's terms: `saved`, `unknown` or `ended`; None: no notice came."""
+        """Return how the first run left, in the scheduler's terms: `saved`, `unknown`, `ended`; None: no notice."""
         if not self.first.told:
             return None
         if self.first.ended:

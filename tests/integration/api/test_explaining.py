@@ -11,25 +11,25 @@ TASK = {"name": "train", "command": ["python", "train.py"], "cwd": "/w"}
 
 async def waiting(world, cycle) -> tuple[int, int]:
     """A task of bob's on both nodes, and one of alice's that waits for one of them."""
-    others = await world.submit("hidden", user="bob", nodes=2)
+    his = await world.submit("hidden", user="bob", nodes=2)
     await cycle.tick()
     mine = await world.submit("mine", nodes=1)
     for _ in range(3):
         await cycle.tick()
-    return others.id, mine.id
+    return his.id, mine.id
 
 
 async def test_an_explanation_says_what_would_let_the_task_start_without_the_names_of_others(platform) -> None:
     world, cycle = platform
-    others, mine = await waiting(world, cycle)
+    his, mine = await waiting(world, cycle)
     told = (await world.json("GET", f"/tasks/{mine}/explain"))[1]
     assert (told["verdict"]["kind"], told["verdict"]["position"], told["ahead"]) == ("TURN", 1, 0)
     assert told["verdict"]["earliest_start"] is not None
     level = told["what_if"][0]
     assert (level["kind"], level["priority"], level["starts_now"]) == ("PRIORITY", "ABOVE_NORMAL", False)
-    assert level["sentence"].startswith(f"At ABOVE_NORMAL it would have task {others} of bob (NORMAL, 2 nodes) suspended")
+    assert level["sentence"].startswith(f"At ABOVE_NORMAL it would have task {his} of bob (NORMAL, 2 nodes) suspended")
     assert level["suspends"] == [
-        {"task_id": others, "name": "", "user": "bob", "priority": "NORMAL", "nodes": 2, "gpus": None}
+        {"task_id": his, "name": "", "user": "bob", "priority": "NORMAL", "nodes": 2, "gpus": None}
     ]
     assert "hidden" not in str(told)
     shown = (await world.json("GET", f"/tasks/{mine}/explain", "admin"))[1]
@@ -38,15 +38,15 @@ async def test_an_explanation_says_what_would_let_the_task_start_without_the_nam
 
 async def test_a_task_that_runs_is_explained_without_any_what_if(platform) -> None:
     world, cycle = platform
-    others, _ = await waiting(world, cycle)
-    told = (await world.json("GET", f"/tasks/{others}/explain", "bob"))[1]
+    his, _ = await waiting(world, cycle)
+    told = (await world.json("GET", f"/tasks/{his}/explain", "bob"))[1]
     assert (told["verdict"], told["ahead"], told["what_if"]) == (None, None, [])
     assert told["sentence"].startswith("Running on node-1, node-2")
 
 
 async def test_decisions_are_paged_by_number_and_each_is_a_sentence(platform) -> None:
     world, cycle = platform
-    others, mine = await waiting(world, cycle)
+    his, mine = await waiting(world, cycle)
     await world.json("PUT", f"/tasks/{mine}/priority", json={"priority": "LOW"})
     items = (await world.json("GET", f"/tasks/{mine}/decisions"))[1]["items"]
     assert [(one["kind"], one["actor"]) for one in items] == [
@@ -54,24 +54,24 @@ async def test_decisions_are_paged_by_number_and_each_is_a_sentence(platform) ->
         ("task.priority", "alice"),
     ]
     assert items[0]["data"]["kind"] == "TURN"
-    assert items[0]["data"]["holders"] == [others]
+    assert items[0]["data"]["holders"] == [his]
     assert "hidden" not in str(items)
     rest = (await world.json("GET", f"/tasks/{mine}/decisions?after={items[0]['seq']}"))[1]["items"]
     assert rest == items[1:]
     assert (await world.json("GET", f"/tasks/{mine}/decisions?limit=1"))[1]["items"] == items[:1]
-    started = (await world.json("GET", f"/tasks/{others}/decisions", "bob"))[1]["items"]
+    started = (await world.json("GET", f"/tasks/{his}/decisions", "bob"))[1]["items"]
     assert [one["sentence"] for one in started] == ["Run 1 starts on node-1, node-2."]
-    assert (await world.json("GET", f"/tasks/{others}/decisions"))[0] == 404
+    assert (await world.json("GET", f"/tasks/{his}/decisions"))[0] == 404
 
 
 async def test_a_waiting_task_is_forecast(platform) -> None:
     world, cycle = platform
-    others, mine = await waiting(world, cycle)
+    his, mine = await waiting(world, cycle)
     status, told = await world.json("POST", "/forecast", json={"task": mine})
     assert (status, told["task_id"], told["outcome"]) == (200, mine, "later")
     assert (told["nodes"], told["gpus"]) == (["node-1"], [])
     assert 1700 < told["starts_in_s"] < 2000
-    assert [(one["task_id"], one["name"], one["user"]) for one in told["suspends"]] == [(others, "", "bob")]
+    assert [(one["task_id"], one["name"], one["user"]) for one in told["suspends"]] == [(his, "", "bob")]
     cost = told["suspends"][0]
     assert told["cost_s"] == pytest.approx(cost["unsaved_s"] + cost["switch_s"])
     assert told["cost_s"] > 3000

@@ -1,1 +1,1 @@
-"""The GPUs: free, held, promised and reserved ones, and which runs are suspended for which tasks.
+"""The GPUs: free, held, promised and reserved ones, and which runs are suspended for which tasks."""
