@@ -229,7 +229,7 @@ async def test_a_run_that_is_settled_is_not_started_by_a_late_launch(harness, cl
     await cluster.launch(launch)
     (before,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     started = await harness.starts(RunId("1.1"), 0)
-    await cluster.settle(RunId("1.1"))
+    await cluster.finalize(RunId("1.1"))
     await cluster.launch(launch)
     await (await harness.open()).launch(launch)
     assert (await observed(cluster, "1.1")).ranks == (before,)
@@ -294,7 +294,7 @@ async def test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be
     await harness.settle(killed)
     seen = await observed(cluster, "1.1")
     assert seen is not None
-    assert (seen.ranks, seen.unsettled) == ((), False)
+    assert (seen.ranks, seen.unfinalized) == ((), False)
     with pytest.raises(Absent):
         await cluster.addresses(RunId("1.1"))
     with pytest.raises(Absent):

@@ -92,17 +92,17 @@ async def test_a_forgotten_run_is_gone_with_its_log(harness, cluster) -> None:
 async def test_a_settled_run_keeps_its_log(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.prints("hello")))
     await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    await cluster.settle(RunId("1.1"))
-    await cluster.settle(RunId("1.1"))
+    await cluster.finalize(RunId("1.1"))
+    await cluster.finalize(RunId("1.1"))
     assert await log_of(harness, cluster, "1.1") == "hello\n"
-    await cluster.settle(RunId("9.1"))
+    await cluster.finalize(RunId("9.1"))
 
 
 async def test_an_order_to_end_a_settled_run_that_comes_late_leaves_its_log_readable(harness, cluster) -> None:
     """The order was given before the run had ended by itself, and took longer than all that followed."""
     await cluster.launch(harness.launch(1, harness.prints("hello"), "node-1", "node-2"))
     await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    await cluster.settle(RunId("1.1"))
+    await cluster.finalize(RunId("1.1"))
 
     async def settled() -> bool:
         return await harness.vanished(RunId("1.1"))

@@ -22,8 +22,6 @@ EXCEPTIONS = {
     "how a type is described, by who writes the client and by who reads in it": "Several Table",
     "settings, of the client and of the service; their sections are what users write": "Settings",
     "the door of spot containers, on the Hub's side and on JupyterLab's": "SpotHandler",
-    "processes of a rank that compute, and processes that compute for the service: a setting of users is called so": """
-        Workers""",
     "what a command prints, what a step prints, and what an answer has: left": "Output",
 }
 

@@ -32,7 +32,7 @@ SIZES = {
     "closed": {"cpu": "100m", "memory": "512Mi", "allow": {"groups": ["nobody"]}},
 }
 #: The scheduler service's answer to `GET /container-config`: mounts and environments of a user.
-PLACES = {
+CONTAINER_CONFIG = {
     "user": "ann",
     "mounts": [
         {"kind": "host_path", "source": "/usr", "sub_path": "", "mount_path": "/mnt/{usr}", "read_only": True},
@@ -59,12 +59,12 @@ def address_towards(node_ip: str) -> str:
         return str(probe.getsockname()[0])
 
 
-class _Places(http.server.BaseHTTPRequestHandler):
+class _ContainerConfigs(http.server.BaseHTTPRequestHandler):
     """Stands in for the scheduler service."""
 
     def do_GET(self) -> None:
         known = self.headers["Authorization"] == "Bearer spawner-token" and "user=" in self.path
-        body = json.dumps(PLACES if known else {}).encode()
+        body = json.dumps(CONTAINER_CONFIG if known else {}).encode()
         self.send_response(200 if known else 403)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -74,8 +74,8 @@ class _Places(http.server.BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def places() -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Places)
+def container_configs() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _ContainerConfigs)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

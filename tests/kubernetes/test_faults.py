@@ -138,7 +138,7 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
     await second.kill(RUN)
     (rank,) = await ranks_when(harness, second, RankState.EXITED)
     assert harness.ended_with(rank.exit_code, 143)
-    await second.settle(RUN)
+    await second.finalize(RUN)
 
     async def gone() -> bool:
         return not await second.observe()

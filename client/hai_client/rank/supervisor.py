@@ -14,28 +14,28 @@ from collections import deque
 
 from hai_client.rank import command, identity, lock, processes, pythons
 from hai_client.rank.api import RankApi, Unreachable
-from hai_client.rank.bell import Bell
-from hai_client.rank.ending import Ending, kill_all
 from hai_client.rank.evidence import Evidence
 from hai_client.rank.keeper import HEARD
 from hai_client.rank.launchers import HAND_ON_S
-from hai_client.rank.leaving import AtOnce
 from hai_client.rank.logs import LogWriter
-from hai_client.rank.messenger import Messenger
+from hai_client.rank.notice_delivery import NoticeDelivery
 from hai_client.rank.notices import NoticeWatch
+from hai_client.rank.process_killer import ProcessKiller, kill_all
 from hai_client.rank.records import Abandoned, RankRecords
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
+from hai_client.rank.stop_signals import ImmediateEnd
 from hai_client.rank.telling import Telling
 from hai_client.rank.times import seconds_of
 from hai_client.rank.usage import RankUsage
+from hai_client.rank.wakeup_pipe import WakeupPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from hai_client.rank.identity import Account
-    from hai_client.rank.leaving import Eviction
+    from hai_client.rank.stop_signals import PodEviction
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
@@ -63,7 +63,7 @@ def main(folder: str, keeper: int) -> int:
     Returns:
         0; 1 if the end of the rank could not be recorded.
     """
-    bell = Bell()
+    wakeup_pipe = WakeupPipe()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
     make_folders(folder)
     os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
@@ -81,7 +81,9 @@ def main(folder: str, keeper: int) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = RankApi(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
-    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper, account=account)
+    supervisor = Supervisor(
+        spec, status, wakeup_pipe, api, ImmediateEnd(wakeup_pipe, spec.term_wait_s), keeper=keeper, account=account
+    )
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Look for the mark after the status was written: the service leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
@@ -132,9 +134,9 @@ class Supervisor:
         self,
         spec: Spec,
         status: Status,
-        bell: Bell,
+        wakeup_pipe: WakeupPipe,
         api: RankApi,
-        leaving: AtOnce | Eviction,
+        stop_signals: ImmediateEnd | PodEviction,
         *,
         keeper: int | None = None,
         account: Account | None = None,
@@ -142,13 +144,13 @@ class Supervisor:
         self._spec = spec
         self._account = account
         self._keeper = keeper
-        self._bell = bell
-        self._leaving = leaving
+        self._wakeup_pipe = wakeup_pipe
+        self._stop_signals = stop_signals
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
         self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
         self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
-        self._messenger = Messenger(spec, self._log, account)
+        self._delivery = NoticeDelivery(spec, self._log, account)
         self._evidence = Evidence(spec, account, time.time_ns())
         self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
         self._api = api
@@ -159,7 +161,7 @@ class Supervisor:
         self._output = -1
         self._main = 0
         self._exit_code: int | None = None
-        self._ending: Ending | None = None
+        self._ending: ProcessKiller | None = None
 
     def say(self, text: str) -> None:
         """Write a line of the platform into the log."""
@@ -199,7 +201,7 @@ class Supervisor:
 
     def _look_up(self) -> None:
         """Raise Abandoned if the keeper is dead."""
-        # A signal rings the bell when the keeper dies (PR_SET_PDEATHSIG).
+        # A signal writes to the pipe when the keeper dies (PR_SET_PDEATHSIG).
         if self._keeper is not None and os.getppid() != self._keeper:
             raise Abandoned("the process that keeps the supervisor was killed")
 
@@ -215,7 +217,7 @@ class Supervisor:
     def _loop(self) -> None:
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
-        poll.register(self._bell.fd, select.POLLIN)
+        poll.register(self._wakeup_pipe.fd, select.POLLIN)
         begin = time.monotonic()
         next_usage = begin + USAGE_FIRST_S
         while self._reap():
@@ -230,13 +232,13 @@ class Supervisor:
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
                 if fd == self._output and not self._read_output():
                     poll.unregister(fd)
-            self._bell.clear()
+            self._wakeup_pipe.clear()
 
     def _step(self, now: float) -> None:
         """Do what is due: take reports, notices and evidence, and end the rank if it must end."""
         self._look_up()
         self._records.take_reports()
-        own = self._leaving.notice(now)
+        own = self._stop_signals.notice(now)
         if own is not None:
             self._take_notice(own)
         while self._notices:
@@ -246,8 +248,8 @@ class Supervisor:
             self._telling.step(now)
             self._records.data["caught"] = self._telling.roster.caught
         self._records.take_evidence(self._evidence.news(now))
-        if self._ending is None and (self._leaving.must_end() or self._abandoned(now)):
-            self._ending = Ending(self._wait_s(now), self._evidence.tear)
+        if self._ending is None and (self._stop_signals.must_end() or self._abandoned(now)):
+            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear)
             self._mark_signalled()
         if self._ending is not None:
             self._telling.stages.release()
@@ -261,13 +263,13 @@ class Supervisor:
 
     def _wait_s(self, now: float) -> float:
         """Return how long the rest of the rank has between SIGTERM and SIGKILL, seconds."""
-        wait = self._leaving.wait_s(now)
-        if self._telling.roster.ray_ended and not self._leaving.must_end():
+        wait = self._stop_signals.wait_s(now)
+        if self._telling.roster.ray_ended and not self._stop_signals.must_end():
             # The driver has had as long already; what is left of Ray has nothing to save, and takes seconds to end.
             return min(wait, HAND_ON_S)
         if self._records.data["done"] or self._records.data["done_all"] or self._telling.roster.ray_ended:
             return min(wait, DONE_WAIT_S)
-        if not self._leaving.must_end():
+        if not self._stop_signals.must_end():
             return wait
         if self._notice is None:
             self._ask_why()
@@ -286,7 +288,7 @@ class Supervisor:
                 notice = body.get("notice")
                 if isinstance(notice, dict) and notice.get("reason") == "yielded":
                     self._yielded = True
-                    self._bell.ring()
+                    self._wakeup_pipe.ring()
 
         threading.Thread(target=ask, name="why", daemon=True).start()
 
@@ -296,7 +298,7 @@ class Supervisor:
             return
         if self._exit_code in CRASHED and self._ending is None:
             self._evidence.saves.tear_open()
-        self._evidence.last_look(forced=self._leaving.must_end())
+        self._evidence.last_look(forced=self._stop_signals.must_end())
         self._records.take_evidence(self._evidence.news(time.monotonic(), at_once=True))
 
     def _reap(self) -> bool:
@@ -340,20 +342,20 @@ class Supervisor:
     def _deliver(self, notice: dict[str, Any]) -> None:
         """Queue a notice; called in the thread that waits for notices."""
         self._notices.append(notice)
-        self._bell.ring()
+        self._wakeup_pipe.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
         first = self._notice is None
-        notice = self._notice = self._leaving.take(notice)
+        notice = self._notice = self._stop_signals.take(notice)
         if first:
             # Output that the command wrote before the notice belongs before this line.
             self._read_output()
-            self._messenger.announce(notice)
+            self._delivery.announce(notice)
         if self._telling.at_once:
             # Mark it before the job can read the notice: a job that finds the file may leave before the signal comes.
             self._mark_signalled()
-        self._messenger.write(notice)
-        received = self._messenger.received(notice)
+        self._delivery.write(notice)
+        received = self._delivery.received(notice)
         self._telling.begin(self._main, notice, time.monotonic())
         # A notice that began here is not the service's, and is not reported.
         self._records.note_notice(received, caught=self._telling.roster.caught, own=notice["revision"] <= 0)
@@ -366,7 +368,7 @@ class Supervisor:
 
     def _sample(self) -> None:
         self._records.data["usage"], alive = self._usage.sample()
-        self._messenger.remember(alive)
+        self._delivery.remember(alive)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)
         self._records.write()

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.environment import RankContext, Run, rank_environment
 from hai_client.rank.processes import descendants, read_table
 from hai_client.rehearsal.service import LocalService
 
@@ -82,7 +82,7 @@ class RehearsalRun:
             cwd=plan.cwd,
             master_port=plan.port,
         )
-        seat = Seat(
+        context = RankContext(
             rank=0,
             node="localhost",
             gpus=plan.gpus,
@@ -95,7 +95,9 @@ class RehearsalRun:
             "HAI_CHECKPOINT_DIR": str(plan.checkpoints),
             **({} if state is None else {"HAI_STATE": state}),
         }
-        env = rank_environment({**plan.env, **own}, run, seat, home=str(Path.home()), path_first=(), shims=str(SHIMS))
+        env = rank_environment(
+            {**plan.env, **own}, run, context, home=str(Path.home()), path_first=(), shims=str(SHIMS)
+        )
         return {
             "schema": 1,
             "run_id": run.run_id,

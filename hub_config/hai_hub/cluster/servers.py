@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hai_hub.cluster.chart_env import ChartEnv
-from hai_hub.culler.terms import NEVER
+from hai_hub.culler.settings import NEVER
 
 Traits = dict[str, Any]
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from hai_hub.culler.judging import RunningServer
+from hai_hub.culler.decision import RunningServer
 
 _PAGE: Final = 200
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10)

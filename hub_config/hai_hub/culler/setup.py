@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from traitlets.config import Config
 
-from hai_hub.config.adding import add_named, add_to_set, given, set_default
+from hai_hub.config.config_merge import add_named, add_to_set, given, set_default
 from hai_hub.config.roles import ACCESS, ACTIVE_USERS
-from hai_hub.culler.terms import read_culling
+from hai_hub.culler.settings import read_culling
 
 CULLER_SERVICE: Final = "hai-culler"
 ACCESS_CULLER: Final = f"access:services!service={CULLER_SERVICE}"
@@ -48,7 +48,7 @@ def install_culler(
         "HAI_API_URL": api_url,
         "HAI_CULLER_BIND": f"{ip}:{port}",
         "HAI_CULLER_STATE": str(state_file),
-        "HAI_CULLER_TERMS": culling.book(c).to_json(),
+        "HAI_CULLER_TERMS": culling.policies(c).to_json(),
     }
     entry: dict[str, Any] = {
         "name": CULLER_SERVICE,

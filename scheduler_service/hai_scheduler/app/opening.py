@@ -25,7 +25,7 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.shared.orders import Workers
+from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
@@ -40,7 +40,7 @@ class Adapters:
     clock: Clock
     files: Files | None = None
     #: The worker processes that compute; None: this process computes.
-    workers: Workers | None = None
+    workers: ComputePool | None = None
 
 
 async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
@@ -73,7 +73,7 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
     return Adapters(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
 
 
-def _workers(settings: Settings) -> Workers | None:
+def _workers(settings: Settings) -> ComputePool | None:
     """The workers of the API process, not started yet; None for the loop."""
     if settings.role == "loop":
         return None

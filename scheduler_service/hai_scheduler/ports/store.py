@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from hai_scheduler.ports.logs import KeptLogs
+from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
@@ -96,7 +96,7 @@ class Store(Protocol):
     """The durable state of the platform. What a committed transaction wrote survives any crash."""
 
     @property
-    def logs(self) -> KeptLogs:
+    def logs(self) -> LogStore:
         """The logs that ranks have sent."""
         ...
 

@@ -101,7 +101,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         return 90
 
     @property
-    def places_group(self) -> str:
+    def node_group(self) -> str:
         """The first of the node groups, as mount rules are for one node group."""
         return str(self.groups[0])
 
@@ -168,7 +168,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         # Without this the server's environment would list all Services of the namespace.
         pod.spec.enable_service_links = bool(pod.spec.enable_service_links)
         try:
-            add_mounts(pod, self._places.mounts)
+            add_mounts(pod, self._container_config.mounts)
         except Refusal as refusal:
             raise spawn_exception(refusal) from None
         if self._size is not None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from hai_client.wire.storage import ContainerConfig, ContainerEnvironment
+from hai_spawner.containers.container_config import NOTHING, ContainerConfigError, environment_of, places_of
 from hai_spawner.containers.form import render
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options
-from hai_spawner.containers.places import NOTHING, PlacesError, environment_of, places_of
 from hai_spawner.containers.refused import spawn_exception
 from hai_spawner.containers.settings import SpawnerSettings
 from hai_spawner.sizes.allocations import Allocation, Allocations
@@ -46,7 +46,7 @@ class HaiSpawnerMixin(SpawnerSettings):
 
     _size: Size | None = None
     _environment: ContainerEnvironment | None = None
-    _places: ContainerConfig = NOTHING
+    _container_config: ContainerConfig = NOTHING
     _notes: tuple[str, ...] = ()
 
     # What a user is offered.
@@ -66,7 +66,7 @@ class HaiSpawnerMixin(SpawnerSettings):
         """Return what is free for a new server; None: not known, so free capacity is not checked."""
         return None
 
-    async def places(self) -> ContainerConfig:
+    async def container_config(self) -> ContainerConfig:
         """Return the folders and environments of the user.
 
         Raises:
@@ -82,10 +82,10 @@ class HaiSpawnerMixin(SpawnerSettings):
                 self.scheduler_token_file,
                 user=person.name,
                 groups=person.groups,
-                node_group=self.places_group,
+                node_group=self.node_group,
             )
-        except PlacesError as error:
-            self.log.warning("No places for %s: %s", person.name, error)
+        except ContainerConfigError as error:
+            self.log.warning("No mounts and environments for %s: %s", person.name, error)
             if self.without_scheduler == "proceed" and not error.wrong:
                 warning = f"Starting WITHOUT your folders and environments: {error}."
                 return replace(NOTHING, warnings=(warning,))
@@ -94,7 +94,7 @@ class HaiSpawnerMixin(SpawnerSettings):
             raise Refusal(Why.SCHEDULER, message) from error
 
     @property
-    def places_group(self) -> str:
+    def node_group(self) -> str:
         """The node group that the server runs in."""
         return "jupyter"
 
@@ -108,11 +108,11 @@ class HaiSpawnerMixin(SpawnerSettings):
         sizes = self.known_sizes()
         notice = ""
         try:
-            places = await self.places()
-            notice = " ".join(places.warnings)
+            container_config = await self.container_config()
+            notice = " ".join(container_config.warnings)
         except Refusal as refusal:
-            places, notice = NOTHING, refusal.message
-        if not (sizes or places.environments or notice):
+            container_config, notice = NOTHING, refusal.message
+        if not (sizes or container_config.environments or notice):
             return ""
         offers = self.offers(await self.rooms() if sizes else None)
         try:
@@ -120,7 +120,12 @@ class HaiSpawnerMixin(SpawnerSettings):
         except Refusal:
             last = {}
         return render(
-            offers, places.environments, sized=bool(sizes), default=self.default_size, last=last, notice=notice
+            offers,
+            container_config.environments,
+            sized=bool(sizes),
+            default=self.default_size,
+            last=last,
+            notice=notice,
         )
 
     # A start.
@@ -149,8 +154,8 @@ class HaiSpawnerMixin(SpawnerSettings):
         """
         options = checked_options(self.user_options or {}, self.option_keys)
         await self.read_options(options)
-        places = await self.places()
-        environment = _environment(places, options.get("environment"))
+        container_config = await self.container_config()
+        environment = _environment(container_config, options.get("environment"))
         sizes = self.known_sizes()
         rooms = await self.rooms() if sizes else None
         # No await from here until the grant is recorded: two starts at once must not get the same last GPU.
@@ -169,10 +174,10 @@ class HaiSpawnerMixin(SpawnerSettings):
                 devices=self.devices_for(size),
             )
         )
-        self._places = places
+        self._container_config = container_config
         self.take(size, environment)
         self._remember({**options, "profile": size.name} if size else options)
-        self._notes = tuple(_notes(size, environment, places))
+        self._notes = tuple(_notes(size, environment, container_config))
 
     async def read_options(self, options: Mapping[str, str]) -> None:
         """Read the options that a subclass adds.
@@ -259,18 +264,20 @@ class HaiSpawnerMixin(SpawnerSettings):
             yield event
 
 
-def _environment(places: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
-    found = environment_of(places, name)
+def _environment(container_config: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
+    found = environment_of(container_config, name)
     if found is None and name is not None:
-        names = ", ".join(environment.name for environment in places.environments)
+        names = ", ".join(environment.name for environment in container_config.environments)
         remedy = f"use one of {names}" if names else "leave it out"
         raise Refusal(Why.OPTIONS, f"environment is {name!r}: there is none of that name for you; {remedy}.")
     return found
 
 
-def _notes(size: Size | None, environment: ContainerEnvironment | None, places: ContainerConfig) -> Iterator[str]:
+def _notes(
+    size: Size | None, environment: ContainerEnvironment | None, container_config: ContainerConfig
+) -> Iterator[str]:
     if size is not None:
         yield f"Size {size.name}: {size.summary}"
     if environment is not None:
         yield f"Environment {environment.name}"
-    yield from places.warnings
+    yield from container_config.warnings

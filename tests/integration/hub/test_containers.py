@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hai_hub.culler.__main__ import Culler
+from hai_hub.culler.decision import CullPolicy, RunningServer
 from hai_hub.culler.hub import HubApi, Unanswered
-from hai_hub.culler.judging import RunningServer, Terms
-from hai_hub.culler.terms import TermsBook
+from hai_hub.culler.settings import CullPolicies
 from kit.waiting import until
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ async def test_a_server_at_the_end_of_its_time_is_ended_with_the_cullers_own_rig
     await environment(hub)
     env = culler_environment(sized)
     now = [datetime.now(UTC)]
-    terms = TermsBook(usual=Terms(idle=None))
+    terms = CullPolicies(usual=CullPolicy(idle=None))
     async with HubApi(hub=env["JUPYTERHUB_API_URL"], scheduler="", token=env["JUPYTERHUB_API_TOKEN"]) as api:
         culler = Culler(api, terms, tmp_path / "culler.json", lambda: now[0])
         await culler.look()

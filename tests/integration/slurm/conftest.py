@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hai_client
-from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.environment import RankContext, Run, rank_environment
 from hai_client.slurm.starting import launching
 from hai_client.slurm.variables import loopbacks
 from kit.waiting import wait_for
@@ -47,7 +47,9 @@ class Ranks:
     def environment(self, rank: int, **given: str) -> dict[str, str]:
         runtime = self.root / str(rank)
         (runtime / "reports").mkdir(parents=True, exist_ok=True)
-        seat = Seat(rank=rank, node=f"node-{rank + 1}", gpus=2, runtime_dir=str(runtime), token_file=str(self.token))
+        seat = RankContext(
+            rank=rank, node=f"node-{rank + 1}", gpus=2, runtime_dir=str(runtime), token_file=str(self.token)
+        )
         first = [str(Path(sys.executable).parent)]
         task = {"HAI_TASK_NAME": "n", "HAI_USER": "alice", "HAI_RESTARTS": "0", **given}
         return rank_environment(task, self.run, seat, home=str(self.root), path_first=first, shims=SHIMS)

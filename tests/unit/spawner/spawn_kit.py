@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hai_client.wire.storage import ContainerConfig, ContainerEnvironment, Mounted
-from hai_spawner.containers.places import NOTHING
+from hai_spawner.containers.container_config import NOTHING
 from hai_spawner.sizes.allocations import Allocation
 
 GPU = "nvidia.com/gpu"

@@ -12,7 +12,7 @@ from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import SlurmRequest, asked
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submitting.submit import folder
-from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.slurm.options import SRUN, BadOption, Words, read
 from hai_client.wire.schema import TaskRequest
@@ -26,7 +26,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     _tell("sbatch", script.words, task)
     request = task.request(script.text, script.arguments, file=script.file)
     if "test-only" in script.words.given:
-        return foresight.dry_run(ctx, request, follow=False)
+        return forecast.dry_run(ctx, request, follow=False)
     made = ctx.client.submit(request)
     print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
     if "wait" not in script.words.given:

@@ -15,7 +15,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.submitting import env_options, python_options, scripts
-from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
 from hai_client.errors import Invalid
@@ -176,7 +176,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
 def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False) -> int:
     """Submit a task and print the result; follow its log if asked to. A dry run prints when it would start."""
     if dry_run:
-        return foresight.dry_run(ctx, request, follow=follow)
+        return forecast.dry_run(ctx, request, follow=follow)
     task = ctx.client.submit(request)
     if ctx.json:
         if not follow:

@@ -124,7 +124,7 @@ class KubernetesCluster:
         self._sight.wake()
 
     def _superseded(self, launch: LaunchOrder) -> bool:
-        """Whether a later run of its task is in the cluster. If that was settled, the service tells ranks to end."""
+        """Whether a later run of its task is in the cluster. If that was finalized, the service tells ranks to end."""
         task, _, number = run_name(launch.run_id).rpartition("-")
         for name, service in self._sight.services.items.items():
             other, _, later = name.rpartition("-")
@@ -195,7 +195,7 @@ class KubernetesCluster:
         """Whether a pod of the run is left that has not ended and is not about to."""
         return any(not has_ended(pod) and not _ends_soon(pod, self._settings.kill_grace_s) for pod in run.pods.values())
 
-    async def settle(self, run_id: RunId) -> None:
+    async def finalize(self, run_id: RunId) -> None:
         """Delete the run's Service; Kubernetes deletes its pods and its Secret with it. Raises Temporary."""
         await self._sight.ready()
         self._refused.pop(run_id, None)
@@ -211,7 +211,7 @@ class KubernetesCluster:
         run = self._sight.run(run_id)
         if run is not None and not self._observer.has_ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be forgotten: it has not ended")
-        await self.settle(run_id)
+        await self.finalize(run_id)
         if run is not None and run.pods:
             await self._remover.remove_pods(run)
         await self._logs.forget(run_id)
@@ -227,12 +227,12 @@ class KubernetesCluster:
         await self._marks.put(mark)
 
     async def put_aside(self, run_id: RunId) -> str | None:
-        """Settle an orphaned run; its logs stay in place. Returns None: no folder is moved. Raises Temporary."""
+        """Finalize an orphaned run; its logs stay in place. Returns None: no folder is moved. Raises Temporary."""
         await self._sight.ready()
         run = self._sight.run(run_id)
         if run is not None and not self._observer.has_ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
-        await self.settle(run_id)
+        await self.finalize(run_id)
         return None
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -311,4 +311,4 @@ def _refused(run_id: RunId, ranks: int, why: str) -> Observation:
         )
         for rank in range(ranks)
     ]
-    return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True, killed=True)
+    return Observation(run_id=run_id, ranks=tuple(shown), unfinalized=True, killed=True)

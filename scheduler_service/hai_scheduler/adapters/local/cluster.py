@@ -137,7 +137,7 @@ class LocalCluster:
             raise Absent(f"there is no run {run_id} here")
         return tuple(loopbacks(len(run.ranks)))
 
-    async def settle(self, run_id: RunId) -> None:
+    async def finalize(self, run_id: RunId) -> None:
         """Do nothing: the run's folder shows its end, and stays until the run is forgotten."""
 
     async def forget(self, run_id: RunId) -> None:

@@ -164,14 +164,14 @@ class MemoryCluster:
         now, nodes = self._clock.now(), run.launch.nodes
         return nodes if len(run.ranks) == len(nodes) and all(now >= rank.up_at for rank in run.ranks.values()) else None
 
-    async def settle(self, run_id: RunId) -> None:
-        """See `Cluster.settle`. A run can still be seen until it is forgotten."""
+    async def finalize(self, run_id: RunId) -> None:
+        """See `Cluster.finalize`. A run can still be seen until it is forgotten."""
         self.faults.reach()
-        self.record.settled.append(run_id)
+        self.record.finalized.append(run_id)
         self._runs.forget_refusal(run_id)
         run = self._runs.get(run_id)
         if run is not None:
-            run.settle(self._clock.now())
+            run.finalize(self._clock.now())
 
     async def forget(self, run_id: RunId) -> None:
         """See `Cluster.forget`. A run that has not ended is kept; what its task had saved is kept as well."""

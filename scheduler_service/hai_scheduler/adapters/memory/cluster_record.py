@@ -28,7 +28,7 @@ class ClusterRecord:
         self._runs = runs
         self.launches: list[RunId] = []
         self.kills: list[RunId] = []
-        self.settled: list[RunId] = []
+        self.finalized: list[RunId] = []
         #: Must stay empty; `check` raises if it is not.
         self.overlaps: list[Overlap] = []
         #: The most nodes that were held at once, in whole or in part.

@@ -74,7 +74,7 @@ class ScriptedRuns:
             if run.gone(now) and run.ended_at() < now - self.remember:
                 del self._shown[run_id]
         never = [
-            Observation(run_id=run_id, ranks=(), killed=True, unsettled=now - at >= self.remember)
+            Observation(run_id=run_id, ranks=(), killed=True, unfinalized=now - at >= self.remember)
             for run_id, at in self._never.items()
         ]
         return [*(run.show(now) for run in self._shown.values()), *never]

@@ -11,8 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
-from hai_scheduler.adapters.sql.kept_logs import SqlLogs
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
+from hai_scheduler.adapters.sql.log_store import SqlLogs
 from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.tables import LEASE
@@ -41,7 +41,7 @@ class SqlStore:
         # Serves writers of this process in order; without it each would hold a connection and wait for the database's
         # lock, in no order.
         self._turn = asyncio.Lock()
-        #: See `hai_scheduler.ports.logs.KeptLogs`.
+        #: See `hai_scheduler.ports.logs.LogStore`.
         self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:

@@ -38,12 +38,12 @@ class Reservation:
 
     task: Task
     priority: Priority
-    rank: float
+    precedence: float
     at: datetime
     nodes: tuple[str, ...]
 
 
-def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
+def earliest(task: Task, priority: Priority, precedence: float, ledger: Ledger, rules: Rules) -> Reservation | None:
     """Return the reservation for a task: the earliest time at which it can have enough nodes, and these nodes.
 
     It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
@@ -53,7 +53,7 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     Args:
         task: The waiting task.
         priority: Its effective priority.
-        rank: Its rank among equals, by `Rules.ranks`.
+        precedence: Its precedence among equals, by `Rules.precedences`.
         ledger: The GPUs of the node group.
         rules: The rules of the discipline.
 
@@ -62,7 +62,7 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     """
     if not ledger.node_group.can_ever(task):
         return None
-    leaves = _Leaves(task, priority, rank, rules)
+    leaves = _Leaves(task, priority, precedence, rules)
     openings = _openings(task, priority, ledger, leaves)
     within = (_first(openings, task.nodes, ledger, zone) for zone in ledger.node_group.zones)
     options = [(option[-1].at, option) for option in within if option]
@@ -72,7 +72,9 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     if not options:
         return None
     at, best = min(options, key=lambda option: option[0])  # of equals the first: within a zone (F1)
-    return Reservation(task=task, priority=priority, rank=rank, at=at, nodes=tuple(node.name for node in best))
+    return Reservation(
+        task=task, priority=priority, precedence=precedence, at=at, nodes=tuple(node.name for node in best)
+    )
 
 
 def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
@@ -80,7 +82,7 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
     too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
     if too_many <= 0:
         return leaves.now
-    times = sorted(when for turn in ledger.crossers if (when := leaves.at(turn)) is not None)
+    times = sorted(when for turn in ledger.cross_zone_turns if (when := leaves.at(turn)) is not None)
     return times[too_many - 1] if len(times) >= too_many else None
 
 
@@ -120,8 +122,8 @@ def _openings_of(node_states: Iterable[NodeState], task: Task, priority: Priorit
 class _Leaves:
     """The times at which turns can end for the task; each time is computed once for all nodes of a turn."""
 
-    def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
-        self._ask = (task, priority, rank, rules)
+    def __init__(self, task: Task, priority: Priority, precedence: float, rules: Rules) -> None:
+        self._ask = (task, priority, precedence, rules)
         self._priority = priority
         self._known: dict[TaskId, datetime | None] = {}
         self.now = rules.now
@@ -168,12 +170,12 @@ def passes(task: Task, head: Reservation, rules: Rules) -> bool:
         return False  # no turn ends for an equal sooner (P2)
     if task.user == head.task.user:
         return False  # P3: the task would not have to leave for the head
-    gives_back = rules.gives_back(task, head.rank)
+    gives_back = rules.gives_back(task, head.precedence)
     return gives_back is not None and gives_back <= until
 
 
-def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Rules) -> datetime | None:
-    """Return when the turn can end for a waiting task of that priority and rank; None if it is not known."""
+def leaves_at(turn: Turn, task: Task, priority: Priority, precedence: float, rules: Rules) -> datetime | None:
+    """Return when the turn can end for a waiting task of that priority and precedence; None if it is not known."""
     if turn.leaving:
         deadline = rules.now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline
         return max(rules.now, deadline)
@@ -181,7 +183,7 @@ def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Ru
         return rules.now
     when = turn.ends_at
     if turn.priority == priority and turn.task.user != task.user:
-        gives_back = rules.equal_at(turn, rank)
+        gives_back = rules.equal_at(turn, precedence)
         if when is None or (gives_back is not None and gives_back < when):
             when = gives_back
     return when if when is None or when > rules.now else rules.now

@@ -62,13 +62,13 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Settle:
+class Finalize:
     """The end of the run is recorded: the cluster may delete its own records of the run."""
 
     run_id: RunId
 
 
-Effect = Launch | Notify | Kill | Settle
+Effect = Launch | Notify | Kill | Finalize
 Advanced = tuple[Task, tuple[Effect, ...]]
 
 

@@ -1,4 +1,4 @@
-"""Parts of the queue: tasks of one user with the same rank, kept in order of their seats (rule O3)."""
+"""Parts of the queue: tasks of one user with the same precedence, kept in order of their seats (rule O3)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shape_of(task: Task) -> RequestShape:
 
 
 class TaskBucket:
-    """Tasks of one user that ask for the same priority and have the same rank. A part never changes."""
+    """Tasks of one user that ask for the same priority and have the same precedence. A part never changes."""
 
     __slots__ = ("by_shape", "dealt", "order_scope", "promised")
 

@@ -34,7 +34,7 @@ class _Place(NamedTuple):
 
 
 class _Rise(NamedTuple):
-    """When time alone may change the rank of a task; the next to come sorts first."""
+    """When time alone may change the precedence of a task; the next to come sorts first."""
 
     at: datetime
     task_id: TaskId
@@ -57,7 +57,7 @@ class TaskIndex:
         self._places: dict[TaskId, _Place] = {}
         self._come: list[Task] = []
         self._gone: list[Task] = []
-        #: When time alone may change the ranks of tasks; tasks that have gone since may still be here.
+        #: When time alone may change the precedences of tasks; tasks that have gone since may still be here.
         self._rises: list[_Rise] = []
         self._live: dict[TaskId, Task] = {}
         self._begun: list[Task] = []
@@ -126,19 +126,19 @@ class TaskIndex:
         return users | {task.user for task in self.special.values()}
 
     def line_up(self, rules: Rules) -> None:
-        """Bring the order up to date: add new tasks, remove those that have gone, move those with a new rank (O2)."""
+        """Bring the order up to date: add new tasks, remove those that are gone, move those of a new precedence."""
         moved = self._risen(rules)
         lost: defaultdict[_Place, list[Task]] = defaultdict(list)
         for task in (*self._gone, *moved):
             lost[self._places.pop(task.id)].append(task)
         come = [*self._come, *moved]
         found: defaultdict[_Place, list[Task]] = defaultdict(list)
-        for rank, task in zip(rules.ranks(come), come, strict=True):
+        for precedence, task in zip(rules.precedences(come), come, strict=True):
             level = task.priority
-            place = _Place(_Bin(level, shape_of(task) if level is None else None), (rank, task.user))
+            place = _Place(_Bin(level, shape_of(task) if level is None else None), (precedence, task.user))
             self._places[task.id] = place
             found[place].append(task)
-            if rank and (until := rules.rank_until(task)) is not None:
+            if precedence and (until := rules.precedence_until(task)) is not None:
                 heappush(self._rises, _Rise(until, task.id))
         changed = lost.keys() | found.keys()
         self._bins |= {key: dict(self._bins.get(key, {})) for key in {place.bin for place in changed}}
@@ -147,7 +147,7 @@ class TaskIndex:
         self._come, self._gone = [], []
 
     def _risen(self, rules: Rules) -> list[Task]:
-        """Return the tasks already in the order whose rank may have changed since the last plan."""
+        """Return the tasks already in the order whose precedence may have changed since the last plan."""
         risen: set[TaskId] = set()
         while self._rises and self._rises[0].at < rules.now:
             risen.add(heappop(self._rises).task_id)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, StartFailed
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """Carries out effects: launches, notifies, kills and settles runs."""
+    """Carries out effects: launches, notifies, kills and finalizes runs."""
 
     store: Store
     cluster: Cluster
@@ -62,7 +62,7 @@ class Effects:
                     self.troubles.clear(effect.run_id)
                 case Notify():
                     await self.bus.ring(run_topic(effect.run_id))
-                case Kill() | Settle():
+                case Kill() | Finalize():
                     self.troubles.clear(effect.run_id)
                     await self._end(effect)
         except (Temporary, Absent, OSError) as error:
@@ -72,8 +72,8 @@ class Effects:
             return str(error)
         return None
 
-    async def _end(self, effect: Kill | Settle) -> None:
-        """Kill or settle a run, unless its id belongs to a run of another database, which only an admin ends."""
+    async def _end(self, effect: Kill | Finalize) -> None:
+        """Kill or finalize a run, unless its id belongs to a run of another database, which only an admin ends."""
         async with self.store.read() as tx:
             theirs = left_alone(await read_orphans(tx))
         if effect.run_id in theirs:
@@ -81,7 +81,7 @@ class Effects:
         elif isinstance(effect, Kill):
             await self.cluster.kill(effect.run_id)
         else:
-            await self.cluster.settle(effect.run_id)
+            await self.cluster.finalize(effect.run_id)
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
         try:

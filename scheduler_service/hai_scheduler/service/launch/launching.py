@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -23,7 +23,7 @@ from hai_scheduler.service.launch.effects import Effects
 
 log = logging.getLogger(__name__)
 
-#: How many runs are killed, settled or notified at once. They have slots of their own, so that no launch delays them.
+#: How many runs are killed, finalized or notified at once. They have slots of their own, so that no launch delays them.
 ENDS_AT_ONCE: Final = 32
 
 #: The higher priority first, then in the order in which they were decided.
@@ -63,7 +63,7 @@ class Launching:
     #: A heap of the turns of `_waiting`, with outdated entries of launches that have left the queue.
     _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
     _decided: int = 0
-    #: Kills, settlements and notices that have not begun, in order.
+    #: Kills, finalizations and notices that have not begun, in order.
     _ends: dict[Effect, None] = field(default_factory=dict)
     #: The running effects by asyncio task: ends, and launches with their turns.
     _under_way: dict[asyncio.Task[None], Effect | _Waiting] = field(default_factory=dict)
@@ -134,10 +134,10 @@ class Launching:
         self._waiting[run_id] = waiting
         heapq.heappush(self._turns, (waiting.turn, run_id))
 
-    def _end(self, effect: Kill | Settle | Notify) -> None:
+    def _end(self, effect: Kill | Finalize | Notify) -> None:
         if isinstance(effect, Kill):
             self._waiting.pop(effect.run_id, None)
-        elif isinstance(effect, Settle):
+        elif isinstance(effect, Finalize):
             # Its run has ended since.
             self._ends.pop(Kill(effect.run_id), None)
         # A running notification may have read the notice before it changed.
@@ -252,12 +252,12 @@ class Launching:
 
 def free_ends(ends: Iterable[Effect], under_way: Iterable[Effect | _Waiting], most: int) -> list[Effect]:
     """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
-    busy = {one.run_id for one in under_way if isinstance(one, Kill | Settle)}
+    busy = {one.run_id for one in under_way if isinstance(one, Kill | Finalize)}
     found: list[Effect] = []
     for effect in ends:
         if len(found) >= most:
             break
-        if isinstance(effect, Kill | Settle):
+        if isinstance(effect, Kill | Finalize):
             if effect.run_id in busy:
                 continue
             busy.add(effect.run_id)

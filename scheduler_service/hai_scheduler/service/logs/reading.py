@@ -27,7 +27,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
-from hai_scheduler.service.shared.orders import RunLog, SearchOrder, Workers
+from hai_scheduler.service.shared.orders import ComputePool, RunLog, SearchOrder
 
 #: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000
@@ -61,7 +61,7 @@ class Logs:
     store: Store
     cluster: Cluster
     news: News
-    workers: Workers
+    workers: ComputePool
     #: Longest time between two looks at a log that is followed, in seconds.
     look_every: float = 0.5
     _stories: dict[tuple[TaskId, int, int | None], Story] = field(default_factory=dict, init=False)

@@ -149,9 +149,9 @@ class Belonging:
     def _may_go(self, seen: Observation, own: Mark) -> bool:
         """True if an ended orphan can be put aside: no other platform can still need to read how it ended.
 
-        A run that was killed before its launch has nothing to read, and `unsettled` shows that no launch comes later.
+        A run that was killed before its launch has nothing to read, and `unfinalized` shows that no launch comes later.
         """
-        if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unsettled):
+        if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unfinalized):
             return True
         return seen.origin is not None and seen.origin.database == own.database
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
@@ -227,7 +227,7 @@ class Cycle:
         return tasks, list(dict.fromkeys(effects))
 
     def _left_behind(self, observed: Mapping[RunId, Observation], live: Collection[RunId]) -> Iterator[Effect]:
-        """The effects for runs that belong to no live task: kill them, or settle those that have ended."""
+        """The effects for runs that belong to no live task: kill them, or finalize those that have ended."""
         if len(self._over) > 2 * len(observed) + 100:
             self._over = {run_id: shown for run_id, shown in observed.items() if self._over.get(run_id) is shown}
         for run_id, shown in observed.items():
@@ -235,8 +235,8 @@ class Cycle:
                 continue
             if not shown.gone:
                 yield Kill(run_id)
-            elif shown.unsettled:
-                yield Settle(run_id)
+            elif shown.unfinalized:
+                yield Finalize(run_id)
             else:
                 self._over[run_id] = shown
 

@@ -24,7 +24,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
-from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, Workers
+from hai_scheduler.service.shared.orders import ComputePool, ExperimentFaults, ExperimentOrder
 from hai_scheduler.service.tasks.experiment_file import ExperimentFile, a_kind
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
@@ -57,7 +57,7 @@ def read_experiment(text: str) -> Submission:
 class Experiments:
     """The use case: a worker reads the files, as reading YAML is slow."""
 
-    workers: Workers
+    workers: ComputePool
 
     async def read(self, caller: Caller, text: str) -> Submission:
         """The submission that an experiment file describes. Raises InvalidExperiment, TooMany and Unavailable."""

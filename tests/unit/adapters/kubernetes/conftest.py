@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
-from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from hai_scheduler.adapters.memory.log_store import MemoryLogs
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState

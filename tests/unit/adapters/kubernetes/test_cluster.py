@@ -90,7 +90,7 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
     for which in (cluster, opened()):
         await until("the run to be ended by the cluster", lambda which=which: self_ended(which))
         shown = await one(which)
-        assert shown.unsettled
+        assert shown.unfinalized
         (speaker,) = (rank for rank in shown.ranks if rank.start_error)
         assert message in speaker.start_error
         assert speaker.blame is Blame.NOBODY
@@ -129,7 +129,7 @@ async def test_a_run_whose_record_is_refused_says_so(server, cluster) -> None:
     shown = await one(cluster)
     assert "exceeded quota" in shown.ranks[0].start_error
     assert [rank.state for rank in shown.ranks] == [RankState.EXITED] * 2
-    await cluster.settle(RUN)
+    await cluster.finalize(RUN)
     assert await cluster.observe() == []
 
 
@@ -194,11 +194,11 @@ async def test_a_kill_is_recorded_and_ends_the_pods_soon(server, cluster) -> Non
         return (await one(cluster)).ranks[0].leaving_by is None
 
     await until("the kill to be observed", being_ended)
-    assert not (await one(cluster)).unsettled
+    assert not (await one(cluster)).unfinalized
     server.status("hai-1-1-0", **terminated(143))
     server.remove("pods", "hai-1-1-0")
     shown = await state_is(cluster, RankState.EXITED)
-    assert (shown.ranks[0].exit_code, shown.unsettled) == (143, True)
+    assert (shown.ranks[0].exit_code, shown.unfinalized) == (143, True)
 
 
 async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
@@ -255,12 +255,12 @@ async def test_a_run_that_was_killed_before_its_launch_leaves_a_record_that_the_
     assert not server.objects["secrets"]
     assert server.count("POST", "/services") == 2, "that of the launch was refused"
     shown = await one(second)
-    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, False)
+    assert (shown.ranks, shown.killed, shown.unfinalized) == ((), True, False)
     with pytest.raises(Absent):
         await second.addresses(RUN)
     clock.ahead = TOMBSTONES_STAY + timedelta(minutes=1)
-    assert (await one(second)).unsettled, "no launch comes as late as that"
-    await second.settle(RUN)
+    assert (await one(second)).unfinalized, "no launch comes as late as that"
+    await second.finalize(RUN)
     assert not server.objects["services"]
     assert await second.observe() == []
 
@@ -286,8 +286,8 @@ async def test_a_kill_whose_record_the_server_never_takes_keeps_no_node(server, 
     server.fail("POST", "/services", 403, times=50)
     await cluster.kill(RUN)
     shown = await one(cluster)
-    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, True)
-    await cluster.settle(RUN)
+    assert (shown.ranks, shown.killed, shown.unfinalized) == ((), True, True)
+    await cluster.finalize(RUN)
     assert await cluster.observe() == []
 
 
@@ -308,24 +308,24 @@ async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlive
 
     await until("the run to be taken down", taken_down)
     second = opened()
-    assert not (await one(second)).unsettled
+    assert not (await one(second)).unfinalized
     server.status("hai-1-1-0", **terminated(143))
     server.remove("pods", "hai-1-1-0")
     shown = await state_is(second, RankState.EXITED, rank=0)
     assert shown.ranks[0].start_error is None
     assert "ImagePullBackOff: no such image" in shown.ranks[1].start_error
-    assert shown.unsettled
+    assert shown.unfinalized
 
 
 async def test_a_settled_run_is_gone_with_its_record(server, cluster) -> None:
     await cluster.launch(a_launch())
     server.status("hai-1-1-0", **terminated(0, message=ENDED))
-    assert (await state_is(cluster, RankState.EXITED)).unsettled
-    await cluster.settle(RUN)
+    assert (await state_is(cluster, RankState.EXITED)).unfinalized
+    await cluster.finalize(RUN)
     assert not server.objects["services"]
-    assert not (await one(cluster)).unsettled, "the garbage collector has not come yet"
-    await cluster.settle(RUN)
-    await cluster.settle(RunId("9.1"))
+    assert not (await one(cluster)).unfinalized, "the garbage collector has not come yet"
+    await cluster.finalize(RUN)
+    await cluster.finalize(RunId("9.1"))
 
 
 async def test_a_live_run_is_not_forgotten(server, cluster) -> None:

@@ -210,7 +210,7 @@ async def test_a_run_that_is_killed_before_it_starts_has_ended(server, cluster, 
 
     async def ended() -> tuple[RankObservation, ...]:
         (run,) = await cluster.observe()
-        return run.ranks if run.unsettled and not server.objects["pods"] else ()
+        return run.ranks if run.unfinalized and not server.objects["pods"] else ()
 
     (rank,) = await until("the run to have ended", ended)
     assert (rank.state, rank.exit_code, rank.leaving_by, rank.start_error) == (EXITED, None, None, None)

@@ -29,7 +29,7 @@ async def test_a_log_is_final_when_its_rank_has_ended_or_its_run_is_settled(serv
     server.status("hai-1-1-0", **terminated(0, message=ENDED))
     await state_is(cluster, RankState.EXITED)
     assert (await cluster.read_log(RUN, 0, offset=0, limit=100)).final
-    await cluster.settle(RUN)
+    await cluster.finalize(RUN)
     server.remove("pods", "hai-1-1-0")
     chunk = await cluster.read_log(RUN, 0, offset=0, limit=100)
     assert (chunk.data, chunk.final) == (b"hello\n", True)
@@ -43,7 +43,7 @@ async def test_a_log_is_read_while_the_garbage_collector_removes_the_pods_of_its
     for rank in (0, 1):
         server.status(f"hai-1-1-{rank}", **terminated(0, message=ENDED))
         await state_is(cluster, RankState.EXITED, rank=rank)
-    await cluster.settle(RUN)
+    await cluster.finalize(RUN)
     server.remove("pods", f"hai-1-1-{gone}")
     for which in (cluster, opened()):
         for rank in (0, 1):

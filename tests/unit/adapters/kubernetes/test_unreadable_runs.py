@@ -47,7 +47,7 @@ async def test_a_run_that_cannot_be_read_keeps_no_other_from_being_seen_and_can_
     server.remove("pods", "hai-1-1-0")
 
     async def ended() -> bool:
-        return {run.run_id: run for run in await cluster.observe()}[RUN].unsettled
+        return {run.run_id: run for run in await cluster.observe()}[RUN].unfinalized
 
     await until("the run to be settled", ended)
     await cluster.forget(RUN)

@@ -69,7 +69,7 @@ def test_what_is_torn_never_counts_nor_what_was_written_with_it(tmp_path: Path) 
 
 
 class Heard:
-    """Ears that heard `ago` seconds ago of a save that took as long as those before."""
+    """A tree watch that heard `ago` seconds ago of a save that took as long as those before."""
 
     fd, count = None, 1
 
@@ -95,7 +95,7 @@ def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
     tmp_path: Path, written: float, heard: float, *, settled: bool
 ) -> None:
     evidence = evidence_of(tmp_path)
-    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._tree_watch = Heard(heard)  # type: ignore[assignment]
     evidence._find_places()
     evidence._noticed_at = time.time_ns() - 60 * 10**9
     aged(tmp_path / "checkpoints" / "model.pt", written)
@@ -124,7 +124,7 @@ def test_a_checkpoint_that_is_missing_in_the_index_of_ray_is_not_complete(
 ) -> None:
     reported(tmp_path, *in_index)
     evidence = evidence_of(tmp_path)
-    evidence._ears = Heard(3.0)  # type: ignore[assignment]
+    evidence._tree_watch = Heard(3.0)  # type: ignore[assignment]
     evidence._find_places()
     evidence._noticed_at = time.time_ns() - 4 * 10**9
     evidence._step()
@@ -149,7 +149,7 @@ def test_a_file_of_another_rank_that_grew_is_waited_for_unless_it_was_heard_to_b
     tmp_path: Path, heard: float, *, others: bool
 ) -> None:
     evidence = evidence_of(tmp_path)
-    evidence._ears = Heard(heard)  # type: ignore[assignment]
+    evidence._tree_watch = Heard(heard)  # type: ignore[assignment]
     evidence._find_places()
     path = aged(tmp_path / "checkpoints" / "model.pt", 5)
     evidence._step()

@@ -57,11 +57,11 @@ STARVES, LATE = {"waiting_since": ago(600.1)}, {"waiting_since": ago(600)}
     ],
 )
 def test_a_waiting_task_has_the_rank(discipline: Discipline, task: Task, rank: float) -> None:
-    assert rules(discipline, t1=10).ranks([task]) == [rank]
+    assert rules(discipline, t1=10).precedences([task]) == [rank]
 
 
 def test_a_task_of_unknown_length_is_behind_all_others() -> None:
-    assert rules(Discipline.SJF, t2=1).ranks([waits(1), waits(2)]) == [UNKNOWN, 60]
+    assert rules(Discipline.SJF, t2=1).precedences([waits(1), waits(2)]) == [UNKNOWN, 60]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_only_hai_orders_by_use_and_lets_tasks_starve() -> None:
     hai, fifo = rules(Discipline.HAI), rules(Discipline.FIFO)
     assert (hai.use_of("ann"), hai.use_of("bob"), fifo.use_of("ann")) == (3600, 0, 0)
     assert fifo.pace_of("ann") == 0
-    assert (hai.rank_until(waits(1)), fifo.rank_until(waits(1))) == (in_minutes(600), None)
+    assert (hai.precedence_until(waits(1)), fifo.precedence_until(waits(1))) == (in_minutes(600), None)
 
 
 def in_minutes(minutes: float) -> datetime:

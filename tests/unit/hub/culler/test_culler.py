@@ -19,13 +19,15 @@ from tornado.netutil import bind_sockets
 
 from hai_hub.culler import memory as culler_memory
 from hai_hub.culler.__main__ import Culler, application, keep_looking
+from hai_hub.culler.decision import CullPolicy, CullReason, CullRecord, RunningServer
 from hai_hub.culler.hub import HubApi, Unanswered, server_of
-from hai_hub.culler.judging import CullReason, CullRecord, RunningServer, Terms
-from hai_hub.culler.terms import TermsBook
+from hai_hub.culler.settings import CullPolicies
 
 T0 = datetime(2026, 11, 21, 8, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-TERMS = TermsBook(usual=Terms(lifetime=60 * MINUTE, idle=None), sizes={"gpu": Terms(lifetime=None, idle=20 * MINUTE)})
+TERMS = CullPolicies(
+    usual=CullPolicy(lifetime=60 * MINUTE, idle=None), sizes={"gpu": CullPolicy(lifetime=None, idle=20 * MINUTE)}
+)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.transitions import Kill, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -304,16 +304,16 @@ async def test_a_run_is_settled_after_an_order_to_end_it_and_never_ended_after_t
         return act
 
     monkeypatch.setattr(service.cluster, "kill", slowly("kill"))
-    monkeypatch.setattr(service.cluster, "settle", slowly("settle"))
+    monkeypatch.setattr(service.cluster, "finalize", slowly("settle"))
     launching = service.parts.cycle.launching
 
-    def hand_over(*effects: Kill | Settle) -> None:
+    def hand_over(*effects: Kill | Finalize) -> None:
         launching.hand_over(effects, {}, {}, since=launching.mark())
 
     one, other = RunId("7.1"), RunId("8.1")
     hand_over(Kill(one))
     await service.clock.settle()
-    hand_over(Settle(one), Settle(other))
+    hand_over(Finalize(one), Finalize(other))
     await service.clock.advance(0.5)
     assert did == ["kill 7.1 begins", "settle 8.1 begins"], "the other run is not waited for"
     await service.clock.run(launching.idle())
@@ -325,7 +325,7 @@ async def test_a_run_is_settled_after_an_order_to_end_it_and_never_ended_after_t
     did.clear()
     hand_over(*(Kill(RunId(f"{number}.1")) for number in range(100, 100 + ENDS_AT_ONCE)), Kill(one))
     await service.clock.settle()
-    hand_over(Settle(one))
+    hand_over(Finalize(one))
     await service.clock.run(launching.idle())
     assert [line for line in did if " 7.1 " in line] == ["settle 7.1 begins", "settle 7.1 ends"]
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.transitions import Kill, Settle
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Run
@@ -60,7 +60,7 @@ async def test_who_stops_a_task_whose_runs_id_another_has_stops_nothing_of_the_o
 
 async def test_by_an_id_that_another_has_nothing_is_done_before_an_admin_says_so(world: Service) -> None:
     await meet(world, TaskId(1))
-    effects = [Kill(RunId("1.1")), Settle(RunId("1.1"))]
+    effects = [Kill(RunId("1.1")), Finalize(RunId("1.1"))]
     await world.parts.cycle.effects.carry_out(effects, nodes={})
     is_theirs(world)
     await world.parts.services.orphans.end(ADMIN, "1.1")
@@ -113,4 +113,8 @@ def is_theirs(world: Service) -> None:
     theirs = world.cluster.record.runs[RunId("1.1")]
     assert theirs.launch.origin == Origin("somebodyelse", 1)
     assert not theirs.gone(world.clock.now())
-    assert RunId("1.1") not in [*world.cluster.record.kills, *world.cluster.record.settled, *world.cluster.record.aside]
+    assert RunId("1.1") not in [
+        *world.cluster.record.kills,
+        *world.cluster.record.finalized,
+        *world.cluster.record.aside,
+    ]

@@ -403,7 +403,7 @@ class TestAnotherPlatform:
         await world.step(1)
         assert world.cluster.record.kills == []
         await world.step(10_000)
-        assert (world.cluster.record.aside, world.cluster.record.settled) == ({}, [])
+        assert (world.cluster.record.aside, world.cluster.record.finalized) == ({}, [])
 
     async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
         world.cluster.exclusive = False

@@ -320,12 +320,12 @@ async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_
         patch.setattr(Launching, "hand_over", nothing)
         await first.tick()
     assert await state(pair, task) is TaskState.SUCCEEDED
-    assert pair.cluster.record.settled == []
+    assert pair.cluster.record.finalized == []
     await pair.restart(0)
     await pair.clock.advance(6)
     for _ in range(3):
         await second.tick()
-    assert pair.cluster.record.settled == [f"{task}.1"], "once, and not again"
+    assert pair.cluster.record.finalized == [f"{task}.1"], "once, and not again"
     assert pair.cluster.record.kills == []
 
 
@@ -341,11 +341,11 @@ async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: p
         raise Temporary("the API server is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pair.cluster, "settle", away)
+        patch.setattr(pair.cluster, "finalize", away)
         await leader.tick()
     assert leader.parts.cycle.latest_plan.trouble == "the API server is away"
     await leader.tick()
-    assert pair.cluster.record.settled == [f"{task}.1"]
+    assert pair.cluster.record.finalized == [f"{task}.1"]
     assert await state(pair, task) is TaskState.SUCCEEDED
 
 

@@ -14,9 +14,9 @@ from traitlets.config import Config
 
 from hai_client.wire.storage import ContainerConfig
 from hai_spawner.containers import mixin
+from hai_spawner.containers.container_config import ContainerConfigError
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.containers.places import PlacesError
 from hai_spawner.sizes.allocations import Allocations
 from unit.spawner.spawn_kit import SIZES, a_hub, a_user, an_environment, some_places
 
@@ -200,14 +200,14 @@ TORCH = an_environment("torch", python="/opt/torch/bin/python", variables={"A": 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the service answers, and what it was asked."""
-    found: dict[str, Any] = {"places": some_places(TORCH, an_environment("jax"))}
+    found: dict[str, Any] = {"container_config": some_places(TORCH, an_environment("jax"))}
 
     async def ask(*args: Any, **asked: Any) -> ContainerConfig:
         found["asked"] = (args, asked)
-        if isinstance(found["places"], Exception):
-            raise found["places"]
-        places: ContainerConfig = found["places"]
-        return places
+        if isinstance(found["container_config"], Exception):
+            raise found["container_config"]
+        container_config: ContainerConfig = found["container_config"]
+        return container_config
 
     monkeypatch.setattr(mixin, "places_of", ask)
     return found
@@ -248,7 +248,7 @@ async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any])
 async def test_without_the_service_nothing_starts_and_the_page_says_so(
     answer: dict[str, Any], ledger: Allocations
 ) -> None:
-    answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
+    answer["container_config"] = ContainerConfigError("the scheduler service does not answer (TimeoutError)")
     made = spawner(ask_scheduler=True)
     error = await refused(made)
     assert (error.status_code, error.reason) == (503, "scheduler")
@@ -258,12 +258,12 @@ async def test_without_the_service_nothing_starts_and_the_page_says_so(
 
 
 async def test_by_a_setting_it_starts_without_folders_and_says_so(answer: dict[str, Any]) -> None:
-    answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
+    answer["container_config"] = ContainerConfigError("the scheduler service does not answer (TimeoutError)")
     made = spawner(ask_scheduler=True, without_scheduler="proceed")
     await made.run_pre_spawn_hook()
     notes = [event["message"] for event in made.first_words()]
     assert "Starting WITHOUT your folders and environments" in notes[-1]
-    answer["places"] = PlacesError("rule 'home' needs a name without /", wrong=True)
+    answer["container_config"] = ContainerConfigError("rule 'home' needs a name without /", wrong=True)
     assert (await refused(spawner(ask_scheduler=True, without_scheduler="proceed"))).status_code == 503
 
 

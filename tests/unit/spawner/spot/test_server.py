@@ -14,7 +14,7 @@ from hai_spawner.spot.local import HaiSpotLocalSpawner
 from hai_spawner.spot.options import SpotOptions
 from hai_spawner.spot.scheduler import SchedulerError
 from hai_spawner.spot.server import SpotServer
-from hai_spawner.spot.state import Kept
+from hai_spawner.spot.state import SpotRecord
 
 DEFAULTS = SpotOptions(priority="LOW", group="training", grace_s=300.0)
 
@@ -230,7 +230,7 @@ async def test_a_server_that_is_started_without_spot_gives_its_waiting_task_up(
 
     monkeypatch.setattr("hai_spawner.containers.local.HaiLocalSpawner.start", start)
     made = spawner(tmp_path, spot=None)
-    made.load_state({"spot": Kept(task=41, asked={}).to_state()})
+    made.load_state({"spot": SpotRecord(task=41, asked={}).to_state()})
     await made.decide()
     assert await made.start() == ("127.0.0.1", 1)
     assert scheduler.stopped == [41]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hai_spawner.spot.state import Kept, Visit, exit_status, has_ended, serves, waiting_line
+from hai_spawner.spot.state import SpotRecord, SpotRegistration, exit_status, has_ended, serves, waiting_line
 
 
 def a_task(state: str = "running", *, runs: tuple[tuple[str, bool], ...] = (("41.1", True),)) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_a_task_that_is_unknown_counts_as_ended() -> None:
     ids=["this machine", "IPv4", "IPv6", "a name"],
 )
 def test_a_server_listens_where_the_hub_can_reach_it(address: str, url: str, bind: str) -> None:
-    visit = Visit(run="41.1", address=address, port=4000)
+    visit = SpotRegistration(run="41.1", address=address, port=4000)
     assert (visit.url, visit.bind_ip) == (url, bind)
 
 
@@ -66,6 +66,6 @@ def test_the_page_says_why_where_in_the_queue_and_when() -> None:
 
 
 def test_what_is_kept_survives_a_restart() -> None:
-    kept = Kept(task=41, asked={"spot": {"gpus": 4}}, run="41.2", generation="g")
-    assert Kept.from_state(kept.to_state()) == kept
-    assert kept.without_run == Kept(task=41, asked={"spot": {"gpus": 4}})
+    record = SpotRecord(task=41, asked={"spot": {"gpus": 4}}, run="41.2", generation="g")
+    assert SpotRecord.from_state(record.to_state()) == record
+    assert record.without_run == SpotRecord(task=41, asked={"spot": {"gpus": 4}})

@@ -13,7 +13,7 @@ from traitlets.config import Config, Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
-from hai_hub.culler.judging import Terms
+from hai_hub.culler.decision import CullPolicy
 
 NEVER: Final = "never"
 #: Words for `keep`. The culler itself looks at tasks; JupyterLab's server extension looks at kernels and terminals.
@@ -27,48 +27,48 @@ _OF_A_SIZE: Final = ("lifetime", "longest", "idle")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TermsBook:
-    """The terms of all servers.
+class CullPolicies:
+    """The policies of all servers.
 
     Attributes:
-        usual: Terms of servers whose size has none of its own.
-        sizes: Terms by name of the size.
+        usual: Policy of servers whose size has none of its own.
+        sizes: Policies by name of the size.
     """
 
-    usual: Terms = field(default_factory=Terms)
-    sizes: Mapping[str, Terms] = field(default_factory=dict)
+    usual: CullPolicy = field(default_factory=CullPolicy)
+    sizes: Mapping[str, CullPolicy] = field(default_factory=dict)
 
-    def of(self, size: str) -> Terms:
-        """Return the terms of a size."""
+    def of(self, size: str) -> CullPolicy:
+        """Return the policy of a size."""
         return self.sizes.get(size, self.usual)
 
     @property
     def asks_for_tasks(self) -> bool:
-        """Whether any terms depend on who has live tasks."""
-        return any(terms.keep_for_tasks and terms.idle is not None for terms in (self.usual, *self.sizes.values()))
+        """Whether any policy depends on who has live tasks."""
+        return any(policy.keep_for_tasks and policy.idle is not None for policy in (self.usual, *self.sizes.values()))
 
     def to_json(self) -> str:
-        """Return the terms as JSON, for an environment variable."""
-        plain = {"usual": self.usual, **{f"size:{name}": terms for name, terms in self.sizes.items()}}
-        return json.dumps({name: _plain(terms) for name, terms in plain.items()})
+        """Return the policies as JSON, for an environment variable."""
+        plain = {"usual": self.usual, **{f"size:{name}": policy for name, policy in self.sizes.items()}}
+        return json.dumps({name: _plain(policy) for name, policy in plain.items()})
 
     @classmethod
-    def from_json(cls, text: str) -> TermsBook:
-        """Return the terms from what `to_json` wrote."""
-        read = {name: _terms(plain) for name, plain in json.loads(text).items()}
-        sizes = {name.removeprefix("size:"): terms for name, terms in read.items() if name.startswith("size:")}
+    def from_json(cls, text: str) -> CullPolicies:
+        """Return the policies from what `to_json` wrote."""
+        read = {name: _policy(plain) for name, plain in json.loads(text).items()}
+        sizes = {name.removeprefix("size:"): policy for name, policy in read.items() if name.startswith("size:")}
         return cls(usual=read["usual"], sizes=sizes)
 
 
-def _plain(terms: Terms) -> dict[str, Any]:
+def _plain(policy: CullPolicy) -> dict[str, Any]:
     return {
-        name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in asdict(terms).items()
+        name: value.total_seconds() if isinstance(value, timedelta) else value for name, value in asdict(policy).items()
     }
 
 
-def _terms(plain: Mapping[str, Any]) -> Terms:
+def _policy(plain: Mapping[str, Any]) -> CullPolicy:
     spans = {name: None if value is None else timedelta(seconds=value) for name, value in plain.items()}
-    return Terms(**spans | {"keep_for_tasks": bool(plain["keep_for_tasks"])})  # type: ignore[arg-type]
+    return CullPolicy(**spans | {"keep_for_tasks": bool(plain["keep_for_tasks"])})  # type: ignore[arg-type]
 
 
 class HaiCulling(Configurable):
@@ -102,8 +102,8 @@ class HaiCulling(Configurable):
     def _default_keep(self) -> list[str]:
         return ["tasks", "kernels"]
 
-    def book(self, config: Config) -> TermsBook:
-        """Return the configured terms, with those of sizes.
+    def policies(self, config: Config) -> CullPolicies:
+        """Return the configured policies, with those of sizes.
 
         Args:
             config: Configuration in which the spawner's `sizes` are found.
@@ -118,14 +118,14 @@ class HaiCulling(Configurable):
         if warn is None or warn < _SHORTEST_WARNING:
             message = f"HaiCulling.warn is {self.warn!r}: give at least 1m"
             raise ValueError(message)
-        usual = Terms(
+        usual = CullPolicy(
             lifetime=_span("HaiCulling.lifetime", self.lifetime),
             longest=_span("HaiCulling.longest", self.longest),
             idle=_span("HaiCulling.idle", self.idle),
             warn=warn,
             keep_for_tasks="tasks" in self.keep,
         )
-        return TermsBook(usual=usual, sizes=dict(_of_sizes(config, usual)))
+        return CullPolicies(usual=usual, sizes=dict(_of_sizes(config, usual)))
 
     @property
     def kept_in_the_server(self) -> list[str]:
@@ -146,7 +146,7 @@ def read_culling(config: Config) -> HaiCulling:
         raise ValueError(message) from error
 
 
-def _of_sizes(config: Config, usual: Terms) -> Iterable[tuple[str, Terms]]:
+def _of_sizes(config: Config, usual: CullPolicy) -> Iterable[tuple[str, CullPolicy]]:
     sizes: dict[str, Any] = {}
     where = ""
     for section in _SPAWNERS:

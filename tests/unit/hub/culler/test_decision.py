@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_hub.culler.judging import CullDecision, CullReason, CullRecord, RunningServer, Terms, judge, renew
+from hai_hub.culler.decision import CullDecision, CullPolicy, CullReason, CullRecord, RunningServer, decide, renew
 
 T0 = datetime(2026, 11, 21, 8, tzinfo=UTC)
-DAY = Terms(lifetime=timedelta(hours=24), idle=None)
-IDLE = Terms(lifetime=None, idle=timedelta(hours=3))
+DAY = CullPolicy(lifetime=timedelta(hours=24), idle=None)
+IDLE = CullPolicy(lifetime=None, idle=timedelta(hours=3))
 
 
 def at(hours: float) -> datetime:
@@ -26,13 +26,13 @@ def server(*, active: float = 0) -> RunningServer:
 
 
 def look(
-    hours: float, terms: Terms, memory: CullRecord | None = None, *, active: float = 0, tasks: bool | None = False
+    hours: float, policy: CullPolicy, memory: CullRecord | None = None, *, active: float = 0, tasks: bool | None = False
 ) -> CullDecision:
-    return judge(server(active=active), terms, memory, has_tasks=tasks, now=at(hours))
+    return decide(server(active=active), policy, memory, has_tasks=tasks, now=at(hours))
 
 
 def watched(
-    terms: Terms,
+    policy: CullPolicy,
     *,
     until: float,
     active: Sequence[float] = (0,),
@@ -50,7 +50,7 @@ def watched(
         while left and at(left[0]) <= now:
             left.pop(0)
             memory = renew(seen, now)
-        outlook = judge(seen, terms, memory, has_tasks=tasks, now=now)
+        outlook = decide(seen, policy, memory, has_tasks=tasks, now=now)
         if outlook.due:
             return moment / 120
         memory = outlook.memory
@@ -84,7 +84,7 @@ def test_the_end_of_the_lifetime_is_known_from_the_start_and_warned_of_in_time(h
         ({"terms": replace(IDLE, keep_for_tasks=False), "until": 9, "tasks": True}, 3),
         ({"terms": replace(DAY, idle=timedelta(hours=3)), "until": 30, "tasks": True}, 24),
         ({"terms": replace(DAY, idle=timedelta(hours=3)), "until": 30}, 3),
-        ({"terms": Terms(lifetime=None, idle=None), "until": 99}, None),
+        ({"terms": CullPolicy(lifetime=None, idle=None), "until": 99}, None),
     ],
     ids=[
         "lifetime",
@@ -135,8 +135,8 @@ def test_a_server_that_was_started_again_has_no_past() -> None:
 
 
 def test_a_renewal_that_would_change_nothing_is_not_offered() -> None:
-    terms = replace(DAY, longest=timedelta(hours=24))
-    assert look(23.9, terms).renewable is False
+    policy = replace(DAY, longest=timedelta(hours=24))
+    assert look(23.9, policy).renewable is False
     assert look(23.9, replace(DAY, longest=timedelta(hours=25))).renewable is True
 
 
@@ -159,8 +159,8 @@ def test_no_server_ends_without_a_whole_warning(
     warn: int,
     steps: list[tuple[int, str, bool]],
 ) -> None:
-    """However seldom it is looked at, whatever happens in between, and whatever the terms are."""
-    terms = Terms(lifetime=lifetime, longest=longest, idle=idle, warn=timedelta(minutes=warn))
+    """However seldom it is looked at, whatever happens in between, and whatever the policy is."""
+    policy = CullPolicy(lifetime=lifetime, longest=longest, idle=idle, warn=timedelta(minutes=warn))
     now, seen, memory, warned = T0, server(), None, None
     for minutes, what, tasks in steps:
         now += timedelta(minutes=minutes)
@@ -168,10 +168,10 @@ def test_no_server_ends_without_a_whole_warning(
             seen = replace(seen, last_activity=now)
         elif what == "renew":
             memory, warned = renew(seen, now), None
-        outlook = judge(seen, terms, memory, has_tasks=tasks, now=now)
+        outlook = decide(seen, policy, memory, has_tasks=tasks, now=now)
         memory = outlook.memory
         if outlook.due:
             assert warned is not None
-            assert now - warned >= terms.warn
+            assert now - warned >= policy.warn
             return
         warned = (warned or now) if outlook.warning else None

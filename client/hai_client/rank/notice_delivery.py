@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hai_client.rank.spec import Spec
 
 
-class Messenger:
+class NoticeDelivery:
     """Writes the notice for the job, and the list of processes for the clean-up after this process."""
 
     def __init__(self, spec: Spec, log: LogWriter, account: Account | None = None) -> None:

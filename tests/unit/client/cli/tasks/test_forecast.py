@@ -10,7 +10,7 @@ import pytest
 
 from hai_client import Client, QuotaExceeded, TaskRequest
 from hai_client.cli.shared.output import local_times
-from hai_client.cli.tasks import foresight
+from hai_client.cli.tasks import forecast
 
 AT = "2026-11-21T04:00:00Z"
 
@@ -38,7 +38,7 @@ def test_decisions_are_a_table_of_when_what_and_why(hai, platform) -> None:
 
 
 def test_a_long_story_is_read_page_by_page(hai, platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foresight, "_PAGE", 2)
+    monkeypatch.setattr(forecast, "_PAGE", 2)
     platform.add("digits")
     platform.decisions = DECISIONS
     found = json.loads(hai("decisions", "digits", "--json").out)["items"]

@@ -29,7 +29,7 @@ def every_s(rank: int, ranks: int) -> float:
     return WATCHED_EVERY_S if rank == 0 else min(MAX_EVERY_S, OTHERS_EVERY_S + ranks / RANKS_PER_SECOND)
 
 
-class Shipper:
+class LogUploader:
     """A thread that follows the parts of a log and sends them in order, each byte once.
 
     The service answers with the offset that it expects, so that neither a lost answer nor a restart of the service

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from hai_client.rank.bell import Bell
+    from hai_client.rank.wakeup_pipe import WakeupPipe
 
 #: Length of one long poll, seconds.
 WAIT_S = 30
@@ -38,14 +38,14 @@ def may_start(api: RankApi) -> bool:
         return True
 
 
-class Gang:
+class RankRendezvous:
     """The addresses of the ranks of a run. The service may go and come back at any time."""
 
-    def __init__(self, api: RankApi, url: str, ranks: int, bell: Bell) -> None:
+    def __init__(self, api: RankApi, url: str, ranks: int, wakeup_pipe: WakeupPipe) -> None:
         self._api = api
         self._url = url
         self._ranks = ranks
-        self._bell = bell
+        self._wakeup_pipe = wakeup_pipe
         #: One entry at most: the addresses, or None if the run is over.
         self._found: deque[list[str] | None] = deque()
         self._trouble = ""
@@ -56,16 +56,16 @@ class Gang:
 
         threading.Thread(target=self._ask, name="addresses", daemon=True).start()
         poll = select.poll()
-        poll.register(self._bell.fd, select.POLLIN)
+        poll.register(self._wakeup_pipe.fd, select.POLLIN)
         said_at: float | None = time.monotonic() + SAY_AFTER_S
         while not self._found:
-            if self._bell.signals:
+            if self._wakeup_pipe.signals:
                 return None
             if said_at is not None and time.monotonic() >= said_at:
                 said_at = None
                 say(f"not every rank is up yet{self._trouble}; the command starts when all are")
             poll.poll(1000)
-            self._bell.clear()
+            self._wakeup_pipe.clear()
         return self._found[0]
 
     def _ask(self) -> None:
@@ -80,7 +80,7 @@ class Gang:
                 self._trouble = "" if status == 200 else f" (the service answers {status})"
             if status == GONE or self._all_there(body):
                 self._found.append(None if status == GONE else body["addresses"])
-                self._bell.ring()
+                self._wakeup_pipe.ring()
                 return
             # The pause prevents a busy loop if the service answers at once.
             time.sleep(FIRST_PAUSE_S if status == 200 else pause if status >= 500 else REFUSED_PAUSE_S)

@@ -27,7 +27,7 @@ PIECES: Final = 256
 
 
 class SqlLogs:
-    """See `hai_scheduler.ports.logs.KeptLogs`.
+    """See `hai_scheduler.ports.logs.LogStore`.
 
     In PostgreSQL a piece of a log does not wait for other writers: the primary key keeps a piece from being stored
     twice.
@@ -43,7 +43,7 @@ class SqlLogs:
         return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """See `KeptLogs.append`. It also raises Temporary when the same rank sends two pieces at once."""
+        """See `LogStore.append`. It also raises Temporary when the same rank sends two pieces at once."""
         own = _of(run_id, rank)
         async with self._writing() as connection:
             last = (await connection.execute(_LAST.where(own))).first()

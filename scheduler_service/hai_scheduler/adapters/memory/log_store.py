@@ -9,7 +9,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 
 
 class MemoryLogs:
-    """See `hai_scheduler.ports.logs.KeptLogs`."""
+    """See `hai_scheduler.ports.logs.LogStore`."""
 
     def __init__(self) -> None:
         #: By run and rank: the offset of each piece, and the piece.
@@ -20,7 +20,7 @@ class MemoryLogs:
         return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """See `KeptLogs.append`."""
+        """See `LogStore.append`."""
         pieces = self._pieces.get((run_id, rank), [])
         end = _end(pieces)
         if offset != end and not (skip and offset > end):

@@ -6,7 +6,7 @@ import os
 import signal
 
 
-class Bell:
+class WakeupPipe:
     """A pipe that signals and threads write to, to wake up the main loop."""
 
     def __init__(self) -> None:

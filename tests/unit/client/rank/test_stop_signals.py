@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank import leaving
+from hai_client.rank import stop_signals
 from hai_client.rank.api import Unreachable
-from hai_client.rank.leaving import AtOnce, Eviction
+from hai_client.rank.stop_signals import ImmediateEnd, PodEviction
 from hai_client.rank.times import rfc3339, seconds_of
 
 GRACE, TERM_WAIT = 135.0, 10.0
 
 
-class Bell:
+class FakePipe:
     def __init__(self) -> None:
         self.signals = 0
         self.rang = threading.Event()
@@ -47,13 +47,13 @@ class Scene:
     """A rank in a pod, at a second that the test chooses."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | None) -> None:
-        self.bell, self.service = Bell(), Service(*answers)
-        self.leaving = Eviction(self.bell, self.service, grace_s=GRACE, term_wait_s=TERM_WAIT)  # type: ignore[arg-type]
+        self.wakeup_pipe, self.service = FakePipe(), Service(*answers)
+        self.leaving = PodEviction(self.wakeup_pipe, self.service, grace_s=GRACE, term_wait_s=TERM_WAIT)  # type: ignore[arg-type]
         self.second = 0.0
         self._early: dict[str, Any] | None = None
         self.began = time.time()
-        monkeypatch.setattr(leaving.time, "time", lambda: self.began + self.second)
-        monkeypatch.setattr(leaving, "ASK_AGAIN_S", 0.01)
+        monkeypatch.setattr(stop_signals.time, "time", lambda: self.began + self.second)
+        monkeypatch.setattr(stop_signals, "ASK_AGAIN_S", 0.01)
 
     def look(self, second: float) -> dict[str, Any] | None:
         self.second = second
@@ -62,10 +62,10 @@ class Scene:
 
     def signal(self, second: float) -> None:
         """A signal and, if the service answers, its answer, which may be there before the first look is over."""
-        self.bell.signals += 1
+        self.wakeup_pipe.signals += 1
         self._early = self.look(second)
         if self.service.answer_at_all.is_set() and not self.leaving.must_end():
-            assert self.bell.rang.wait(10)
+            assert self.wakeup_pipe.rang.wait(10)
 
     def tell(self, second: float, seconds: float, revision: int = 1) -> dict[str, Any]:
         """A notice of the service that ends `seconds` later; what the job is told."""
@@ -98,7 +98,7 @@ def test_a_signal_without_a_notice_is_a_notice_until_shortly_before_the_pods_end
     scene.signal(0)
     told = scene.look(0.1)
     assert (told["kind"], told["reason"], told["revision"]) == ("suspend", "evicted", 0)
-    assert scene.until(told) == GRACE - TERM_WAIT - leaving.RESERVE_S
+    assert scene.until(told) == GRACE - TERM_WAIT - stop_signals.RESERVE_S
     assert scene.look(0.2) is None, "once is enough"
     assert not scene.leaving.must_end()
     assert (scene.service.reports[0]["kind"], scene.service.reports[0]["seconds"]) == ("leaving", 120.0)
@@ -173,8 +173,8 @@ def test_a_service_that_does_not_understand_is_not_asked_again(scene: Scene) -> 
 
 
 def test_outside_a_pod_the_first_signal_ends_everything() -> None:
-    bell = Bell()
-    at_once = AtOnce(bell, 7.0)  # type: ignore[arg-type]
+    wakeup_pipe = FakePipe()
+    at_once = ImmediateEnd(wakeup_pipe, 7.0)  # type: ignore[arg-type]
     assert (at_once.notice(0), at_once.must_end(), at_once.wait_s(0)) == (None, False, 7.0)
-    bell.signals = 1
+    wakeup_pipe.signals = 1
     assert (at_once.notice(0), at_once.must_end()) == (None, True)

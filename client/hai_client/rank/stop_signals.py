@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from hai_client.rank.bell import Bell
+    from hai_client.rank.wakeup_pipe import WakeupPipe
 
 #: How long the service has to say whether the run was killed, before the signal counts as a notice.
 ASK_S = 1.0
@@ -25,11 +25,11 @@ LAST_WORDS_S = 2.0
 GONE = 410
 
 
-class AtOnce:
+class ImmediateEnd:
     """The policy on one machine: the first signal ends the rank, as the sender has given the job its time."""
 
-    def __init__(self, bell: Bell, term_wait_s: float) -> None:
-        self._bell = bell
+    def __init__(self, wakeup_pipe: WakeupPipe, term_wait_s: float) -> None:
+        self._wakeup_pipe = wakeup_pipe
         self._term_wait_s = term_wait_s
 
     def take(self, notice: dict[str, Any]) -> dict[str, Any]:
@@ -42,14 +42,14 @@ class AtOnce:
 
     def must_end(self) -> bool:
         """Whether everything is to be ended now."""
-        return self._bell.signals > 0
+        return self._wakeup_pipe.signals > 0
 
     def wait_s(self, now: float) -> float:  # noqa: ARG002  the same question in every place
         """How long processes have between SIGTERM and SIGKILL."""
         return self._term_wait_s
 
 
-class Eviction:
+class PodEviction:
     """The policy in a pod, where the first signal means that the pod will be ended, without the reason.
 
     The service is asked, and a run that it has killed ends at once. Otherwise Kubernetes ends the pod (a drain, a node
@@ -57,8 +57,8 @@ class Eviction:
     signal, or a signal after the deadline of a notice, ends all processes of the rank.
     """
 
-    def __init__(self, bell: Bell, api: RankApi, *, grace_s: float, term_wait_s: float) -> None:
-        self._bell = bell
+    def __init__(self, wakeup_pipe: WakeupPipe, api: RankApi, *, grace_s: float, term_wait_s: float) -> None:
+        self._wakeup_pipe = wakeup_pipe
         self._api = api
         self._grace_s = grace_s
         self._term_wait_s = term_wait_s
@@ -80,7 +80,7 @@ class Eviction:
 
     def notice(self, now: float) -> dict[str, Any] | None:
         """Return the notice that a signal means, once; None otherwise (now: monotonic seconds)."""
-        if self._bell.signals == 0:
+        if self._wakeup_pipe.signals == 0:
             return None
         if self._since is None:
             self._since = now
@@ -94,7 +94,7 @@ class Eviction:
         """Whether everything is to be ended now."""
         if self._since is None:
             return False
-        return self._bell.signals > 1 or self._killed or time.time() >= self._deadline()
+        return self._wakeup_pipe.signals > 1 or self._killed or time.time() >= self._deadline()
 
     def heard(self, now: float, patience: float = HEARD_S) -> bool:
         """Report a signal that came before the command was started, and return whether the service has answered."""
@@ -138,7 +138,7 @@ class Eviction:
             time.sleep(ASK_AGAIN_S)
         self._killed = status == GONE
         self._answered = True
-        self._bell.ring()
+        self._wakeup_pipe.ring()
 
     def _own_notice(self) -> dict[str, Any]:
         known = self._known or {

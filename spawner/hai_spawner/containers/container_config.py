@@ -21,7 +21,7 @@ NOTHING: Final = ContainerConfig(
 )
 
 
-class PlacesError(Exception):
+class ContainerConfigError(Exception):
     """Folders and environments cannot be read; the text says why.
 
     Attributes:
@@ -46,17 +46,17 @@ async def places_of(
         node_group: Node group in which the container will run.
 
     Raises:
-        PlacesError: There is no token, no answer, or a refusal. The text holds no secret.
+        ContainerConfigError: There is no token, no answer, or a refusal. The text holds no secret.
     """
     query = {"user": user, "groups": json.dumps(sorted(groups)), "node_group": node_group}
     try:
         token = (await _read(token_file)).strip()
         answer = await ask("GET", f"{api_url.rstrip('/')}/container-config", token, query=query, timeout_s=_TIMEOUT_S)
     except ServiceUnanswered as error:
-        raise PlacesError(str(error)) from None
+        raise ContainerConfigError(str(error)) from None
     if answer.status != 200:
         message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")
-        raise PlacesError(message, wrong=answer.status == 400)
+        raise ContainerConfigError(message, wrong=answer.status == 400)
     return read_places(answer.body)
 
 
@@ -72,19 +72,19 @@ def read_places(body: Any) -> ContainerConfig:
     """Return folders and environments from the service's answer.
 
     Raises:
-        PlacesError: The answer has another form, or a folder that no container may have.
+        ContainerConfigError: The answer has another form, or a folder that no container may have.
     """
     try:
-        places = decode(ContainerConfig, body)
+        container_config = decode(ContainerConfig, body)
     except WrongShape as error:
         message = f"the scheduler service answers something else than mounts and environments ({error})"
-        raise PlacesError(message) from None
-    for mount in places.mounts:
+        raise ContainerConfigError(message) from None
+    for mount in container_config.mounts:
         if not _is_safe(mount):
             what = f"{mount.kind} at {mount.mount_path!r}"
             message = f"the scheduler service answers something else than mounts and environments ({what})"
-            raise PlacesError(message)
-    return places
+            raise ContainerConfigError(message)
+    return container_config
 
 
 def _is_safe(mount: Mounted) -> bool:
@@ -92,7 +92,9 @@ def _is_safe(mount: Mounted) -> bool:
     return mount.kind in _KINDS and mount.mount_path.startswith("/") and ".." not in mount.mount_path.split("/")
 
 
-def environment_of(places: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
+def environment_of(container_config: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
     """Return the environment of that name, or the default one if `name` is None; None if there is none."""
-    wanted = (found for found in places.environments if (found.default if name is None else found.name == name))
+    wanted = (
+        found for found in container_config.environments if (found.default if name is None else found.name == name)
+    )
     return next(wanted, None)

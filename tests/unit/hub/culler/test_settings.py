@@ -8,39 +8,39 @@ from typing import Any
 import pytest
 from traitlets.config import Config
 
-from hai_hub.culler.judging import Terms
-from hai_hub.culler.terms import TermsBook, read_culling
+from hai_hub.culler.decision import CullPolicy
+from hai_hub.culler.settings import CullPolicies, read_culling
 
 HOUR = timedelta(hours=1)
 
 
-def book(sizes: dict[str, Any] | None = None, section: str = "HaiKubeSpawner", **given: Any) -> TermsBook:
+def book(sizes: dict[str, Any] | None = None, section: str = "HaiKubeSpawner", **given: Any) -> CullPolicies:
     c = Config()
     for name, value in given.items():
         c.HaiCulling[name] = value
     if sizes is not None:
         c[section].sizes = sizes
-    return read_culling(c).book(c)
+    return read_culling(c).policies(c)
 
 
 def test_a_day_and_three_hours_are_usual() -> None:
-    usual = Terms(lifetime=24 * HOUR, longest=None, idle=3 * HOUR, warn=HOUR / 6, keep_for_tasks=True)
-    assert book() == TermsBook(usual=usual)
+    usual = CullPolicy(lifetime=24 * HOUR, longest=None, idle=3 * HOUR, warn=HOUR / 6, keep_for_tasks=True)
+    assert book() == CullPolicies(usual=usual)
 
 
 def test_a_size_has_terms_of_its_own_for_what_it_names() -> None:
-    terms = book(
+    policy = book(
         {"gpu-1": {"cpu": 1, "lifetime": "12h", "idle": "never"}, "small": {"cpu": 1}}, lifetime="2d", warn="5m"
     )
-    assert terms.of("small").lifetime == 48 * HOUR
-    gpu = terms.of("gpu-1")
+    assert policy.of("small").lifetime == 48 * HOUR
+    gpu = policy.of("gpu-1")
     assert (gpu.lifetime, gpu.idle, gpu.warn) == (12 * HOUR, None, timedelta(minutes=5))
 
 
 def test_terms_are_the_same_after_their_way_to_the_service() -> None:
-    terms = book({"size:x": {"longest": "90m"}}, idle="never", keep=["kernels"])
-    assert TermsBook.from_json(terms.to_json()) == terms
-    assert terms.usual.keep_for_tasks is False
+    policy = book({"size:x": {"longest": "90m"}}, idle="never", keep=["kernels"])
+    assert CullPolicies.from_json(policy.to_json()) == policy
+    assert policy.usual.keep_for_tasks is False
 
 
 @pytest.mark.parametrize(

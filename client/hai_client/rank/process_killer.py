@@ -18,7 +18,7 @@ KILL_TICK_S = 0.02
 WAIT_TICK_S = 0.1
 
 
-class Ending:
+class ProcessKiller:
     """Sends SIGTERM to all descendants once, then, after a wait, SIGKILL until none is left.
 
     SIGKILL is repeated because processes may fork between the look at the process table and the signal.

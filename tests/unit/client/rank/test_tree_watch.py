@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank import ears
+from hai_client.rank import tree_watch
 from hai_client.rank.complete import QUIET_S, SHORT_S
-from hai_client.rank.ears import Ears
+from hai_client.rank.tree_watch import TreeWatch
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time that ears have, in its only entry."""
+    """The time that a tree watch has, in its only entry."""
     now = [100.0]
-    monkeypatch.setattr(ears.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(tree_watch.time, "monotonic", lambda: now[0])
     return now
 
 
-def heard(folder: Path, *, alone: bool = True) -> Ears:
-    found = Ears(alone=alone)
+def heard(folder: Path, *, alone: bool = True) -> TreeWatch:
+    found = TreeWatch(alone=alone)
     found.listen([str(folder)])
     return found
 
 
-def save(found: Ears, clock: list[float], *paths: Path) -> None:
+def save(found: TreeWatch, clock: list[float], *paths: Path) -> None:
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".tmp")
@@ -98,7 +98,7 @@ def test_on_a_file_system_of_the_network_other_nodes_are_not_heard(
     home = os.path.realpath(tmp_path)
     line = f"36 35 98:0 / {home}/net rw - nfs4 server:/ rw\n37 35 98:0 / {home} rw - ext4 /dev/sda rw\n"
     mounts.write_text(line)
-    monkeypatch.setattr(ears, "MOUNTS", str(mounts))
+    monkeypatch.setattr(tree_watch, "MOUNTS", str(mounts))
     for folder, alone, needed in [("net", False, QUIET_S), ("net", True, SHORT_S), ("disk", False, SHORT_S)]:
         place = tmp_path / folder
         place.mkdir(exist_ok=True)
@@ -115,13 +115,13 @@ def test_where_not_everything_is_heard_the_silence_is_long(
     place = tmp_path / "here"
     (place / "a" / "b").mkdir(parents=True)
     if what == "too many folders":
-        monkeypatch.setattr(ears, "MOST_FOLDERS", 2)
+        monkeypatch.setattr(tree_watch, "MOST_FOLDERS", 2)
     elif what == "no inotify":
 
         def refuse() -> None:
             raise OSError("too many open files")
 
-        monkeypatch.setattr(ears, "Inotify", refuse)
+        monkeypatch.setattr(tree_watch, "Inotify", refuse)
     else:
         place = place / "model.pt"
         place.write_text("1")

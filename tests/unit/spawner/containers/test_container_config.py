@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from hai_spawner.containers.places import PlacesError, environment_of, places_of, read_places
+from hai_spawner.containers.container_config import ContainerConfigError, environment_of, places_of, read_places
 
 TOKEN = "spawner-token-51ab"
 HOME = {
@@ -53,7 +53,7 @@ async def asked(token_file: str, status: int, body: str) -> tuple[Any, list[web.
     async with TestServer(app) as server:
         try:
             found = await places_of(str(server.make_url("/api/v1/")), token_file, user="a/n?n", groups={"b", "a"})
-        except PlacesError as error:
+        except ContainerConfigError as error:
             return error, seen
     return found, seen
 
@@ -98,12 +98,12 @@ async def test_what_goes_wrong_is_said_without_the_token(
 
 async def test_a_service_that_is_not_there_and_a_token_that_is_not_are_said(token_file: str, tmp_path: Path) -> None:
     for file in (token_file, str(tmp_path / "none")):
-        with pytest.raises(PlacesError, match="does not answer"):
+        with pytest.raises(ContainerConfigError, match="does not answer"):
             await places_of("http://127.0.0.1:9", file, user="ann", groups=())
 
 
 @pytest.mark.parametrize("path", ["relative", "/a/../b"])
 def test_a_folder_that_leaves_its_place_is_not_taken(path: str) -> None:
     mounts = [{**HOME, "mount_path": path}]
-    with pytest.raises(PlacesError, match="something else than mounts and environments"):
+    with pytest.raises(ContainerConfigError, match="something else than mounts and environments"):
         read_places({**ANSWER, "mounts": mounts})

@@ -39,7 +39,7 @@ LOCAL = frozenset(
 MOUNTS = "/proc/self/mountinfo"
 
 
-class Ears:
+class TreeWatch:
     """Watches for changes below some places, and knows whether it notices all of them.
 
     `take` may be called from any thread: it never waits for a file system. The other methods are for the thread that

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank import gang
+from hai_client.rank import rendezvous
 from hai_client.rank.api import Unreachable
-from hai_client.rank.bell import Bell
-from hai_client.rank.gang import Gang, may_start
+from hai_client.rank.rendezvous import RankRendezvous, may_start
+from hai_client.rank.wakeup_pipe import WakeupPipe
 
 UP = {"addresses": ["10.0.0.1", "10.0.0.2"]}
 
@@ -35,16 +35,16 @@ class Service:
 
 
 @pytest.fixture
-def bell(monkeypatch: pytest.MonkeyPatch) -> Bell:
-    monkeypatch.setattr(gang.select, "poll", Poll)
-    monkeypatch.setattr(Bell, "__init__", lambda self: None)
-    monkeypatch.setattr(Bell, "ring", lambda self: None)
-    monkeypatch.setattr(Bell, "clear", lambda self: None)
+def wakeup_pipe(monkeypatch: pytest.MonkeyPatch) -> WakeupPipe:
+    monkeypatch.setattr(rendezvous.select, "poll", Poll)
+    monkeypatch.setattr(WakeupPipe, "__init__", lambda self: None)
+    monkeypatch.setattr(WakeupPipe, "ring", lambda self: None)
+    monkeypatch.setattr(WakeupPipe, "clear", lambda self: None)
     for name in ("FIRST_PAUSE_S", "MAX_PAUSE_S", "REFUSED_PAUSE_S"):
-        monkeypatch.setattr(gang, name, 0.001)
-    bell = Bell()
-    bell.fd, bell.signals = -1, 0
-    return bell
+        monkeypatch.setattr(rendezvous, name, 0.001)
+    wakeup_pipe = WakeupPipe()
+    wakeup_pipe.fd, wakeup_pipe.signals = -1, 0
+    return wakeup_pipe
 
 
 class Poll:
@@ -55,8 +55,8 @@ class Poll:
         threading.Event().wait(0.001)
 
 
-def waited(bell: Bell, *answers: tuple[int, Any] | None, say: Any = None) -> list[str] | None:
-    one = Gang(Service(*answers), "http://hub/api", 2, bell)  # type: ignore[arg-type]
+def waited(wakeup_pipe: WakeupPipe, *answers: tuple[int, Any] | None, say: Any = None) -> list[str] | None:
+    one = RankRendezvous(Service(*answers), "http://hub/api", 2, wakeup_pipe)  # type: ignore[arg-type]
     return one.wait(say or (lambda text: pytest.fail(text)))
 
 
@@ -70,17 +70,17 @@ def waited(bell: Bell, *answers: tuple[int, Any] | None, say: Any = None) -> lis
     ],
     ids=["not all up", "away", "refused", "not what it should be"],
 )
-def test_it_is_asked_until_every_address_is_there(bell: Bell, before: list[Any]) -> None:
-    assert waited(bell, *before, (200, UP)) == UP["addresses"]
+def test_it_is_asked_until_every_address_is_there(wakeup_pipe: WakeupPipe, before: list[Any]) -> None:
+    assert waited(wakeup_pipe, *before, (200, UP)) == UP["addresses"]
 
 
-def test_a_run_that_is_over_has_no_addresses(bell: Bell) -> None:
-    assert waited(bell, None, (410, {"title": "It is over"})) is None
+def test_a_run_that_is_over_has_no_addresses(wakeup_pipe: WakeupPipe) -> None:
+    assert waited(wakeup_pipe, None, (410, {"title": "It is over"})) is None
 
 
-def test_who_is_told_to_leave_waits_no_longer(bell: Bell) -> None:
-    bell.signals = 1
-    assert waited(bell, (200, {"addresses": None})) is None
+def test_who_is_told_to_leave_waits_no_longer(wakeup_pipe: WakeupPipe) -> None:
+    wakeup_pipe.signals = 1
+    assert waited(wakeup_pipe, (200, {"addresses": None})) is None
 
 
 @pytest.mark.parametrize(
@@ -92,17 +92,17 @@ def test_who_is_told_to_leave_waits_no_longer(bell: Bell) -> None:
     ],
     ids=["the others", "the service", "a refusal"],
 )
-def test_one_line_says_what_is_waited_for_long(bell: Bell, monkeypatch, answer, words) -> None:
+def test_one_line_says_what_is_waited_for_long(wakeup_pipe: WakeupPipe, monkeypatch, answer, words) -> None:
     service = Service((200, {}), answer)
-    monkeypatch.setattr(gang, "SAY_AFTER_S", 0.0)
-    monkeypatch.setattr(gang.time, "monotonic", lambda: float(service.asked.wait(10)))
+    monkeypatch.setattr(rendezvous, "SAY_AFTER_S", 0.0)
+    monkeypatch.setattr(rendezvous.time, "monotonic", lambda: float(service.asked.wait(10)))
     said: list[str] = []
 
     def say(text: str) -> None:
         said.append(text)
-        bell.signals = 1
+        wakeup_pipe.signals = 1
 
-    assert Gang(service, "http://hub/api", 2, bell).wait(say) is None  # type: ignore[arg-type]
+    assert RankRendezvous(service, "http://hub/api", 2, wakeup_pipe).wait(say) is None  # type: ignore[arg-type]
     assert len(said) == 1
     assert said[0].startswith(words)
 

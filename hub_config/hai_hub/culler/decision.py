@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class CullPolicy:
     """How long a server may run.
 
     Attributes:
@@ -95,35 +95,35 @@ class CullDecision:
     memory: CullRecord = field(kw_only=True)
 
 
-def judge(
-    server: RunningServer, terms: Terms, memory: CullRecord | None, *, has_tasks: bool | None, now: datetime
+def decide(
+    server: RunningServer, policy: CullPolicy, memory: CullRecord | None, *, has_tasks: bool | None, now: datetime
 ) -> CullDecision:
     """Return when and why a server will end.
 
-    A server never ends before its warning has been shown for `terms.warn`, even if the culler was down for a while or
-    the terms have become shorter.
+    A server never ends before its warning has been shown for `policy.warn`, even if the culler was down for a while or
+    the policy has become shorter.
 
     Args:
         server: The server.
-        terms: The terms of its size.
+        policy: The policy of its size.
         memory: What was remembered at the last check; None, or of an earlier start: nothing.
         has_tasks: Whether its owner has live tasks; None: not known, which counts as yes.
         now: The time of day, with a time zone.
     """
     known = memory if memory is not None and memory.started == server.started else CullRecord(started=server.started)
-    busy = terms.keep_for_tasks and has_tasks is not False
-    kept = busy and terms.idle is not None and now - _last_sign(server, known.renewed_at) >= terms.idle - terms.warn
-    planned = _plan(server, terms, known.renewed_at, busy=busy)
+    busy = policy.keep_for_tasks and has_tasks is not False
+    kept = busy and policy.idle is not None and now - _last_sign(server, known.renewed_at) >= policy.idle - policy.warn
+    planned = _plan(server, policy, known.renewed_at, busy=busy)
     if planned is None:
         return CullDecision(memory=replace(known, warned_since=None), kept_for_tasks=kept)
     end, reason = planned
-    renewed = _plan(server, terms, now, busy=busy)
+    renewed = _plan(server, policy, now, busy=busy)
     renewable = renewed is None or renewed[0] > end
-    if now < end - terms.warn:
+    if now < end - policy.warn:
         forgotten = replace(known, warned_since=None)
         return CullDecision(ends_at=end, reason=reason, renewable=renewable, kept_for_tasks=kept, memory=forgotten)
     since = known.warned_since or now
-    end = max(end, since + terms.warn)
+    end = max(end, since + policy.warn)
     return CullDecision(
         ends_at=end,
         reason=reason,
@@ -145,14 +145,14 @@ def _last_sign(server: RunningServer, renewed_at: datetime | None) -> datetime:
 
 
 def _plan(
-    server: RunningServer, terms: Terms, renewed_at: datetime | None, *, busy: bool
+    server: RunningServer, policy: CullPolicy, renewed_at: datetime | None, *, busy: bool
 ) -> tuple[datetime, CullReason] | None:
-    """Return the earliest end that the terms allow, and its reason; None: the server has no end."""
+    """Return the earliest end that the policy allows, and its reason; None: the server has no end."""
     ends: list[tuple[datetime, CullReason]] = []
-    if terms.lifetime is not None:
-        ends.append((max(server.started, renewed_at or server.started) + terms.lifetime, CullReason.LIFETIME))
-    if terms.longest is not None:
-        ends.append((server.started + terms.longest, CullReason.LIFETIME))
-    if terms.idle is not None and not busy:
-        ends.append((_last_sign(server, renewed_at) + terms.idle, CullReason.IDLE))
+    if policy.lifetime is not None:
+        ends.append((max(server.started, renewed_at or server.started) + policy.lifetime, CullReason.LIFETIME))
+    if policy.longest is not None:
+        ends.append((server.started + policy.longest, CullReason.LIFETIME))
+    if policy.idle is not None and not busy:
+        ends.append((_last_sign(server, renewed_at) + policy.idle, CullReason.IDLE))
     return min(ends, default=None, key=lambda end: end[0])

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hai_client.rank.api import Answer, Unreachable
+from hai_client.rank.log_upload import LogUploader, every_s, read_piece
 from hai_client.rank.logs import LogWriter
-from hai_client.rank.shipping import Shipper, every_s, read_piece
 
 
 class Service:
@@ -42,15 +42,15 @@ class Service:
         return Answer(200, {"next": len(self.log)})
 
 
-def shipper(service: Service, folder: Path, rate: float = 1e12) -> Shipper:
-    return Shipper(service, str(folder), rate=rate, every_s=0.01)  # type: ignore[arg-type]
+def uploader(service: Service, folder: Path, rate: float = 1e12) -> LogUploader:
+    return LogUploader(service, str(folder), rate=rate, every_s=0.01)  # type: ignore[arg-type]
 
 
 def written(folder: Path) -> bytes:
     return b"".join(part.read_bytes() for part in sorted(folder.glob("*.log")))
 
 
-def steps(one: Shipper, most: int = 1000) -> int:
+def steps(one: LogUploader, most: int = 1000) -> int:
     """Step until there is nothing more to do; how many steps that were."""
     one._closed = True
     for count in range(most):
@@ -66,7 +66,7 @@ def test_a_log_in_parts_arrives_whole(tmp_path: Path) -> None:
     log.feed(b"the last has no end")
     log.close()
     service = Service()
-    steps(shipper(service, tmp_path))
+    steps(uploader(service, tmp_path))
     assert service.log == written(tmp_path)
     assert service.log.endswith(b"the last has no end\n")
 
@@ -82,7 +82,7 @@ def test_no_line_is_lost_or_sent_twice_for_a_service_in_trouble(tmp_path: Path, 
         log.feed(b"line %d\n" % number)
     log.close()
     service = Service(*troubles)
-    steps(shipper(service, tmp_path))
+    steps(uploader(service, tmp_path))
     assert service.log == written(tmp_path)
     assert service.skipped == []
 
@@ -90,7 +90,7 @@ def test_no_line_is_lost_or_sent_twice_for_a_service_in_trouble(tmp_path: Path, 
 def test_what_was_rotated_away_before_it_was_sent_is_skipped_once(tmp_path: Path) -> None:
     log = LogWriter(str(tmp_path), max_bytes=4000, parts=4)
     service = Service()
-    one = shipper(service, tmp_path)
+    one = uploader(service, tmp_path)
     log.feed(b"first\n")
     one._step()
     for number in range(1000):
@@ -107,13 +107,13 @@ def test_what_was_rotated_away_before_it_was_sent_is_skipped_once(tmp_path: Path
 def test_a_service_that_will_never_take_it_is_left_alone(tmp_path: Path, status: int) -> None:
     (tmp_path / f"{0:020d}.log").write_bytes(b"x\n")
     service = Service(status)
-    assert shipper(service, tmp_path)._step() is None
+    assert uploader(service, tmp_path)._step() is None
     assert service.calls == 1
 
 
 def test_a_service_that_is_away_is_asked_less_and_less_often(tmp_path: Path) -> None:
     (tmp_path / f"{0:020d}.log").write_bytes(b"x\n")
-    one = shipper(Service(*[None] * 20), tmp_path)
+    one = uploader(Service(*[None] * 20), tmp_path)
     rests = [one._step() for _ in range(10)]
     assert rests[:3] == [0.2, 0.4, 0.8]
     assert rests[-1] == 5.0
@@ -121,7 +121,7 @@ def test_a_service_that_is_away_is_asked_less_and_less_often(tmp_path: Path) -> 
 
 def test_it_sends_no_faster_than_it_may(tmp_path: Path) -> None:
     (tmp_path / f"{0:020d}.log").write_bytes(b"x" * 999 + b"\n")
-    assert shipper(Service(), tmp_path, rate=100.0)._step() == 10.0
+    assert uploader(Service(), tmp_path, rate=100.0)._step() == 10.0
 
 
 def test_a_line_that_is_still_being_written_waits(tmp_path: Path) -> None:
