@@ -479,6 +479,6 @@ async def test_a_user_without_an_account_is_told_what_to_do(place: Path) -> None
 
 async def test_an_account_may_lack_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     homeless = Account(name=ALICE, uid=12345, gid=12345, groups=[], home=str(place / "gone"), shell="/bin/sh")
-    monkeypatch.setattr("hai_spawner.containers.local.find_account", lambda *_: homeless)
+    monkeypatch.setattr("hai_spawner.containers.local_settings.find_account", lambda *_: homeless)
     with pytest.raises(Refusal, match="home folder"):
         await spawner(place, ALICE).decide()
