@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,18 +15,13 @@ from typing import Any
 import pytest
 
 from hai_client import Client
+from kit.ports import free_port
 from kit.waiting import PATIENCE, wait_for
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 #: The example training, held until a file exists.
 HELD = Path(__file__).with_name("held_digits.py")
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 def processes_with(text: str) -> dict[int, str]:

@@ -23,6 +23,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kit.ports import free_port
+
 GPU = os.environ.get("HAI_TEST_GPU_RESOURCE", "nvidia.com/gpu")
 #: Every node has this label: the tests need no node of their own.
 GROUP_LABEL, GROUP = "kubernetes.io/os", "linux"
@@ -42,12 +44,6 @@ CONTAINER_CONFIG = {
     ],
     "warnings": ["This is a test."],
 }
-
-
-def free_port(ip: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((ip, 0))
-        return int(probe.getsockname()[1])
 
 
 def address_towards(node_ip: str) -> str:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from bench.figures import Report
-from e2e.conftest import ROOT, Platform, free_port, processes_with
+from e2e.conftest import ROOT, Platform, processes_with
+from kit.ports import free_port
 
 TOPIC = "starting and stopping"
 COLD_S = 1200

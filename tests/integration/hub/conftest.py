@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,16 +17,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kit.ports import free_port
 from kit.waiting import wait_for
 
 STANDIN = Path(__file__).with_name("standin")
 READY = "Ctrl-C stops everything"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

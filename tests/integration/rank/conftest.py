@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import pytest
 
 from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table, send
+from kit.ports import free_port
 from kit.waiting import wait_for
 
 #: Seconds; on a busy machine too, an event that has not come by then never comes.
@@ -36,7 +36,7 @@ class FakeService:
     """A stand-in for the service, with the endpoints that a supervisor calls."""
 
     def __init__(self) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.reports: list[dict[str, Any]] = []
         self.tokens: set[str] = set()
         self.polls = 0
@@ -365,12 +365,6 @@ class Bench:
             supervisor.wait()
         for pid in self.processes():
             send(pid, signal.SIGKILL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

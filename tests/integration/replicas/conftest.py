@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.ports import free_port
 from kit.redis_server import RedisServer
 from kit.waiting import PATIENCE, until
 
@@ -45,12 +45,6 @@ class _User(RequestHandler):
         name = self.request.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
         scopes = ["access:services!service=hai", "custom:hai:tasks:write", "custom:hai:admin", "custom:hai:metrics"]
         self.write(json.dumps({"name": name, "kind": "user", "groups": [], "scopes": scopes}))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from integration.replicas.conftest import Replica, free_port
+from integration.replicas.conftest import Replica
+from kit.ports import free_port
 from kit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from kit.ports import free_port
 from kit.waiting import PATIENCE, wait_for
 
 API = "/services/hai/api/v1"
@@ -75,12 +75,6 @@ c.SpotServer.look_every = 0.2
 c.SpotServer.poll_interval = 1
 install_spot(c, "{api}")
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Scheduler:

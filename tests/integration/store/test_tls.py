@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,6 +23,7 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
 from kit.databases import PostgresServer
+from kit.ports import free_port
 from kit.waiting import until, wait_for
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
@@ -47,12 +47,6 @@ def certificate(folder: Path, name: str, host: str) -> None:
     formats = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / f"{name}.key").write_bytes(key.private_bytes(*formats))
     (folder / f"{name}.key").chmod(0o600)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
