@@ -348,7 +348,7 @@ def test_of_torchruns_workers_the_one_with_a_handler_is_told_and_the_other_waits
     service.notify()
     status = bench.wait()
     assert bench.lines()[2:] == ["saving", "saved"]
-    # The worker without a handler is ended by the agent or by the supervisor, whichever comes first; `caught` tells which.
+    # The other worker is ended by the agent or by the supervisor, whichever comes first: `caught` tells which.
     assert status["exit_code"] == 1
 
 
