@@ -36,11 +36,28 @@ SIZES = {
 #: The scheduler service's answer to `GET /container-config`: mounts and environments of a user.
 CONTAINER_CONFIG = {
     "user": "ann",
+    "groups": [],
+    "node_group": "jupyter",
     "mounts": [
-        {"kind": "host_path", "source": "/usr", "sub_path": "", "mount_path": "/mnt/{usr}", "read_only": True},
+        {
+            "rule": "usr",
+            "kind": "host_path",
+            "source": "/usr",
+            "sub_path": "",
+            "mount_path": "/mnt/{usr}",
+            "read_only": True,
+        },
     ],
+    "left_out": [],
     "environments": [
-        {"name": "plain", "image": None, "python": None, "variables": {"SAID": "{yes}"}, "default": True},
+        {
+            "name": "plain",
+            "description": "",
+            "image": None,
+            "python": None,
+            "variables": {"SAID": "{yes}"},
+            "default": True,
+        },
     ],
     "warnings": ["This is a test."],
 }
