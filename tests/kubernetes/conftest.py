@@ -14,8 +14,7 @@ The contract suite and test_kubelets_since_127 add three tainted nodes for each 
 remove them.
 
 `pytest -n 2 -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
-because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
-failed are added, for `pytest @FILE`.
+because they would take something from each other.
 """
 
 from __future__ import annotations
@@ -71,18 +70,6 @@ def group_of(nodeid: str) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first."""
     items.sort(key=lambda item: item.path.parent == Path(__file__).parent and group_of(item.nodeid) not in LONGEST)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Add the failed tests to the file that the environment names."""
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    file = os.environ.get("HAI_TEST_FAILED")
-    if not file or reporter is None or hasattr(session.config, "workeroutput"):
-        return
-    failed = {one.nodeid for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
-    with Path(file).open("a") as out:
-        out.writelines(f"{name}\n" for name in sorted(failed))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
