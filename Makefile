@@ -21,7 +21,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table clean
+.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table mutants clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -55,7 +55,7 @@ chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, a
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
 bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), peers, recovery, ticks; figures go to the screen and to bench-results/
-	PYTHONPATH=tests:client/hfai $(BIN)/python -m bench $(ARGS)
+	PYTHONPATH=tools:tests:client/hfai $(BIN)/python -m bench $(ARGS)
 
 test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
@@ -71,16 +71,19 @@ test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: th
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 
 bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) with 1,500 simulated nodes, beside its own scheduler
-	PYTHONPATH=tests $(BIN)/python -m bench kubernetes $(ARGS)
+	PYTHONPATH=tools:tests $(BIN)/python -m bench kubernetes $(ARGS)
 
 bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
-	PYTHONPATH=tests $(BIN)/python -m bench traces $(ARGS)
+	PYTHONPATH=tools:tests $(BIN)/python -m bench traces $(ARGS)
+
+mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that no test notices; ARGS="capacity planning/placer --sample 50" (docs/mutants.md)
+	PYTHONPATH=tests nice -n 19 $(BIN)/python -m mutants $(ARGS)
 
 docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
 	$(SITE)/bin/python tests/docs/build_site.py
 
 pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md again
-	PYTHONPATH=tests $(BIN)/python -m pictures
+	PYTHONPATH=tools $(BIN)/python -m pictures
 
 reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture.md, the client's dataclasses and the panel's types
 	$(BIN)/python -m hai_scheduler.api.bindings

@@ -1,8 +1,13 @@
-"""Hooks for all tests: names and Hypothesis examples are the same in every process; the longest tests begin first."""
+"""Hooks for all tests.
+
+Names and Hypothesis examples are the same in every process; the longest tests begin first; what
+fails can be run again.
+"""
 
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +47,8 @@ LONGEST = (
     "unit/service",
     "unit/sim",
 )
+#: Environment variables that the Makefile sets for one command alone.
+NEEDED_AGAIN = ("PYTHONPATH", "HAI_TEST_FRAMEWORKS")
 UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+")
 
 
@@ -63,3 +70,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if UNSTABLE.search(item.nodeid):
             raise pytest.UsageError(f"the name of a test changes from run to run, give its case an id: {item.nodeid}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the command that runs the failed tests again, one word a line, to a file of the folder HAI_TEST_FAILED.
+
+    Each pytest process writes a file of its own. `.ci/again` makes the folder and runs the commands.
+    """
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    folder = os.environ.get("HAI_TEST_FAILED")
+    if not folder or reporter is None or hasattr(session.config, "workeroutput"):
+        return
+    failed = {one.nodeid for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
+    if failed:
+        settings = [f"{name}={os.environ[name]}" for name in NEEDED_AGAIN if name in os.environ]
+        words = ["env", *settings, sys.executable, "-m", "pytest", "-q", "--durations=20", *sorted(failed)]
+        Path(folder, f"{os.getpid()}.command").write_text("\n".join(words) + "\n")

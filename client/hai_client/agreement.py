@@ -10,6 +10,7 @@ rank writes its number before it looks for a decider, and the decider announces 
 
 from __future__ import annotations
 
+import sys
 import time
 
 TYPE_CHECKING = False
@@ -105,3 +106,34 @@ class Agreement:
     def _calls_of_all(self) -> dict[int, int]:
         names = {rank: f"hai/calls/{rank}" for rank in range(self._size)}
         return {rank: int(self.store.get(name)) for rank, name in names.items() if self.store.check([name])}
+
+
+class Agreements:
+    """This process's part in the agreement of the store that torch.distributed has now: a new store, a new part."""
+
+    def __init__(self) -> None:
+        self._agreement: Agreement | None = None
+        #: Whether this process is a fork of a process that had joined torch.distributed: the store is the parent's.
+        self._store_is_parents = False
+
+    def current(self) -> Agreement | None:
+        """Return this rank's part in the agreement; None with only one rank, or without torch.distributed."""
+        # Never imported here: a program that uses torch.distributed has imported it.
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is None or self._store_is_parents:
+            return None
+        try:
+            if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
+                return None
+            store = distributed.distributed_c10d._get_default_store()
+            if self._agreement is None or self._agreement.store is not store:
+                self._agreement = Agreement(store, distributed.get_rank(), distributed.get_world_size())
+        except (AttributeError, RuntimeError, ValueError):
+            # torch.distributed is being imported or destroyed, or its version keeps the store elsewhere.
+            return None
+        return self._agreement
+
+    def after_fork(self) -> None:
+        """Give up the part in a forked child: parent and child must not share the connection to the store."""
+        self._store_is_parents = self.current() is not None
+        self._agreement = None

@@ -8,10 +8,11 @@ module that is missing in the file could not be imported. The same package makes
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import zipfile
 from pathlib import Path
+
+from hai_client.whole_files import drafted
 
 #: Time of all files in the archive: the earliest that the zip format can store.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -42,17 +43,11 @@ def build(target: Path, package: Path | None = None) -> None:
         OSError: The file cannot be written.
     """
     source = Path(__file__).parent if package is None else package
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        # Stored, not compressed: a python3 without zlib can read it.
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
-            _add(archive, "__main__.py", MAIN.encode())
-            for path in _members(source):
-                _add(archive, f"hai_client/{path.relative_to(source).as_posix()}", path.read_bytes())
-        draft.replace(target)
-    finally:
-        if draft.exists():
-            draft.unlink()
+    # Stored, not compressed: a python3 without zlib can read it.
+    with drafted(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        _add(archive, "__main__.py", MAIN.encode())
+        for path in _members(source):
+            _add(archive, f"hai_client/{path.relative_to(source).as_posix()}", path.read_bytes())
 
 
 def _members(source: Path) -> list[Path]:

@@ -65,6 +65,8 @@ NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.
 MAX_RANKS_PER_NODE = 1024
+#: The tag of a task that is a user's spot container, and the beginning of its name.
+SPOT = "spot"
 
 
 class EventKind:

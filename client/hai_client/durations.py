@@ -15,6 +15,8 @@ _ALIASES = {
     "week": "w", "weeks": "w",
 }  # fmt: skip
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
+#: Units of lengths that are written, in seconds.
+_SHOWN = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 #: Ten years: anything longer is probably a typing error.
 _LONGEST_S = 315_360_000.0
 
@@ -56,14 +58,13 @@ def parse_duration(text: str, *, field: str = "duration") -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Write a length of time with its two largest units: `45s`, `3m20s`, `1h58m`, `2d4h`."""
+    """Write a length of time with its two largest units: `45 s`, `3 min 20 s`, `1 h 58 min`, `2 d 4 h`.
+
+    The service's sentences (`hai_scheduler.core.explaining.explain`) and the panel have the same notation.
+    """
     left = max(0, round(seconds))
-    parts: list[str] = []
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, left = divmod(left, size)
-        if parts:
-            # Two units are enough: stop after the one below the largest.
-            return parts[0] + (f"{count}{unit}" if count else "")
-        if count:
-            parts.append(f"{count}{unit}")
-    return parts[0] if parts else "0s"
+    for (unit, size), (below, part) in zip(_SHOWN, _SHOWN[1:]):
+        if left >= size:
+            more = left % size // part
+            return f"{left // size} {unit}" + (f" {more} {below}" if more else "")
+    return f"{left} s"

@@ -58,12 +58,14 @@ class Transport:
     sleep: Callable[[float], None] = time.sleep
     #: Called before each wait with the reason, and the seconds that the call has waited already.
     waiting: Callable[[Unavailable, float], None] | None = None
+    #: Whether requests to other machines may go through a proxy of the environment (http_proxy).
+    proxies: bool = True
     _opener: urllib.request.OpenerDirector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
-        if urlsplit(self.base).hostname in _LOOPBACK:
-            # Requests to this machine's own ports must not go through a site-wide http_proxy.
+        # Requests to this machine's own ports must not go through a site-wide http_proxy.
+        if not self.proxies or urlsplit(self.base).hostname in _LOOPBACK:
             handlers.append(urllib.request.ProxyHandler({}))
         object.__setattr__(self, "_opener", urllib.request.build_opener(*handlers))
 

@@ -31,8 +31,9 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from hai_client import checkpoints
-from hai_client.agreement import Agreement
+from hai_client.agreement import Agreements
 from hai_client.checkpoints import Checkpoint
+from hai_client.whole_files import write_whole
 
 #: Shortest time between two looks for the notice, seconds.
 LOOK_EVERY_S = 0.05
@@ -97,13 +98,11 @@ class Job:
         self._looked_at = float("-inf")
         self._listening = False
         self._reports = 0
-        self._agreement: Agreement | None = None
-        #: Whether this process is a fork of a process that had joined torch.distributed: the store is the parent's.
-        self._store_is_parents = False
+        self._agreements = Agreements()
         self._alive_at = clock()
         self._watchdog: Any = None
         if self.inside:
-            os.register_at_fork(after_in_child=self._after_fork)
+            os.register_at_fork(after_in_child=self._agreements.after_fork)
 
     @property
     def state(self) -> str | None:
@@ -132,7 +131,7 @@ class Job:
         told = self._is_told()
         if agree is not None:
             return bool(agree(told))
-        agreement = self._find_agreement() if self.inside else None
+        agreement = self._agreements.current() if self.inside else None
         if agreement is None:
             return told
         try:
@@ -144,28 +143,6 @@ class Job:
     def _patience(self) -> float:
         notice = self.notice()
         return AGREE_S if notice is None else min(AGREE_S, AGREE_PART * notice.seconds_left)
-
-    def _find_agreement(self) -> Agreement | None:
-        """Return this rank's part in the agreement; None with only one rank, or without torch.distributed."""
-        # Never imported here: a program that uses torch.distributed has imported it.
-        distributed = sys.modules.get("torch.distributed")
-        if distributed is None or self._store_is_parents:
-            return None
-        try:
-            if not distributed.is_available() or not distributed.is_initialized() or distributed.get_world_size() < 2:
-                return None
-            store = distributed.distributed_c10d._get_default_store()
-            if self._agreement is None or self._agreement.store is not store:
-                self._agreement = Agreement(store, distributed.get_rank(), distributed.get_world_size())
-        except (AttributeError, RuntimeError, ValueError):
-            # torch.distributed is being imported or destroyed, or its version keeps the store elsewhere.
-            return None
-        return self._agreement
-
-    def _after_fork(self) -> None:
-        # Parent and child must not share the connection to the store.
-        self._store_is_parents = self._find_agreement() is not None
-        self._agreement = None
 
     def _is_told(self) -> bool:
         now = self._clock()
@@ -374,10 +351,8 @@ def _time(text: str) -> datetime:
 
 def _try_write(path: Path, text: str) -> OSError | None:
     """Write a file complete or not at all; return the error if it cannot be written."""
-    draft = path.with_name(f"{path.name}.tmp{os.getpid()}")
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        write_whole(path, text, mode=0o666)
     except OSError as error:
         return error
     return None

@@ -6,12 +6,10 @@ an argument or the environment.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -20,6 +18,7 @@ from urllib.parse import urlsplit
 
 from hai_client.backports import dataclass
 from hai_client.errors import Invalid, NotLoggedIn
+from hai_client.whole_files import write_whole
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 API_PATH = "/services/hai/api/v1"
@@ -170,19 +169,7 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-        # mkstemp makes the file 0600 from its first moment.
-        handle, temporary = tempfile.mkstemp(prefix=".config-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(body, file, indent=2)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
+        write_whole(path, json.dumps(body, indent=2) + "\n", on_disk=True)
     except OSError as error:
         raise Invalid(f"config: {path} cannot be written ({error.strerror}); set XDG_CONFIG_HOME") from None
     return path

@@ -7,7 +7,7 @@ from typing import Any, Final
 from traitlets.config import Config
 
 from hai_client.calm import logging_config
-from hai_hub.config.adding import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
+from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
 from hai_hub.config.services import loop_service, scheduler_service, up_service

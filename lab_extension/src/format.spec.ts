@@ -3,6 +3,8 @@ import {
   count,
   duration,
   endingOf,
+  localTimes,
+  moment,
   nodeList,
   plainText,
   priorityLabel,
@@ -64,6 +66,23 @@ describe('words', () => {
   it('show a reason that is not known as it is', () => {
     expect(reasonText('turn_over')).toMatch(/turn was over/);
     expect(reasonText('solar_flare')).toBe('solar flare');
+  });
+});
+
+describe('times in sentences of the service', () => {
+  const now = Date.parse('2026-11-21T05:00:00Z');
+
+  it('are those of the reader, as everywhere on the screen', () => {
+    expect(localTimes('keeps them until 05:12:01 UTC, in 12 min', now)).toBe(
+      `keeps them until ${moment('2026-11-21T05:12:01Z', now)}, in 12 min`
+    );
+    expect(localTimes('starts by 2026-12-01 23:30 UTC.', now)).toBe(
+      `starts by ${moment('2026-12-01T23:30:00Z', now)}.`
+    );
+  });
+
+  it('are left alone where they are none', () => {
+    expect(localTimes('needs 2 nodes, at 99:99 UTC', now)).toBe('needs 2 nodes, at 99:99 UTC');
   });
 });
 

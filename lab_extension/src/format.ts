@@ -96,6 +96,17 @@ export function moment(at: string | number, now: number = Date.now()): string {
     : `${date.toLocaleDateString([], { day: 'numeric', month: 'short' })} ${time}`;
 }
 
+/** A sentence of the service with its times, which are UTC, as `moment` shows them. Those without a day are of today. */
+export function localTimes(sentence: string, now: number = Date.now()): string {
+  return sentence.replace(
+    /(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d(?::\d\d)?) UTC\b/g,
+    (found, day?: string, time?: string) => {
+      const at = Date.parse(`${day ?? new Date(now).toISOString().slice(0, 10)}T${time}Z`);
+      return Number.isNaN(at) ? found : moment(at, now);
+    }
+  );
+}
+
 /** Why a run ended, as a part of a sentence. The words are `Reason`'s of the scheduler. */
 const REASONS: Record<string, string> = {
   succeeded: 'every rank exited with status 0',

@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from databases import sqlite_url
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
@@ -28,6 +27,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from integration.api.conftest import PLACES, PREFIX, READ, WRITE, FakeHub, _user, served
+from kit.databases import sqlite_url
 
 #: Clients that one user runs at once.
 CLIENTS = 64
@@ -83,18 +83,6 @@ class Crowd:
             ends = await asyncio.gather(*clients, return_exceptions=True)
         assert all(isinstance(end, asyncio.CancelledError) for end in ends), ends
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait until `condition` is true."""
-        async with asyncio.timeout(120):
-            while not condition():  # noqa: ASYNC110  # nothing tells of the change
-                await asyncio.sleep(0.01)
-
-    async def until_true(self, look: Callable[[], Awaitable[bool]]) -> None:
-        """Call `look` until it returns True."""
-        async with asyncio.timeout(120):
-            while not await look():  # noqa: ASYNC110  # each look is a request over the network
-                await asyncio.sleep(0.05)
-
 
 @pytest.fixture
 def limits() -> LimitSettings:
@@ -118,7 +106,7 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     )
     async with store.write() as tx:
         for level in Priority:
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
     await parts.cycle.tick()
     scheduling = asyncio.create_task(parts.cycle.run())
     async with served(parts.services, tokens, limits) as (root, hub, client):

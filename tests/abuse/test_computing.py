@@ -11,8 +11,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from builders import T0, a_run, a_task, some_nodes
-from databases import sqlite_url
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -32,7 +30,10 @@ from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
-from integration.workers.kit import children, until
+from integration.workers.kit import children
+from kit.builders import T0, a_run, a_task, some_nodes
+from kit.databases import sqlite_url
+from kit.waiting import until
 
 #: Queued tasks of unknown length: a forecast for a task behind them takes as long as it may.
 QUEUE = 300
@@ -76,12 +77,12 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
     store = await open_store(url)
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH, Priority.LOW):
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
-        task = await tx.add_task(a_task(1, user="alice", priority=Priority.LOW), TaskSpec(command=("x",), cwd="/"))
-        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(1, nodes=("node-4",))))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
+        task = await tx.tasks.add(a_task(1, user="alice", priority=Priority.LOW), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(1, nodes=("node-4",))))
         for number in range(2, QUEUE):
             waits = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(waits, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(waits, TaskSpec(command=("x",), cwd="/"))
     log = tmp_path / "logs" / "1.1" / "0"
     log.mkdir(parents=True)
     (log / f"{0:020d}.log").write_bytes(b"2026-01-05T12:00:02.000000Z a step of it\n" * 100_000)
@@ -96,7 +97,7 @@ async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
         holder="test",
     )
     async with store.read() as tx:
-        tasks = await tx.unfinished_tasks()
+        tasks = await tx.tasks.unfinished()
     latest_plan = parts.services.queries.latest_plan
     nodes = some_nodes(4)
     latest_plan.show(Snapshot(now=clock.now(), nodes=nodes, tasks=tuple(tasks)), latest_plan.policies, {}, seconds=0.1)
@@ -116,16 +117,16 @@ async def test_a_user_who_sends_eight_forecasts_and_hangs_up_keeps_no_other_wait
     platform.forecasts.bounds = Bounds(seconds=10**6, plans=10**9)
     monkeypatch.setitem(worker_pool.SECONDS, ForecastOrder, 10**6)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     (first,) = children(platform.workers)
     bob = asyncio.create_task(platform.forecast("bob", nodes=1, priority="HIGH"))
     for one in mallory:
         one.cancel()
     await asyncio.gather(*mallory, return_exceptions=True)
-    await until(lambda: first not in children(platform.workers))
+    await until("the first computation to be ended", lambda: first not in children(platform.workers))
     status, found = await bob
     assert (status, found["outcome"]) == (200, "now")
-    await until(lambda: not children(platform.workers))
+    await until("every computation to be ended", lambda: not children(platform.workers))
 
 
 async def test_a_user_who_stays_with_eight_forecasts_has_one_computed_between_those_of_others(
@@ -133,7 +134,7 @@ async def test_a_user_who_stays_with_eight_forecasts_has_one_computed_between_th
 ) -> None:
     platform.forecasts.bounds = Bounds(seconds=1.0)
     mallory = [asyncio.create_task(platform.forecast("alice", nodes=4, priority="LOW")) for _ in range(8)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     status, found = await platform.forecast("bob", nodes=1, priority="HIGH")
     assert (status, found["outcome"]) == (200, "now")
     # In the order of arrival, the last of mallory's would have been computed before bob's.
@@ -148,7 +149,7 @@ async def test_deeply_nested_files_and_searches_of_long_logs_wait_for_one_anothe
 ) -> None:
     mallory = [asyncio.create_task(platform.parse("alice", NESTED)) for _ in range(4)]
     mallory += [asyncio.create_task(platform.ask("alice", "GET", "/tasks/1/logs/search?q=step")) for _ in range(4)]
-    await until(lambda: children(platform.workers))
+    await until("a computation to begin", lambda: children(platform.workers))
     status, found = await platform.parse("bob", "version: 2\nname: x\nspec: {workspace: /w, entrypoint: a.py}\n")
     assert (status, found["name"]) == (200, "x")
     assert not all(one.done() for one in mallory)

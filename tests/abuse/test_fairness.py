@@ -17,6 +17,7 @@ import pytest
 
 from abuse.conftest import CLIENTS, Crowd
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
+from kit.waiting import until
 
 #: An experiment that costs much.
 COSTLY = "- a\n" * 1900
@@ -88,8 +89,8 @@ async def prepare(crowd: Crowd) -> None:
     await crowd.submit("mallory", "waits", nodes=2, hold=False)
     for number in range(TASKS):
         await crowd.submit("mallory", f"t{number}")
-    await crowd.until_true(lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
+    await until("the task that talks to run", lambda: _runs(crowd, "talks"))
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "a line of a log\n" * 1000)
 
 
 async def _runs(crowd: Crowd, name: str) -> bool:
@@ -116,7 +117,7 @@ async def test_another_user_works_as_always(crowd: Crowd, attack: Attack, kind: 
     await prepare(crowd)
     before = crowd.statuses.copy()
     async with crowd.misused(lambda number: attack(crowd, number)):
-        await crowd.until(lambda: crowd.most[f"{kind} of one"] > 0)
+        await until(f"a {kind} that is served", lambda: crowd.most[f"{kind} of one"] > 0)
         for number in range(3):
             task = await crowd.submit("bob", f"b{number}")
             status, page = await crowd.ask("bob", "GET", "/tasks")
@@ -134,7 +135,10 @@ async def test_another_user_works_as_always(crowd: Crowd, attack: Attack, kind: 
 
 async def test_of_64_streams_of_one_user_half_are_refused_and_the_other_users_open(crowd: Crowd) -> None:
     async with crowd.misused(lambda number: follow_events(crowd, number)):
-        await crowd.until(lambda: crowd.statuses["mallory", 429] >= CLIENTS - DEFAULTS[Kind.STREAM].at_once)
+        await until(
+            "the streams above the limit to be refused",
+            lambda: crowd.statuses["mallory", 429] >= CLIENTS - DEFAULTS[Kind.STREAM].at_once,
+        )
         assert crowd.statuses["mallory", 200] == DEFAULTS[Kind.STREAM].at_once
         url, headers = f"{crowd.root}/services/hai/api/v1/events", {"Authorization": "Bearer bob-token"}
         async with crowd.client.get(url, headers=headers) as response:
@@ -151,7 +155,7 @@ SCARCE = LimitSettings(budgets={**DEFAULTS, Kind.READ: replace(DEFAULTS[Kind.REA
 @pytest.mark.parametrize("limits", [SCARCE], ids=["scarce"])
 async def test_a_refusal_says_when_to_come_again_and_is_counted_without_a_name(crowd: Crowd) -> None:
     async with crowd.misused(lambda number: show_all(crowd, number)):
-        await crowd.until(lambda: crowd.statuses["mallory", 429])
+        await until("a refusal", lambda: crowd.statuses["mallory", 429])
         headers = {"Authorization": "Bearer mallory-token"}
         refused = None
         async with asyncio.timeout(120):
@@ -174,12 +178,15 @@ async def test_a_refusal_says_when_to_come_again_and_is_counted_without_a_name(c
 async def test_runs_and_health_are_not_held_up_by_users(crowd: Crowd) -> None:
     await prepare(crowd)
     async with crowd.store.read() as tx:
-        task = await tx.find_task("mallory", "talks")
+        task = await tx.tasks.find("mallory", "talks")
     assert task is not None
     assert task.run is not None
     headers = {"Authorization": f"Bearer {crowd.tokens.make(task.run.id).reveal()}"}
     async with crowd.misused(lambda number: show_all(crowd, number)):
-        await crowd.until(lambda: crowd.most["read of one"] >= DEFAULTS[Kind.READ].at_once)
+        await until(
+            "as many reads at once as one user may have",
+            lambda: crowd.most["read of one"] >= DEFAULTS[Kind.READ].at_once,
+        )
         for _ in range(20):
             url = f"{crowd.root}/services/hai/api/v1/runs/{task.run.id}/notice?rank=0"
             async with crowd.client.get(url, headers=headers) as response:
@@ -194,7 +201,7 @@ async def test_an_address_that_guesses_tokens_is_slowed_down_and_those_who_are_k
     crowd.hub.forget()
     guesses = itertools.count()
     async with crowd.misused(lambda _: crowd.ask(f"guess-{next(guesses)}", "GET", "/me")):
-        await crowd.until(lambda: any(status == 429 for _, status in crowd.statuses))
+        await until("a refusal", lambda: any(status == 429 for _, status in crowd.statuses))
         for _ in range(10):
             assert (await crowd.ask("bob", "GET", "/me"))[0] == 200
     burst = DEFAULTS[Kind.LOGIN].burst
@@ -219,8 +226,8 @@ NARROW = LimitSettings(budgets={**DEFAULTS, Kind.STREAM: replace(DEFAULTS[Kind.S
 @pytest.mark.parametrize("limits", [NARROW], ids=["narrow"])
 async def test_a_follower_of_a_long_log_slows_down_and_gets_every_line(crowd: Crowd) -> None:
     talks = await crowd.submit("mallory", "talks", hold=False)
-    await crowd.until_true(lambda: _runs(crowd, "talks"))
-    crowd.cluster.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
+    await until("the task that talks to run", lambda: _runs(crowd, "talks"))
+    crowd.cluster.jobs.write_log(f"{talks}.1", 0, "".join(f"line {number}\n" for number in range(200)))
     await crowd.ask("mallory", "POST", "/tasks/talks/stop")
     loop = asyncio.get_running_loop()
     began, headers = loop.time(), {"Authorization": "Bearer mallory-token"}

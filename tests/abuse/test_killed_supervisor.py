@@ -5,22 +5,20 @@ Processes are real, and the scheduler's time is virtual: the tests do not wait f
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hai_client.rank.processes import read_arguments, read_table
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -38,6 +36,7 @@ from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.waiting import until
 
 #: A command that kills its parent, the supervisor, at once.
 KILLS = "kill -9 $PPID; sleep 600"
@@ -77,7 +76,7 @@ class Platform:
 
     async def open(self) -> Platform:
         async with self.store.write() as tx:
-            await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
         await self.parts.cycle.tick()
         return self
 
@@ -89,7 +88,7 @@ class Platform:
         async def gone() -> bool:
             return all(run.gone for run in await last.observe())
 
-        await until(gone)
+        await until("every run to be gone", gone)
         for cluster in (*self.clusters, last):
             await cluster.close()
 
@@ -101,7 +100,7 @@ class Platform:
 
     async def task(self, task_id: TaskId) -> Task:
         async with self.store.read() as tx:
-            return await tx.get_task(task_id)
+            return await tx.tasks.get(task_id)
 
     async def when(self, task_id: TaskId, *states: TaskState) -> Task:
         """The task as soon as it is in one of the states; the service ticks meanwhile, and its clock stands still."""
@@ -111,16 +110,7 @@ class Platform:
             task = await self.task(task_id)
             return task if task.state in states else None
 
-        return await until(look)
-
-
-async def until(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What `look` gives as soon as it is true."""
-    end = time.monotonic() + 60
-    while not (seen := await look()):
-        assert time.monotonic() < end, "it did not come within 60 s"
-        await asyncio.sleep(0.02)
-    return seen
+        return await until(f"task {task_id} to be {', '.join(states)}", look)
 
 
 async def kill_supervisor(platform: Platform, task: TaskId) -> None:
@@ -132,7 +122,7 @@ async def kill_supervisor(platform: Platform, task: TaskId) -> None:
     async def dead() -> bool:
         return not folder.supervised()
 
-    await until(dead)
+    await until("the lock of the rank to be free", dead)
 
 
 @pytest.fixture
@@ -180,8 +170,8 @@ async def test_h3_one_user_takes_no_node_from_the_others(platform: Platform) -> 
         for _ in range(2):
             await platform.parts.cycle.tick()
     async with platform.store.read() as tx:
-        assert NodeMark.QUARANTINED not in (await tx.node_marks()).values()
-        assert list(await tx.strikes()) == []
+        assert NodeMark.QUARANTINED not in (await tx.nodes.marks()).values()
+        assert list(await tx.nodes.strikes()) == []
     gang = await platform.submit("bob", "sleep 600", nodes=12)
     await platform.when(gang, TaskState.RUNNING)
 
@@ -199,7 +189,7 @@ async def test_h4_when_everybodys_supervisors_are_killed_nobody_is_to_blame(plat
         now = [await platform.task(task) for task in tasks]
         return all(task.run is not None and task.run.number == 2 for task in now)
 
-    await until(again)
+    await until("the second run", again)
     assert [(await platform.task(task)).failed_starts for task in tasks] == [0, 0]
 
 
@@ -215,7 +205,7 @@ async def test_h4_what_dies_with_the_service_is_nobodys_doing(platform: Platform
         run = (await platform.task(task)).run
         return run is not None and run.number == 2
 
-    await until(again)
+    await until("the second run", again)
     assert (await platform.task(task)).failed_starts == 0
 
 

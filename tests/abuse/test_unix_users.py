@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +28,10 @@ import hai_client
 from hai_client.rank.identity import Account, account_named, acting_as, become, lacking_rights
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_table
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
@@ -39,6 +40,7 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
+from kit.waiting import until
 
 ALICE, BOB = "hai-test-a", "hai-test-b"
 #: A Python that every account may start; the Python of the tests may lie in root's home.
@@ -48,15 +50,6 @@ CLIENT = str(Path(hai_client.__file__).parents[1])
 pytestmark = pytest.mark.skipif(
     bool(lacking_rights()) or os.geteuid() != 0 or shutil.which("useradd") is None, reason="this needs root and useradd"
 )
-
-
-async def until(look: Callable[[], Awaitable[Any]]) -> Any:
-    """What `look` gives as soon as it is true."""
-    end = time.monotonic() + 30
-    while not (seen := await look()):
-        assert time.monotonic() < end, "it did not come within 30 s"
-        await asyncio.sleep(0.02)
-    return seen
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,7 +111,7 @@ class World:
             ranks = runs[RunId(f"{number}.1")].ranks
             return ranks[0] if ranks and ranks[0].state in states else None
 
-        return await until(look)
+        return await until(f"run {number} to be {', '.join(states)}", look)
 
     async def log(self, number: int) -> list[str]:
         """The lines of the log, without their times."""
@@ -134,7 +127,7 @@ class World:
         async def look() -> bool:
             return line in await self.log(number)
 
-        await until(look)
+        await until(f"{line!r} to be printed", look)
 
 
 @pytest.fixture
@@ -147,7 +140,7 @@ async def world(place: Path) -> AsyncIterator[World]:
     async def gone() -> bool:
         return all(run.gone for run in await world.cluster.observe())
 
-    await until(gone)
+    await until("every run to be gone", gone)
     await world.cluster.close()
     assert processes_of(ALICE) == processes_of(BOB) == []
 
@@ -486,6 +479,6 @@ async def test_a_user_without_an_account_is_told_what_to_do(place: Path) -> None
 
 async def test_an_account_may_lack_a_home(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     homeless = Account(name=ALICE, uid=12345, gid=12345, groups=[], home=str(place / "gone"), shell="/bin/sh")
-    monkeypatch.setattr("hai_spawner.containers.local.find_account", lambda *_: homeless)
+    monkeypatch.setattr("hai_spawner.containers.local_settings.find_account", lambda *_: homeless)
     with pytest.raises(Refusal, match="home folder"):
         await spawner(place, ALICE).decide()

@@ -6,18 +6,19 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.ports.cluster import Cluster, LaunchOrder
 from hai_scheduler.ports.secret import Secret
+from kit.waiting import until
 
 T = TypeVar("T")
 NODES = (
@@ -196,10 +197,4 @@ class LocalHarness(ClusterHarness):
         return True
 
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:
-        end = time.monotonic() + 15
-        while True:
-            seen = await look()
-            if seen:
-                return seen
-            assert time.monotonic() < end, "it did not settle within 15 s"
-            await asyncio.sleep(0.02)
+        return await until("the cluster to settle", look)

@@ -33,7 +33,7 @@ class MemoryHarness(ClusterHarness):
         return self._cluster
 
     async def close(self) -> None:
-        self._cluster.check()
+        self._cluster.record.check()
         await self._cluster.close()
 
     def prints(self, text: str, *, status: int = 0) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class MemoryHarness(ClusterHarness):
         return ("missing",)
 
     async def break_launch(self, after: int) -> bool:
-        self._cluster.break_launch(after)
+        self._cluster.faults.break_launch(after)
         return True
 
     def held(self, launch: LaunchOrder) -> LaunchOrder:
@@ -69,7 +69,7 @@ class MemoryHarness(ClusterHarness):
         return chunk.data.count(b" up\n")
 
     async def kill_supervisor(self, run_id: RunId, rank: int) -> bool:
-        self._cluster.lose_rank(run_id, rank, node_well=True)
+        self._cluster.faults.lose_rank(run_id, rank, node_well=True)
         return True
 
     async def settle(self, look: Callable[[], Awaitable[T]]) -> T:

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from builders import (
+from hai_scheduler.adapters.sql.store import SqlStore
+from hai_scheduler.core.model.ids import Origin, TaskId
+from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import Blame, RankState, Run
+from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.ports.store import Store
+from kit.builders import (
     T0,
     a_checkpoint,
     a_notice,
@@ -19,14 +27,6 @@ from builders import (
     a_task,
     at,
 )
-from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model.ids import Origin, TaskId
-from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
-from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Blame, RankState, Run
-from hai_scheduler.core.model.task import Retry, Task, TaskState
-from hai_scheduler.ports.store import Store
 
 MINUTE = timedelta(minutes=1)
 
@@ -44,17 +44,17 @@ def checked_out(store: Store) -> int:
 
 async def add(store: Store, *tasks: Task) -> list[Task]:
     async with store.write() as tx:
-        return [await tx.add_task(task, a_spec()) for task in tasks]
+        return [await tx.tasks.add(task, a_spec()) for task in tasks]
 
 
 async def save(store: Store, task: Task) -> Task:
     async with store.write() as tx:
-        return await tx.save_task(task)
+        return await tx.tasks.save(task)
 
 
 async def get(store: Store, number: TaskId) -> Task:
     async with store.read() as tx:
-        return await tx.get_task(number)
+        return await tx.tasks.get(number)
 
 
 def names(tasks: Iterable[Task]) -> list[str]:

@@ -19,7 +19,7 @@ from hai_scheduler.adapters.system.socket_bus import MOST_UNSENT as MOST_UNSENT_
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.ports.bus import Bus, Subscription
-from redis_server import RedisServer
+from kit.redis_server import RedisServer
 
 #: Seconds; longer than any ring takes on the slowest machine.
 SOON = 60.0
@@ -146,6 +146,9 @@ async def test_one_who_stopped_listening_is_forgotten_and_others_are_not(bus: Bu
 
 async def test_to_ring_without_listeners_is_fine(bus: Bus) -> None:
     await bus.ring("nobody")
+    async with bus.listen("somebody") as ears:
+        await bus.ring("somebody")
+        assert await ears.wait(SOON), "the bus goes on"
 
 
 async def test_listening_may_end_by_an_exception(bus: Bus) -> None:

@@ -17,7 +17,6 @@ from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.worker.__main__ import read_place
 
 ADAPTERS: dict[str, type[ClusterHarness]] = {"local": LocalHarness, "memory": MemoryHarness}
 
@@ -230,7 +229,7 @@ async def test_a_run_that_is_settled_is_not_started_by_a_late_launch(harness, cl
     await cluster.launch(launch)
     (before,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     started = await harness.starts(RunId("1.1"), 0)
-    await cluster.settle(RunId("1.1"))
+    await cluster.finalize(RunId("1.1"))
     await cluster.launch(launch)
     await (await harness.open()).launch(launch)
     assert (await observed(cluster, "1.1")).ranks == (before,)
@@ -295,7 +294,7 @@ async def test_a_run_that_was_killed_and_never_launched_is_no_trouble_and_can_be
     await harness.settle(killed)
     seen = await observed(cluster, "1.1")
     assert seen is not None
-    assert (seen.ranks, seen.unsettled) == ((), False)
+    assert (seen.ranks, seen.unfinalized) == ((), False)
     with pytest.raises(Absent):
         await cluster.addresses(RunId("1.1"))
     with pytest.raises(Absent):
@@ -360,67 +359,6 @@ async def test_what_a_job_reports_is_observed(harness, cluster) -> None:
     await cluster.kill(RunId("1.1"))
     (rank,) = await ranks_when(harness, cluster, "1.1", RankState.EXITED)
     assert (rank.done, rank.checkpoint.step) == (True, 7)
-
-
-async def test_a_log_is_read_from_any_offset_in_whole_lines(harness, cluster) -> None:
-    text = "\n".join(f"line {number}" for number in range(100))
-    await cluster.launch(harness.launch(1, harness.prints(text)))
-    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    assert await log_of(harness, cluster, "1.1") == text + "\n"
-    whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1_000_000)
-    assert whole.final
-    part = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=200)
-    assert 0 < len(part.data) <= 200
-    assert part.data.endswith(b"\n")
-    assert not part.final
-    rest = await cluster.read_log(RunId("1.1"), 0, offset=part.next, limit=1_000_000)
-    assert part.data + rest.data == whole.data
-    end = await cluster.read_log(RunId("1.1"), 0, offset=whole.next, limit=100)
-    assert (end.start, end.next, end.data, end.final) == (whole.next, whole.next, b"", True)
-    assert await cluster.read_log(RunId("1.1"), 0, offset=10**15, limit=100) == end
-
-
-async def test_a_worker_process_reads_the_log_where_it_is_said_to_be(harness, cluster) -> None:
-    await cluster.launch(harness.launch(1, harness.prints("one\ntwo")))
-    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    place = cluster.log_place(RunId("1.1"))
-    if place is None:
-        return  # only the adapter can read it
-    whole = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
-    assert read_place(place, 0, 0, 1000).data == whole.data
-    assert whole.data.count(b"\n") == 2
-    nowhere = cluster.log_place(RunId("7.1"))
-    with pytest.raises(Absent):
-        read_place(nowhere, 0, 0, 1000)
-
-
-async def test_the_log_of_a_live_rank_is_not_final(harness, cluster) -> None:
-    await cluster.launch(harness.launch(1, harness.waits()))
-    await printed(harness, cluster, "1.1", "up")
-    chunk = await cluster.read_log(RunId("1.1"), 0, offset=0, limit=1000)
-    again = await cluster.read_log(RunId("1.1"), 0, offset=chunk.next, limit=1000)
-    assert (again.data, again.next, again.final) == (b"", chunk.next, False)
-
-
-async def test_logs_of_unknown_runs_and_ranks_are_not_found(harness, cluster) -> None:
-    await cluster.launch(harness.launch(1, harness.prints("x")))
-    for run_id, rank in (("1.1", 1), ("1.2", 0), ("2.1", 0), ("../1", 0)):
-        with pytest.raises(Absent):
-            await cluster.read_log(RunId(run_id), rank, offset=0, limit=100)
-
-
-async def test_a_forgotten_run_is_gone_with_its_log(harness, cluster) -> None:
-    await cluster.launch(harness.launch(1, harness.prints("x")))
-    await cluster.launch(harness.launch(2, harness.prints("x"), "node-2"))
-    for run_id in ("1.1", "2.1"):
-        await ranks_when(harness, cluster, run_id, RankState.EXITED)
-    await cluster.forget(RunId("1.1"))
-    await cluster.forget(RunId("1.1"))
-    assert [run.run_id for run in await cluster.observe()] == ["2.1"]
-    with pytest.raises(Absent):
-        await cluster.read_log(RunId("1.1"), 0, offset=0, limit=100)
-    again = await harness.open()
-    assert [run.run_id for run in await again.observe()] == ["2.1"]
 
 
 async def test_runs_go_on_while_the_service_is_away_and_are_found_again(harness, cluster) -> None:
@@ -489,12 +427,3 @@ async def test_a_run_has_addresses_when_all_of_it_is_up(harness, cluster) -> Non
 async def test_an_unknown_run_has_no_addresses(cluster) -> None:
     with pytest.raises(Absent):
         await cluster.addresses(RunId("9.1"))
-
-
-async def test_a_settled_run_keeps_its_log(harness, cluster) -> None:
-    await cluster.launch(harness.launch(1, harness.prints("hello")))
-    await ranks_when(harness, cluster, "1.1", RankState.EXITED)
-    await cluster.settle(RunId("1.1"))
-    await cluster.settle(RunId("1.1"))
-    assert await log_of(harness, cluster, "1.1") == "hello\n"
-    await cluster.settle(RunId("9.1"))

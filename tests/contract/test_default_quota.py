@@ -7,7 +7,6 @@ import logging
 
 import pytest
 
-from builders import a_quota, an_event
 from contract.store_kit import Opener
 from hai_scheduler.app.service_secret import compare_secrets
 from hai_scheduler.core.model.priority import Priority
@@ -16,17 +15,18 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.quota.default import decide, in_words, warn_if_closed
+from kit.builders import a_quota, an_event
 
 
 async def rows(store: Store) -> list[Quota]:
     async with store.read() as tx:
-        return list(await tx.quotas())
+        return list(await tx.quotas.all())
 
 
 async def delete_all(store: Store) -> None:
     async with store.write() as tx:
-        for row in await tx.quotas():
-            await tx.delete_quota(row)
+        for row in await tx.quotas.all():
+            await tx.quotas.delete(row)
 
 
 async def test_without_a_number_all_users_may_use_everything(store: Store) -> None:
@@ -63,9 +63,9 @@ async def test_what_an_admin_has_deleted_does_not_come_back_at_a_restart(opener:
 async def test_a_database_that_was_served_before_is_left_as_it_is(store: Store, sign: str) -> None:
     async with store.write() as tx:
         if sign == "rows":
-            await tx.put_quota(a_quota())
+            await tx.quotas.put(a_quota())
         if sign == "event":
-            await tx.add_event(an_event("quota.deleted"))
+            await tx.events.add(an_event("quota.deleted"))
     before = await rows(store)
     assert await decide(store, {"training"}, None)
     assert await rows(store) == before
@@ -77,7 +77,7 @@ async def test_a_database_that_was_served_before_is_left_as_it_is(store: Store, 
 async def test_a_database_that_another_process_was_the_first_to_look_at_is_new(store: Store) -> None:
     await compare_secrets(store, Secret("s" * 64))
     async with store.write() as tx:
-        await tx.put_user(UserRecord(name="ann"))
+        await tx.users.put(UserRecord(name="ann"))
     assert await decide(store, {"training"}, 2)
     assert len(await rows(store)) == 3
 
@@ -95,7 +95,7 @@ async def test_before_there_are_nodes_it_waits_for_them_also_over_a_restart(open
 async def test_rows_that_an_admin_writes_meanwhile_are_the_decision(store: Store) -> None:
     assert not await decide(store, (), None)
     async with store.write() as tx:
-        await tx.put_quota(a_quota("group:ml"))
+        await tx.quotas.put(a_quota("group:ml"))
     assert await decide(store, {"training"}, None)
     assert await rows(store) == [a_quota("group:ml")]
 

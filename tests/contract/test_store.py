@@ -8,16 +8,6 @@ from datetime import datetime
 
 import pytest
 
-from builders import (
-    a_checkpoint,
-    a_notice,
-    a_rank,
-    a_run,
-    a_spec,
-    a_task,
-    an_event,
-    at,
-)
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
@@ -28,6 +18,16 @@ from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
+from kit.builders import (
+    a_checkpoint,
+    a_notice,
+    a_rank,
+    a_run,
+    a_spec,
+    a_task,
+    an_event,
+    at,
+)
 
 ANY = TaskFilter()
 
@@ -45,12 +45,12 @@ class TestTasks:
         run = a_run(checkpoint=a_checkpoint(at=far))
         await add(store, a_task(state=TaskState.RUNNING, run=run, checkpoint=run.checkpoint))
         async with store.read() as tx:
-            assert len(await tx.unfinished_tasks()) == 1
+            assert len(await tx.tasks.unfinished()) == 1
 
     async def test_ids_grow_and_are_never_given_twice(self, store: Store) -> None:
         first, second = await add(store, a_task(state=TaskState.STOPPED), a_task(state=TaskState.STOPPED))
         async with store.write() as tx:
-            await tx.delete_task(second.id)
+            await tx.tasks.delete(second.id)
         (third,) = await add(store, a_task())
         assert first.id < second.id < third.id
 
@@ -83,7 +83,7 @@ class TestTasks:
         ranks = (a_rank(0, node="node-1", gpus=(0, 3)), a_rank(1, node="node-2", gpus=(1, 2)))
         (task,) = await add(store, a_task(nodes=2, gpus=2, state=TaskState.RUNNING, run=a_run(ranks=ranks)))
         async with store.read() as tx:
-            (read,) = await tx.unfinished_tasks()
+            (read,) = await tx.tasks.unfinished()
             assert read.run is not None
             assert read.run.ranks == ranks
             assert read == task
@@ -116,12 +116,12 @@ class TestTasks:
         )
         assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"
         async with store.write() as tx:
-            task = await tx.add_task(a_task(), spec)
-            given = await tx.get_spec(task.id)
+            task = await tx.tasks.add(a_task(), spec)
+            given = await tx.tasks.get_spec(task.id)
             given.env["B"] = "2"
         spec.env["C"] = "3"
         async with store.read() as tx:
-            found = await tx.get_spec(task.id)
+            found = await tx.tasks.get_spec(task.id)
             assert found.env.keys() == {"A", "LONG"}
             spec.env.pop("C")
             assert found == spec
@@ -129,24 +129,24 @@ class TestTasks:
     @pytest.mark.parametrize("each", [None, 1, 8, "gpu"])
     async def test_how_often_a_command_runs_on_a_node_comes_back(self, store: Store, each: RanksPerNode) -> None:
         async with store.write() as tx:
-            task = await tx.add_task(a_task(), a_spec(ranks_per_node=each))
-            assert (await tx.get_spec(task.id)) == a_spec(ranks_per_node=each)
+            task = await tx.tasks.add(a_task(), a_spec(ranks_per_node=each))
+            assert (await tx.tasks.get_spec(task.id)) == a_spec(ranks_per_node=each)
 
     async def test_tasks_are_read_with_their_specs_together(self, store: Store) -> None:
         first, second, third = await add(store, a_task(), a_task(), a_task())
         first = await save(store, replace(first, run=a_run(first.id)))
         async with store.read() as tx:
-            found = await tx.tasks_with_specs([third.id, first.id])
-            assert found == {task.id: (task, await tx.get_spec(task.id)) for task in (first, third)}
+            found = await tx.tasks.with_specs([third.id, first.id])
+            assert found == {task.id: (task, await tx.tasks.get_spec(task.id)) for task in (first, third)}
             found[third.id][1].env["B"] = "2"
-            assert "B" not in (await tx.get_spec(third.id)).env
+            assert "B" not in (await tx.tasks.get_spec(third.id)).env
             assert second.id not in found
 
     async def test_a_task_that_is_saved_twice_is_stored_as_saved_last(self, store: Store) -> None:
         (task,) = await add(store, a_task())
         async with store.write() as tx:
-            once = await tx.save_task(replace(task, held=True))
-            twice = await tx.save_task(replace(once, job_state="later"))
+            once = await tx.tasks.save(replace(task, held=True))
+            twice = await tx.tasks.save(replace(once, job_state="later"))
         assert await get(store, task.id) == twice
         assert twice.version > once.version > task.version
 
@@ -154,17 +154,17 @@ class TestTasks:
         nowhere = TaskId(12345)
         async with store.write() as tx:
             with pytest.raises(Absent):
-                await tx.get_task(nowhere)
+                await tx.tasks.get(nowhere)
             with pytest.raises(Absent):
-                await tx.get_spec(nowhere)
+                await tx.tasks.get_spec(nowhere)
             with pytest.raises(Absent):
-                await tx.delete_task(nowhere)
-            assert await tx.runs(nowhere) == []
-            assert await tx.tasks_with_specs([nowhere]) == {}
-            assert await tx.find_task("alice", "nothing") is None
+                await tx.tasks.delete(nowhere)
+            assert await tx.runs.of_task(nowhere) == []
+            assert await tx.tasks.with_specs([nowhere]) == {}
+            assert await tx.tasks.find("alice", "nothing") is None
         with pytest.raises(Absent):
             async with store.write() as tx:
-                await tx.save_task(a_task(nowhere))
+                await tx.tasks.save(a_task(nowhere))
 
     async def test_runs_are_kept_by_number_and_the_task_shows_the_latest(self, store: Store) -> None:
         (task,) = await add(store, a_task())
@@ -173,43 +173,43 @@ class TestTasks:
         task = await save(store, replace(task, run=first))
         task = await save(store, replace(task, run=a_run(task.id, 2, started_at=at(9))))
         async with store.read() as tx:
-            assert await tx.runs(task.id) == [first, task.run]
-            assert (await tx.get_task(task.id)).run == task.run
-            assert (await tx.unfinished_tasks())[0].run == task.run
+            assert await tx.runs.of_task(task.id) == [first, task.run]
+            assert (await tx.tasks.get(task.id)).run == task.run
+            assert (await tx.tasks.unfinished())[0].run == task.run
 
     async def test_unfinished_tasks_are_all_that_have_not_ended_by_id(self, store: Store) -> None:
         tasks = await add(store, *(a_task(name=state.value, state=state) for state in TaskState))
         async with store.read() as tx:
-            unfinished = await tx.unfinished_tasks()
+            unfinished = await tx.tasks.unfinished()
             assert names(unfinished) == [state.value for state in TaskState if not state.ended]
             assert list(unfinished) == [task for task in tasks if not task.state.ended]
-            assert await tx.count_tasks("alice") == len(unfinished)
-            assert await tx.count_tasks("bob") == 0
+            assert await tx.tasks.count_unfinished("alice") == len(unfinished)
+            assert await tx.tasks.count_unfinished("bob") == 0
 
     async def test_unfinished_tasks_follow_every_change(self, store: Store) -> None:
         one, two, three = await add(store, a_task(name="1"), a_task(name="2"), a_task(name="3"))
         async with store.read() as tx:
-            assert list(await tx.unfinished_tasks()) == [one, two, three]
+            assert list(await tx.tasks.unfinished()) == [one, two, three]
         two = await save(store, replace(two, held=True))
         await save(store, replace(one, state=TaskState.STOPPED, ended_at=at(1), reason=Reason.USER_STOPPED))
         (four,) = await add(store, a_task(name="4"))
         async with store.write() as tx:
-            assert list(await tx.unfinished_tasks()) == [two, three, four]
-            three = await tx.save_task(replace(three, served=MINUTE))
-            assert list(await tx.unfinished_tasks()) == [two, three, four]
+            assert list(await tx.tasks.unfinished()) == [two, three, four]
+            three = await tx.tasks.save(replace(three, served=MINUTE))
+            assert list(await tx.tasks.unfinished()) == [two, three, four]
         async with store.read() as tx:
-            assert list(await tx.unfinished_tasks()) == [two, three, four]
+            assert list(await tx.tasks.unfinished()) == [two, three, four]
 
     async def test_what_was_rolled_back_is_never_seen_in_unfinished_tasks(self, store: Store) -> None:
         (task,) = await add(store, a_task())
         with suppress(ZeroDivisionError):
             async with store.write() as tx:
-                await tx.save_task(replace(task, job_state="rolled back"))
-                assert (await tx.unfinished_tasks())[0].job_state == "rolled back"
+                await tx.tasks.save(replace(task, job_state="rolled back"))
+                assert (await tx.tasks.unfinished())[0].job_state == "rolled back"
                 raise ZeroDivisionError
         kept = await save(store, replace(task, job_state="kept"))
         async with store.read() as tx:
-            assert list(await tx.unfinished_tasks()) == [kept]
+            assert list(await tx.tasks.unfinished()) == [kept]
 
     async def test_a_name_means_the_unfinished_task_before_any_ended_one_and_the_latest_before_others(
         self, store: Store
@@ -218,9 +218,9 @@ class TestTasks:
         await add(store, a_task(name="a"), a_task(name="a", state=over), a_task(name="b", state=over))
         await add(store, a_task(name="b", state=over), a_task(name="c"), a_task(name="c"), a_task(name="c", user="bob"))
         async with store.read() as tx:
-            found = {name: await tx.find_task("alice", name) for name in "abcd"}
+            found = {name: await tx.tasks.find("alice", name) for name in "abcd"}
             assert {name: task and task.id for name, task in found.items()} == {"a": 1, "b": 4, "c": 6, "d": None}
-            theirs = await tx.find_task("bob", "c")
+            theirs = await tx.tasks.find("bob", "c")
             assert theirs is not None
             assert theirs.id == 7
 
@@ -229,7 +229,7 @@ class TestTasks:
         pages: list[list[str]] = []
         before = None
         async with store.read() as tx:
-            while page := await tx.list_tasks(ANY, before=before, limit=3):
+            while page := await tx.tasks.page(ANY, before=before, limit=3):
                 pages.append(names(page))
                 before = page[-1].id
         assert pages == [["t7", "t6", "t5"], ["t4", "t3", "t2"], ["t1"]]
@@ -265,49 +265,49 @@ class TestTasks:
             a_task(name="gone", user="bob", state=TaskState.FAILED),
         )
         async with store.read() as tx:
-            assert " ".join(str(task.id) for task in await tx.list_tasks(where, before=None, limit=10)) == found
+            assert " ".join(str(task.id) for task in await tx.tasks.page(where, before=None, limit=10)) == found
 
     async def test_ended_tasks_are_given_oldest_end_first(self, store: Store) -> None:
         ends = {"late": 30, "early": 10, "middle": 20, "too late": 40}
         over = (a_task(name=name, state=TaskState.FAILED, ended_at=at(end)) for name, end in ends.items())
         await add(store, *over, a_task(name="waits"))
         async with store.read() as tx:
-            assert names(await tx.ended_before(at(40), limit=10)) == ["early", "middle", "late"]
-            assert names(await tx.ended_before(at(40), limit=2)) == ["early", "middle"]
+            assert names(await tx.tasks.ended_before(at(40), limit=10)) == ["early", "middle", "late"]
+            assert names(await tx.tasks.ended_before(at(40), limit=2)) == ["early", "middle"]
 
     async def test_a_forgotten_task_takes_spec_and_runs_along_but_not_its_events(self, store: Store) -> None:
         gone, other = await add(store, a_task(state=TaskState.RUNNING), a_task(state=TaskState.RUNNING))
         over = replace(gone, state=TaskState.STOPPED, ended_at=at(1))
         async with store.write() as tx:
-            await tx.save_task(over)
-            await tx.add_event(an_event(task_id=gone.id))
-            await tx.delete_task(gone.id)
+            await tx.tasks.save(over)
+            await tx.events.add(an_event(task_id=gone.id))
+            await tx.tasks.delete(gone.id)
         async with store.read() as tx:
             with pytest.raises(Absent):
-                await tx.get_task(gone.id)
+                await tx.tasks.get(gone.id)
             with pytest.raises(Absent):
-                await tx.get_spec(gone.id)
-            assert await tx.runs(gone.id) == []
-            assert len(await tx.events(after=0, limit=10, task_id=gone.id)) == 1
-            assert await tx.get_task(other.id) == other
-            assert len(await tx.runs(other.id)) == 1
+                await tx.tasks.get_spec(gone.id)
+            assert await tx.runs.of_task(gone.id) == []
+            assert len(await tx.events.page(after=0, limit=10, task_id=gone.id)) == 1
+            assert await tx.tasks.get(other.id) == other
+            assert len(await tx.runs.of_task(other.id)) == 1
 
     async def test_a_task_that_has_not_ended_is_not_forgotten(self, store: Store) -> None:
         (task,) = await add(store, a_task())
         with pytest.raises(WriteConflict):
             async with store.write() as tx:
-                await tx.delete_task(task.id)
+                await tx.tasks.delete(task.id)
         assert await get(store, task.id) == task
 
     async def test_a_thousand_tasks_come_back(self, store: Store) -> None:
         states = [TaskState.QUEUED, TaskState.RUNNING, TaskState.SUSPENDED]
         added = await add(store, *(a_task(name=f"t{n}", state=states[n % 3], nodes=2) for n in range(1000)))
         async with store.read() as tx:
-            assert list(await tx.unfinished_tasks()) == added
+            assert list(await tx.tasks.unfinished()) == added
         async with store.write() as tx:
-            changed = [await tx.save_task(replace(task, held=True)) for task in added]
+            changed = [await tx.tasks.save(replace(task, held=True)) for task in added]
         async with store.read() as tx:
-            assert list(await tx.unfinished_tasks()) == changed
+            assert list(await tx.tasks.unfinished()) == changed
 
 
 class TestVersions:
@@ -323,14 +323,14 @@ class TestVersions:
         with pytest.raises(WriteConflict):
             await save(store, replace(task, run=a_run(task.id), job_state="lost"))
         async with store.read() as tx:
-            assert await tx.get_task(task.id) == newer
-            assert await tx.runs(task.id) == []
+            assert await tx.tasks.get(task.id) == newer
+            assert await tx.runs.of_task(task.id) == []
 
     async def test_a_conflict_takes_everything_else_in_the_transaction_back(self, store: Store) -> None:
         one, two = await add(store, a_task(), a_task())
         await save(store, replace(two, held=True))
         with pytest.raises(WriteConflict):  # noqa: PT012 - a whole transaction
             async with store.write() as tx:
-                await tx.save_task(replace(one, held=True))
-                await tx.save_task(two)
+                await tx.tasks.save(replace(one, held=True))
+                await tx.tasks.save(two)
         assert await get(store, one.id) == one

@@ -8,22 +8,22 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_run, a_task, at
 from contract.store_kit import Opener, add, get, on_disk
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.store import Store
+from kit.builders import a_run, a_task, at
 
 
 async def mark_of(store: Store) -> Mark:
     async with store.read() as tx:
-        return await tx.mark()
+        return await tx.database.mark()
 
 
 async def restored(store: Store, epoch: int = 2, *, after_task: int = 0) -> None:
     async with store.write() as tx:
-        await tx.begin_epoch(epoch, steps=7, after_task=after_task, past=LostPast(first_task=50, above=9))
+        await tx.database.begin_epoch(epoch, steps=7, after_task=after_task, past=LostPast(first_task=50, above=9))
 
 
 class TestTheDatabase:
@@ -32,22 +32,22 @@ class TestTheDatabase:
         assert mark == Mark(database=mark.database, epoch=1, steps=0, task=0, number=0)
         assert Origin.parse(str(mark.origin)) == Origin(mark.database, 1)
         async with store.read() as tx:
-            assert await tx.lost_past() == LostPast()
+            assert await tx.database.lost_past() == LostPast()
 
     async def test_its_name_stays(self, opener: Opener) -> None:
         assert await mark_of(await opener()) == await mark_of(await opener())
 
     async def test_what_is_decided_is_counted(self, store: Store) -> None:
         async with store.write() as tx:
-            await tx.count_steps(3, number=2)
-            await tx.count_steps(1, number=1)
+            await tx.database.count_steps(3, number=2)
+            await tx.database.count_steps(1, number=1)
         mark = await mark_of(store)
         assert (mark.steps, mark.number) == (4, 2)
 
     async def test_a_count_that_is_rolled_back_has_not_been(self, store: Store) -> None:
         with contextlib.suppress(RuntimeError):
             async with store.write() as tx:
-                await tx.count_steps(3, number=2)
+                await tx.database.count_steps(3, number=2)
                 raise RuntimeError
         assert (await mark_of(store)).steps == 0
 
@@ -55,15 +55,15 @@ class TestTheDatabase:
         await add(store, a_task(name="a"), a_task(name="b", state=TaskState.STOPPED, ended_at=at(1)))
         assert (await mark_of(store)).task == 2
         async with store.write() as tx:
-            await tx.delete_task(TaskId(2))
+            await tx.tasks.delete(TaskId(2))
         assert (await mark_of(store)).task == 2
 
     async def test_nothing_is_written_in_a_read_view(self, store: Store) -> None:
         async with store.read() as tx:
             with pytest.raises(RuntimeError, match="read view"):
-                await tx.count_steps(1, number=1)
+                await tx.database.count_steps(1, number=1)
             with pytest.raises(RuntimeError, match="read view"):
-                await tx.begin_epoch(2, steps=0, after_task=0, past=LostPast())
+                await tx.database.begin_epoch(2, steps=0, after_task=0, past=LostPast())
 
 
 class TestANewEpoch:
@@ -75,7 +75,7 @@ class TestANewEpoch:
         assert (mark.epoch, mark.steps, mark.task, mark.number) == (2, 7, 2000, 9)
         assert [task.id for task in await add(store, a_task(name="x"), a_task(name="y"))] == [2001, 2002]
         async with store.read() as tx:
-            assert await tx.lost_past() == LostPast(first_task=50, above=9)
+            assert await tx.database.lost_past() == LostPast(first_task=50, above=9)
 
     async def test_ids_never_go_back(self, store: Store) -> None:
         await add(store, *(a_task(name=f"t{n}") for n in range(3)))
@@ -89,7 +89,7 @@ class TestANewEpoch:
         await restored(store, after_task=2000)
         (task,) = await add(store, a_task(state=TaskState.STOPPED, ended_at=at(1)))
         async with store.write() as tx:
-            await tx.delete_task(task.id)
+            await tx.tasks.delete(task.id)
         assert [task.id for task in await add(await opener(), a_task())] == [2002]
 
     @on_disk
@@ -100,7 +100,7 @@ class TestANewEpoch:
             restored(first, after_task=500),
         )
         async with first.read() as tx:
-            tasks = await tx.unfinished_tasks()
+            tasks = await tx.tasks.unfinished()
         assert len({task.id for task in tasks}) == 8
 
 
@@ -112,8 +112,8 @@ class TestOrigins:
         await self.run(store, two, 1, Origin("a1b2", 2))
         await self.run(store, three, 1, Origin("a1b2", 2))
         async with store.read() as tx:
-            found = await tx.origins([one.id, two.id, TaskId(99)])
-            assert await tx.origins([]) == {}
+            found = await tx.runs.origins([one.id, two.id, TaskId(99)])
+            assert await tx.runs.origins([]) == {}
         assert found == {
             RunId("1.1"): None,
             RunId("1.2"): Origin("a1b2", 1),
@@ -124,11 +124,11 @@ class TestOrigins:
         (task,) = await add(store, a_task())
         await self.run(store, task, 1, Origin("a1b2", 1))
         async with store.read() as tx:
-            assert await tx.origins([TaskId(n) for n in range(40_000)]) == {RunId("1.1"): Origin("a1b2", 1)}
+            assert await tx.runs.origins([TaskId(n) for n in range(40_000)]) == {RunId("1.1"): Origin("a1b2", 1)}
 
     @staticmethod
     async def run(store: Store, task: Task, number: int, origin: Origin | None) -> None:
         task = await get(store, task.id)
         run = replace(a_run(int(task.id), number), origin=origin)
         async with store.write() as tx:
-            await tx.save_task(replace(task, run=run))
+            await tx.tasks.save(replace(task, run=run))

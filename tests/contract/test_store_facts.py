@@ -8,17 +8,6 @@ from datetime import datetime
 
 import pytest
 
-from builders import (
-    T0,
-    a_mount_rule,
-    a_quota,
-    a_strike,
-    a_task,
-    a_use,
-    an_environment,
-    an_event,
-    at,
-)
 from contract.store_kit import MINUTE, Opener, add, get, like_default
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
@@ -30,44 +19,55 @@ from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.errors import LeaseLost
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease, UserRecord
+from kit.builders import (
+    T0,
+    a_mount_rule,
+    a_quota,
+    a_strike,
+    a_task,
+    a_use,
+    an_environment,
+    an_event,
+    at,
+)
 
 
 class TestEvents:
     async def test_events_come_back_whole_in_order_and_in_pages(self, store: Store) -> None:
         data = {"from": "queued", "n": 1, "x": 0.5, "list": [1, None, {"deep": "ä\0"}], "yes": True}
         async with store.write() as tx:
-            added = [await tx.add_event(an_event(f"k{n}", task_id=TaskId(n), data=data)) for n in range(5)]
+            added = [await tx.events.add(an_event(f"k{n}", task_id=TaskId(n), data=data)) for n in range(5)]
         async with store.read() as tx:
-            assert await tx.events(after=0, limit=3) == added[:3]
-            assert await tx.events(after=added[2].seq, limit=3) == added[3:]
-            assert await tx.events(after=added[4].seq, limit=3) == []
-            assert await tx.last_event_seq() == added[4].seq
+            assert await tx.events.page(after=0, limit=3) == added[:3]
+            assert await tx.events.page(after=added[2].seq, limit=3) == added[3:]
+            assert await tx.events.page(after=added[4].seq, limit=3) == []
+            assert await tx.events.last_seq() == added[4].seq
         assert [event.seq for event in added] == sorted({event.seq for event in added})
 
     async def test_a_user_sees_their_own_and_the_clusters(self, store: Store) -> None:
         async with store.write() as tx:
             for kind, user in {"mine": "alice", "theirs": "bob", "ours": None}.items():
-                await tx.add_event(an_event(kind, user=user, task_id=TaskId(1)))
-            await tx.add_event(an_event("other task", task_id=TaskId(2)))
+                await tx.events.add(an_event(kind, user=user, task_id=TaskId(1)))
+            await tx.events.add(an_event("other task", task_id=TaskId(2)))
         async with store.read() as tx:
-            seen = await tx.events(after=0, limit=9, user="alice")
+            seen = await tx.events.page(after=0, limit=9, user="alice")
             assert [event.kind for event in seen] == ["mine", "ours", "other task"]
-            seen = await tx.events(after=0, limit=9, user="alice", task_id=TaskId(1))
+            seen = await tx.events.page(after=0, limit=9, user="alice", task_id=TaskId(1))
             assert [event.kind for event in seen] == ["mine", "ours"]
 
     async def test_the_data_of_an_event_are_not_shared(self, store: Store) -> None:
         data = {"list": [1]}
         async with store.write() as tx:
-            await tx.add_event(an_event(data=data))
+            await tx.events.add(an_event(data=data))
         data["list"].append(2)
         async with store.read() as tx:
-            assert (await tx.events(after=0, limit=1))[0].data == {"list": [1]}
+            assert (await tx.events.page(after=0, limit=1))[0].data == {"list": [1]}
 
     async def test_data_that_is_not_json_is_refused(self, store: Store) -> None:
         for odd in (T0, float("nan"), {1, 2}):
             with pytest.raises(Exception, match="JSON"):
                 async with store.write() as tx:
-                    await tx.add_event(an_event(data={"odd": odd}))
+                    await tx.events.add(an_event(data={"odd": odd}))
 
     async def test_a_follower_of_the_feed_misses_nothing_while_many_write(self, opener: Opener) -> None:
         stores = [await opener(), await opener()]
@@ -75,14 +75,14 @@ class TestEvents:
 
         async def write(store: Store, number: int) -> None:
             async with store.write() as tx:
-                await tx.add_event(an_event(f"e{number}"))
+                await tx.events.add(an_event(f"e{number}"))
                 await asyncio.sleep(0)
 
         async def follow(store: Store) -> list[int]:
             seen: list[int] = []
             while len(seen) < total:
                 async with store.read() as tx:
-                    seen += [event.seq for event in await tx.events(after=seen[-1] if seen else 0, limit=7)]
+                    seen += [event.seq for event in await tx.events.page(after=seen[-1] if seen else 0, limit=7)]
                 await asyncio.sleep(0)
             return seen
 
@@ -105,13 +105,13 @@ class TestFacts:
         ]
         async with store.write() as tx:
             for row in reversed(rows):
-                await tx.put_quota(row)
-            await tx.put_quota(a_quota("user:alice", limit=9))
+                await tx.quotas.put(row)
+            await tx.quotas.put(a_quota("user:alice", limit=9))
         async with store.write() as tx:
-            assert list(await tx.quotas()) == rows
-            assert await tx.delete_quota(a_quota("public", priority=Priority.LOW, limit=12345))
-            assert not await tx.delete_quota(a_quota("public", priority=Priority.LOW))
-            assert list(await tx.quotas()) == [row for row in rows if row != rows[2]]
+            assert list(await tx.quotas.all()) == rows
+            assert await tx.quotas.delete(a_quota("public", priority=Priority.LOW, limit=12345))
+            assert not await tx.quotas.delete(a_quota("public", priority=Priority.LOW))
+            assert list(await tx.quotas.all()) == [row for row in rows if row != rows[2]]
 
     async def test_every_field_of_a_quota_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
         full = a_quota("group:nlp", group="big", priority=Priority.HIGH, limit=7, ceiling=9, expires_at=at(0.25))
@@ -120,9 +120,9 @@ class TestFacts:
         bare = a_quota("group:nlp", group="big", priority=Priority.HIGH, limit=None)
         for row in (full, bare):
             async with store.write() as tx:
-                await tx.put_quota(row)
+                await tx.quotas.put(row)
             async with store.read() as tx:
-                assert list(await tx.quotas()) == [row]
+                assert list(await tx.quotas.all()) == [row]
 
     async def test_use_is_one_row_a_user_and_group(self, store: Store) -> None:
         rows = [
@@ -131,33 +131,33 @@ class TestFacts:
             a_use("bob"),
         ]
         async with store.write() as tx:
-            assert list(await tx.uses()) == []
-            await tx.put_use(a_use("bob", node_seconds=1.0, at=at(99)))
+            assert list(await tx.uses.all()) == []
+            await tx.uses.put(a_use("bob", node_seconds=1.0, at=at(99)))
             for row in reversed(rows):
-                await tx.put_use(row)
-            assert list(await tx.uses()) == rows
+                await tx.uses.put(row)
+            assert list(await tx.uses.all()) == rows
         async with store.read() as tx:
-            assert list(await tx.uses()) == rows
+            assert list(await tx.uses.all()) == rows
 
     async def test_a_row_of_use_is_removed_by_user_and_group(self, store: Store) -> None:
         rows = [a_use("alice", group="big"), a_use("alice"), a_use("bob")]
         async with store.write() as tx:
             for row in rows:
-                await tx.put_use(row)
-            await tx.delete_use(a_use("alice", node_seconds=99.0, at=at(5)))
-            await tx.delete_use(a_use("nobody"))
-            assert list(await tx.uses()) == [rows[0], rows[2]]
+                await tx.uses.put(row)
+            await tx.uses.delete(a_use("alice", node_seconds=99.0, at=at(5)))
+            await tx.uses.delete(a_use("nobody"))
+            assert list(await tx.uses.all()) == [rows[0], rows[2]]
         async with store.read() as tx:
-            assert list(await tx.uses()) == [rows[0], rows[2]]
+            assert list(await tx.uses.all()) == [rows[0], rows[2]]
 
     async def test_strikes_are_remembered_oldest_first_each_as_often_as_it_came(self, store: Store) -> None:
         late, early = a_strike("node-2", task_id=TaskId(2**40), at=at(9)), a_strike(at=at(0.5))
         async with store.write() as tx:
             for strike in (late, early, early):
-                await tx.add_strike(strike)
-            assert list(await tx.strikes()) == [early, early, late]
+                await tx.nodes.add_strike(strike)
+            assert list(await tx.nodes.strikes()) == [early, early, late]
         async with store.read() as tx:
-            assert list(await tx.strikes()) == [early, early, late]
+            assert list(await tx.nodes.strikes()) == [early, early, late]
 
     @pytest.mark.parametrize(
         ("node", "before", "left"),
@@ -172,85 +172,85 @@ class TestFacts:
     async def test_strikes_are_forgotten(self, store: Store, node: str | None, before: int | None, left: str) -> None:
         async with store.write() as tx:
             for second, name in enumerate("abab"):
-                await tx.add_strike(a_strike(name, at=at(second)))
-            await tx.forget_strikes(node=node, before=None if before is None else at(before))
+                await tx.nodes.add_strike(a_strike(name, at=at(second)))
+            await tx.nodes.forget_strikes(node=node, before=None if before is None else at(before))
         async with store.read() as tx:
-            assert " ".join(f"{s.node}{s.at.second}" for s in await tx.strikes()) == left
+            assert " ".join(f"{s.node}{s.at.second}" for s in await tx.nodes.strikes()) == left
 
     async def test_strikes_outlive_their_task(self, store: Store) -> None:
         (task,) = await add(store, a_task(state=TaskState.FAILED))
         async with store.write() as tx:
-            await tx.add_strike(a_strike(task_id=task.id))
-            await tx.delete_task(task.id)
-            assert list(await tx.strikes()) == [a_strike(task_id=task.id)]
+            await tx.nodes.add_strike(a_strike(task_id=task.id))
+            await tx.tasks.delete(task.id)
+            assert list(await tx.nodes.strikes()) == [a_strike(task_id=task.id)]
 
     async def test_a_strike_is_of_its_tasks_user_as_long_as_there_is_the_task(self, store: Store) -> None:
         first, second = await add(store, a_task(user="ann", state=TaskState.FAILED), a_task(user="bob"))
         async with store.write() as tx:
             for task in (first, second, first):
-                await tx.add_strike(a_strike(task_id=task.id, user="somebody else"))
-            assert [strike.user for strike in await tx.strikes()] == ["ann", "bob", "ann"]
+                await tx.nodes.add_strike(a_strike(task_id=task.id, user="somebody else"))
+            assert [strike.user for strike in await tx.nodes.strikes()] == ["ann", "bob", "ann"]
         async with store.write() as tx:
-            await tx.delete_task(first.id)
+            await tx.tasks.delete(first.id)
         async with store.read() as tx:
-            assert [strike.user for strike in await tx.strikes()] == [None, "bob", None]
+            assert [strike.user for strike in await tx.nodes.strikes()] == [None, "bob", None]
 
     async def test_use_and_strikes_are_not_written_in_a_view(self, store: Store) -> None:
         async with store.read() as tx:
             for writing in (
-                tx.put_use(a_use()),
-                tx.delete_use(a_use()),
-                tx.add_strike(a_strike()),
-                tx.forget_strikes(),
+                tx.uses.put(a_use()),
+                tx.uses.delete(a_use()),
+                tx.nodes.add_strike(a_strike()),
+                tx.nodes.forget_strikes(),
             ):
                 with pytest.raises(RuntimeError, match="read view"):
                     await writing
 
     async def test_a_user_is_as_last_written(self, store: Store) -> None:
         async with store.write() as tx:
-            await tx.put_user(UserRecord(name="bob", groups=frozenset({"old"})))
-            await tx.put_user(UserRecord(name="alice"))
-            await tx.put_user(UserRecord(name="bob", groups=frozenset({"nlp", "vision"})))
+            await tx.users.put(UserRecord(name="bob", groups=frozenset({"old"})))
+            await tx.users.put(UserRecord(name="alice"))
+            await tx.users.put(UserRecord(name="bob", groups=frozenset({"nlp", "vision"})))
         async with store.read() as tx:
             bob = UserRecord(name="bob", groups=frozenset({"nlp", "vision"}))
-            assert list(await tx.users()) == [UserRecord(name="alice"), bob]
+            assert list(await tx.users.all()) == [UserRecord(name="alice"), bob]
 
     async def test_a_node_is_marked_until_the_mark_is_taken_away(self, store: Store) -> None:
         async with store.write() as tx:
-            await tx.put_node_mark("node-1", NodeMark.CORDONED)
-            await tx.put_node_mark("node-2", NodeMark.CORDONED)
-            await tx.put_node_mark("node-2", NodeMark.DRAINING)
-            await tx.put_node_mark("node-1", NodeMark.NONE)
-            await tx.put_node_mark("node-3", NodeMark.NONE)
+            await tx.nodes.put_mark("node-1", NodeMark.CORDONED)
+            await tx.nodes.put_mark("node-2", NodeMark.CORDONED)
+            await tx.nodes.put_mark("node-2", NodeMark.DRAINING)
+            await tx.nodes.put_mark("node-1", NodeMark.NONE)
+            await tx.nodes.put_mark("node-3", NodeMark.NONE)
         async with store.read() as tx:
-            assert await tx.node_marks() == {"node-2": NodeMark.DRAINING}
+            assert await tx.nodes.marks() == {"node-2": NodeMark.DRAINING}
 
     async def test_a_setting_is_written_replaced_and_removed(self, store: Store) -> None:
         async with store.write() as tx:
-            assert await tx.setting("paused") is None
+            assert await tx.settings.get("paused") is None
             for value in ("a", "", "b"):
-                await tx.put_setting("paused", value)
-                assert await tx.setting("paused") == value
-            await tx.put_setting("paused", None)
-            await tx.put_setting("paused", None)
-            assert await tx.setting("paused") is None
+                await tx.settings.put("paused", value)
+                assert await tx.settings.get("paused") == value
+            await tx.settings.put("paused", None)
+            await tx.settings.put("paused", None)
+            assert await tx.settings.get("paused") is None
 
 
 class TestSurroundings:
     async def test_mount_rules_are_rows_by_name(self, store: Store) -> None:
         rules = [a_mount_rule("Zoe"), a_mount_rule("a.b", mount_path="/ä {user}"), a_mount_rule("b")]
         async with store.write() as tx:
-            assert list(await tx.mount_rules()) == []
-            await tx.put_mount_rule(a_mount_rule("b", priority=9))
+            assert list(await tx.mount_rules.all()) == []
+            await tx.mount_rules.put(a_mount_rule("b", priority=9))
             for rule in reversed(rules):
-                await tx.put_mount_rule(rule)
-            assert list(await tx.mount_rules()) == rules
+                await tx.mount_rules.put(rule)
+            assert list(await tx.mount_rules.all()) == rules
         async with store.write() as tx:
-            assert await tx.delete_mount_rule("a.b")
-            assert not await tx.delete_mount_rule("a.b")
-            assert list(await tx.mount_rules()) == [rules[0], rules[2]]
+            assert await tx.mount_rules.delete("a.b")
+            assert not await tx.mount_rules.delete("a.b")
+            assert list(await tx.mount_rules.all()) == [rules[0], rules[2]]
         async with store.read() as tx:
-            assert list(await tx.mount_rules()) == [rules[0], rules[2]]
+            assert list(await tx.mount_rules.all()) == [rules[0], rules[2]]
 
     async def test_every_field_of_a_mount_rule_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
         full = a_mount_rule(
@@ -265,22 +265,22 @@ class TestSurroundings:
         assert unlike == ["action"], "give these a value"
         for rule in (full, a_mount_rule(action=Action.REMOVE)):
             async with store.write() as tx:
-                await tx.put_mount_rule(rule)
+                await tx.mount_rules.put(rule)
             async with store.read() as tx:
-                assert list(await tx.mount_rules()) == [rule]
+                assert list(await tx.mount_rules.all()) == [rule]
 
     async def test_environments_are_rows_by_name(self, store: Store) -> None:
         known = [an_environment("Zoe"), an_environment("a"), an_environment("torch-2")]
         async with store.write() as tx:
-            assert list(await tx.environments()) == []
-            await tx.put_environment(an_environment("a", default=True))
+            assert list(await tx.environments.all()) == []
+            await tx.environments.put(an_environment("a", default=True))
             for one in reversed(known):
-                await tx.put_environment(one)
-            assert list(await tx.environments()) == known
+                await tx.environments.put(one)
+            assert list(await tx.environments.all()) == known
         async with store.write() as tx:
-            assert await tx.delete_environment("a")
-            assert not await tx.delete_environment("a")
-            assert list(await tx.environments()) == [known[0], known[2]]
+            assert await tx.environments.delete("a")
+            assert not await tx.environments.delete("a")
+            assert list(await tx.environments.all()) == [known[0], known[2]]
 
     async def test_every_field_of_an_environment_comes_back_and_can_be_emptied_again(self, store: Store) -> None:
         full = an_environment(
@@ -293,28 +293,28 @@ class TestSurroundings:
         assert like_default(full, Environment(name="")) == [], "give these a value"
         for one in (full, Environment(name=full.name)):
             async with store.write() as tx:
-                await tx.put_environment(one)
+                await tx.environments.put(one)
             async with store.read() as tx:
-                assert list(await tx.environments()) == [one]
+                assert list(await tx.environments.all()) == [one]
 
     async def test_the_variables_of_an_environment_are_not_shared(self, store: Store) -> None:
         variables = {"A": "1"}
         async with store.write() as tx:
-            await tx.put_environment(an_environment(variables=variables))
+            await tx.environments.put(an_environment(variables=variables))
         variables["A"] = "2"
         async with store.read() as tx:
-            (found,) = await tx.environments()
+            (found,) = await tx.environments.all()
             assert found.variables == {"A": "1"}
             found.variables["A"] = "3"  # type: ignore[index]
-            assert (await tx.environments())[0].variables == {"A": "1"}
+            assert (await tx.environments.all())[0].variables == {"A": "1"}
 
     async def test_they_are_not_written_in_a_view(self, store: Store) -> None:
         async with store.read() as tx:
             for writing in (
-                tx.put_mount_rule(a_mount_rule()),
-                tx.delete_mount_rule("data"),
-                tx.put_environment(an_environment()),
-                tx.delete_environment("torch"),
+                tx.mount_rules.put(a_mount_rule()),
+                tx.mount_rules.delete("data"),
+                tx.environments.put(an_environment()),
+                tx.environments.delete("torch"),
             ):
                 with pytest.raises(RuntimeError, match="read view"):
                     await writing
@@ -323,7 +323,7 @@ class TestSurroundings:
 class TestLease:
     async def acquire(self, store: Store, holder: str, now: datetime = T0) -> int | None:
         async with store.write() as tx:
-            lease = await tx.acquire_lease(holder, now=now, length=MINUTE)
+            lease = await tx.lease.acquire(holder, now=now, length=MINUTE)
         assert lease is None or (lease.holder, lease.expires_at) == (holder, now + MINUTE)
         return None if lease is None else lease.token
 
@@ -347,11 +347,11 @@ class TestLease:
         (task,) = await add(store, a_task())
         with pytest.raises(LeaseLost):  # noqa: PT012 - a whole transaction
             async with store.write() as tx:
-                await tx.save_task(replace(task, held=True))
-                await tx.check_lease(old)
+                await tx.tasks.save(replace(task, held=True))
+                await tx.lease.check(old)
         assert await get(store, task.id) == task
         async with store.write() as tx:
-            await tx.check_lease(new)
+            await tx.lease.check(new)
         back = await self.acquire(store, "a", at(200))
         assert back is not None
         assert back > new
@@ -360,53 +360,53 @@ class TestLease:
         token = await self.acquire(store, "a")
         assert token is not None
         async with store.write() as tx:
-            await tx.check_lease(token)
+            await tx.lease.check(token)
 
     async def test_without_any_lease_no_token_is_good(self, store: Store) -> None:
         async with store.write() as tx:
             for token in (0, 1):
                 with pytest.raises(LeaseLost):
-                    await tx.check_lease(token)
+                    await tx.lease.check(token)
 
     async def test_a_lease_given_up_is_free_at_once_and_its_token_worthless(self, store: Store) -> None:
         token = await self.acquire(store, "a")
         assert token is not None
         async with store.write() as tx:
-            await tx.release_lease("b")
-            await tx.check_lease(token)
-            await tx.release_lease("a")
+            await tx.lease.release("b")
+            await tx.lease.check(token)
+            await tx.lease.release("a")
         with pytest.raises(LeaseLost):
             async with store.write() as tx:
-                await tx.check_lease(token)
+                await tx.lease.check(token)
         again = await self.acquire(store, "b", at(1))
         assert again is not None
         assert again > token
 
     async def test_any_process_may_read_it_as_it_was_last_written(self, store: Store) -> None:
         async with store.read() as tx:
-            assert await tx.lease() is None
+            assert await tx.lease.get() is None
         token = await self.acquire(store, "a")
         assert token is not None
         async with store.read() as tx:
-            assert await tx.lease() == Lease(holder="a", token=token, expires_at=at(0) + MINUTE)
+            assert await tx.lease.get() == Lease(holder="a", token=token, expires_at=at(0) + MINUTE)
         await self.acquire(store, "a", at(30))
         async with store.write() as tx:
-            assert await tx.lease() == Lease(holder="a", token=token, expires_at=at(30) + MINUTE)
-            await tx.release_lease("a")
-            assert await tx.lease() is None
+            assert await tx.lease.get() == Lease(holder="a", token=token, expires_at=at(30) + MINUTE)
+            await tx.lease.release("a")
+            assert await tx.lease.get() is None
 
     async def test_a_check_holds_until_the_transaction_ends(self, opener: Opener) -> None:
         one, other = await opener(), await opener()
         token = await self.acquire(one, "a")
         assert token is not None
         async with one.write() as tx:
-            await tx.check_lease(token)
+            await tx.lease.check(token)
             stealing = asyncio.create_task(self.acquire(other, "b", at(100)))
             for _ in range(50):
                 await asyncio.sleep(0)
             assert not stealing.done()
-            await tx.check_lease(token)
-            await tx.put_setting("written by", "a")
+            await tx.lease.check(token)
+            await tx.settings.put("written by", "a")
         assert await stealing is not None
 
     async def test_of_many_at_once_one_gets_it(self, opener: Opener) -> None:

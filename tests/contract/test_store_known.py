@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, event, insert, select, text
 
-from builders import a_quota, a_run, a_spec, a_strike, a_task, a_use, an_event, at
 from contract.store_kit import Opener, add, on_disk, save
 from hai_scheduler.adapters.sql import known as known_module
 from hai_scheduler.adapters.sql.known import COMPARE_EVERY_S, patched
@@ -25,11 +24,12 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
+from kit.builders import a_quota, a_run, a_spec, a_strike, a_task, a_use, an_event, at
 
 
 async def unfinished(store: Store) -> list[Task]:
     async with store.read() as tx:
-        return list(await tx.unfinished_tasks())
+        return list(await tx.tasks.unfinished())
 
 
 class Walk:
@@ -53,12 +53,12 @@ class Walk:
         some = self.choose.sample(sorted(self.tasks), min(len(self.tasks), self.choose.randint(1, 3)))
         async with store.write() as tx:
             if self.choose.random() < 0.5:
-                assert list(await tx.unfinished_tasks()) == self.now()
+                assert list(await tx.tasks.unfinished()) == self.now()
             for number in some:
                 task = replace(self.tasks[number], held=not self.tasks[number].held, run=a_run(number))
-                self.tasks[number] = await tx.save_task(task)
+                self.tasks[number] = await tx.tasks.save(task)
             if self.choose.random() < 0.5:
-                assert list(await tx.unfinished_tasks()) == self.now()
+                assert list(await tx.tasks.unfinished()) == self.now()
 
     async def end(self, store: Store) -> None:
         if self.tasks:
@@ -70,15 +70,15 @@ class Walk:
         """Delete a task; the newest write of all may be the write of that task."""
         if self.ended:
             async with store.write() as tx:
-                await tx.delete_task(self.ended.pop())
+                await tx.tasks.delete(self.ended.pop())
 
     async def fail(self, store: Store) -> None:
         with suppress(ZeroDivisionError):
             async with store.write() as tx:
-                lost = await tx.add_task(a_task(name="lost"), a_spec())
+                lost = await tx.tasks.add(a_task(name="lost"), a_spec())
                 for task in self.now()[:2]:
-                    await tx.save_task(replace(task, job_state="lost"))
-                assert (await tx.unfinished_tasks())[-1] == lost
+                    await tx.tasks.save(replace(task, job_state="lost"))
+                assert (await tx.tasks.unfinished())[-1] == lost
                 raise ZeroDivisionError
 
     async def look_back(self, store: Store) -> None:
@@ -86,7 +86,7 @@ class Walk:
         async with store.read() as view:
             await self.save(self.choose.choice(self.stores))
             assert await unfinished(store) == self.now()
-            assert list(await view.unfinished_tasks()) == before
+            assert list(await view.tasks.unfinished()) == before
 
     def now(self) -> list[Task]:
         return [self.tasks[number] for number in sorted(self.tasks)]
@@ -105,12 +105,12 @@ async def test_what_has_not_changed_is_neither_read_nor_made_again(opener: Opene
     store = await opener()
     one, two = await add(store, a_task(), a_task())
     async with store.read() as tx:
-        first = await tx.unfinished_tasks()
+        first = await tx.tasks.unfinished()
     async with store.read() as tx:
-        assert await tx.unfinished_tasks() is first
+        assert await tx.tasks.unfinished() is first
     two = await save(store, replace(two, held=True))
     async with store.read() as tx:
-        then = await tx.unfinished_tasks()
+        then = await tx.tasks.unfinished()
     assert list(then) == [one, two]
     assert then[0] is first[0]
 
@@ -153,7 +153,7 @@ async def test_in_a_new_epoch_everything_is_read_again(opener: Opener) -> None:
     (task,) = await add(store, a_task())
     assert await unfinished(store) == [task]
     async with store.write() as tx:
-        await tx.begin_epoch(2, steps=0, after_task=1000, past=LostPast(first_task=1001, above=1))
+        await tx.database.begin_epoch(2, steps=0, after_task=1000, past=LostPast(first_task=1001, above=1))
     (later,) = await add(store, a_task())
     assert await unfinished(store) == [task, later]
 
@@ -228,33 +228,33 @@ class FactWalk:
         choose, name = self.choose, self.choose.choice(["alice", "bob"])
         quota, use = a_quota(f"user:{name}", limit=choose.randint(0, 9)), a_use(name, node_seconds=choose.random())
         changes = [
-            lambda: tx.put_quota(quota),
-            lambda: tx.delete_quota(quota),
-            lambda: tx.put_use(use),
-            lambda: tx.delete_use(use),
-            lambda: tx.add_strike(a_strike(at=at(choose.randint(0, 99)))),
-            lambda: tx.forget_strikes(before=at(choose.randint(0, 99))),
-            lambda: tx.put_user(UserRecord(name=name, groups=frozenset({choose.choice("abc")}))),
-            lambda: tx.put_node_mark(name, choose.choice(list(NodeMark))),
-            lambda: tx.put_setting(name, choose.choice(["1", "2", None])),
-            lambda: tx.add_event(an_event()),
-            lambda: tx.add_events([an_event(), an_event()]),
-            lambda: tx.count_steps(1, number=choose.randint(1, 9)),
-            lambda: tx.add_task(a_task(), a_spec()),
+            lambda: tx.quotas.put(quota),
+            lambda: tx.quotas.delete(quota),
+            lambda: tx.uses.put(use),
+            lambda: tx.uses.delete(use),
+            lambda: tx.nodes.add_strike(a_strike(at=at(choose.randint(0, 99)))),
+            lambda: tx.nodes.forget_strikes(before=at(choose.randint(0, 99))),
+            lambda: tx.users.put(UserRecord(name=name, groups=frozenset({choose.choice("abc")}))),
+            lambda: tx.nodes.put_mark(name, choose.choice(list(NodeMark))),
+            lambda: tx.settings.put(name, choose.choice(["1", "2", None])),
+            lambda: tx.events.add(an_event()),
+            lambda: tx.events.add_all([an_event(), an_event()]),
+            lambda: tx.database.count_steps(1, number=choose.randint(1, 9)),
+            lambda: tx.tasks.add(a_task(), a_spec()),
         ]
         await choose.choice(changes)()
 
 
 async def facts(tx: Tx) -> list[object]:
     return [
-        list(await tx.quotas()),
-        list(await tx.uses()),
-        list(await tx.strikes()),
-        list(await tx.users()),
-        dict(await tx.node_marks()),
-        [await tx.setting(name) for name in ("alice", "bob")],
-        await tx.last_event_seq(),
-        await tx.mark(),
+        list(await tx.quotas.all()),
+        list(await tx.uses.all()),
+        list(await tx.nodes.strikes()),
+        list(await tx.users.all()),
+        dict(await tx.nodes.marks()),
+        [await tx.settings.get(name) for name in ("alice", "bob")],
+        await tx.events.last_seq(),
+        await tx.database.mark(),
     ]
 
 
@@ -275,14 +275,14 @@ async def test_a_transaction_that_finds_nothing_new_asks_once(opener: Opener) ->
     store = await opener()
     assert isinstance(store, SqlStore)
     async with store.write() as tx:
-        await tx.put_user(UserRecord(name="alice"))
-        await tx.add_task(a_task(), a_spec())
+        await tx.users.put(UserRecord(name="alice"))
+        await tx.tasks.add(a_task(), a_spec())
     async with store.write() as tx:
         await facts(tx)
     async with store.read() as tx:
-        known = await facts(tx), await tx.unfinished_tasks()
+        known = await facts(tx), await tx.tasks.unfinished()
     asked: list[str] = []
     async with store.read() as tx:
         event.listen(store.engine.sync_engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
-        assert (await facts(tx), await tx.unfinished_tasks()) == known
+        assert (await facts(tx), await tx.tasks.unfinished()) == known
     assert len(asked) == 1

@@ -14,7 +14,12 @@ from docs.kit import ROOT, text_of
 
 PAGE = "docs/architecture.md"
 START, END = "<!-- rooms: made by `make reference` -->\n", "<!-- end of rooms -->\n"
-FOLDERS = {"hai_scheduler": "scheduler_service", "hai_spawner": "spawner", "hai_hub": "hub_config"}
+FOLDERS = {
+    "hai_client": "client",
+    "hai_scheduler": "scheduler_service",
+    "hai_spawner": "spawner",
+    "hai_hub": "hub_config",
+}
 
 
 def containers() -> dict[str, list[list[str]]]:

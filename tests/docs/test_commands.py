@@ -12,7 +12,7 @@ import pytest
 from docs.kit import ROOT, blocks, name_of, pages, spans, text_of
 from hai_client.cli import verbs
 from hai_client.cli.app import find
-from hai_client.cli.parser import build, split_last
+from hai_client.cli.shared.parser import build, split_last
 from hai_client.errors import Invalid
 from hai_client.slurm.options import OPTIONS
 from hai_hub.cluster import command as cluster_cli

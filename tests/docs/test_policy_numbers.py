@@ -18,7 +18,7 @@ PAGE = text_of("docs/policy-numbers.md")
 def ways(value: Any) -> set[str]:
     """How a page may write a value."""
     if not isinstance(value, timedelta):
-        return {"1 for everybody"} if value == {} else {f"{value:g}"}
+        return {"1 for every user"} if value == {} else {f"{value:g}"}
     seconds = value.total_seconds()
     return {f"{seconds:,.0f} s", f"{seconds / 60:g} min", f"{seconds / 3600:g} h"}
 

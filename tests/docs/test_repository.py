@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from docs.kit import ROOT, files, name_of
 
 CODE = (".py", ".ts", ".tsx", ".css", ".mjs", ".mts", ".toml")
 LONGEST = 500
-#: The most methods of a class of the core.
-WIDEST = 20
 #: Put together, so that this file does not hold them.
 FORBIDDEN = (
     "/wo" + "rk/",
@@ -43,18 +40,6 @@ def texts() -> list[tuple[Path, str]]:
 def test_no_file_of_code_is_longer_than_five_hundred_lines() -> None:
     long = {name_of(file): text.count("\n") for file, text in texts() if file.suffix in CODE}
     assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
-
-
-def test_no_class_of_the_core_has_more_than_twenty_methods() -> None:
-    """A wider one does several things; what holds between its parts can then not be said."""
-    wide = {
-        f"{file.stem}.{node.name}": count
-        for file in CORE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-        and (count := sum(isinstance(part, ast.FunctionDef) for part in node.body)) > WIDEST
-    }
-    assert wide == {}
 
 
 @pytest.mark.parametrize("word", FORBIDDEN)

@@ -10,22 +10,18 @@ from docs.kit import files, name_of
 #: Names of several classes, by what makes them the same thing on several sides, or why they are left.
 EXCEPTIONS = {
     "a thing of the service, and the client's class for it, which `make reference` writes": """
-        Checkpoint Cluster DecisionPage Environment EnvironmentList Event EventKind EventPage
+        Checkpoint Cluster ContainerEnvironment DecisionPage Environment EnvironmentList Event EventKind EventPage
         Explanation Failure Forecast ForecastAssumption ForecastCost GroupOverview Health Holder
         LevelCount LogCount LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask
-        Notice OrphanList OwnQuota Places Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
+        Notice OrphanList OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
         RunList Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
-    "the same part of an adapter, for tests and for SQL, or for each cluster": """
-        TxPart BoundPart DatabasePart WorkspacePart Marks""",
-    "what the spawner reads of the answer of GET /places": "Mount",
+    "the same part of an adapter, for each cluster": "Marks",
     "the same callback, for two frameworks": "HaiCallback",
     "how a type is described, by who writes the client and by who reads in it": "Several Table",
     "settings, of the client and of the service; their sections are what users write": "Settings",
     "the door of spot containers, on the Hub's side and on JupyterLab's": "SpotHandler",
-    "processes of a rank that compute, and processes that compute for the service: a setting of users is called so": """
-        Workers""",
     "what a command prints, what a step prints, and what an answer has: left": "Output",
 }
 

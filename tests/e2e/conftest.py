@@ -5,45 +5,23 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from hai_client import Client
+from kit.ports import free_port
+from kit.waiting import PATIENCE, wait_for
 
-T = TypeVar("T")
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[2]
 #: The example training, held until a file exists.
 HELD = Path(__file__).with_name("held_digits.py")
-#: Seconds; an event that has not come by then never comes. It is much longer than any step takes on a busy machine,
-#: and is not used to measure.
-PATIENCE = 240.0
-
-
-def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
-    """The first true result of `look`; fails after `seconds` with a message that names `what`."""
-    ends = time.monotonic() + seconds
-    while True:
-        value = look()
-        if value:
-            return value
-        if time.monotonic() > ends:
-            pytest.fail(f"waited {seconds:.0f} s for {what}; last seen: {value!r}")
-        time.sleep(0.05)
-
-
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
 
 
 def processes_with(text: str) -> dict[int, str]:

@@ -3,7 +3,7 @@
     python held_digits.py GATE EPOCHS [--deaf] -- ARGUMENTS OF THE EXAMPLE
 
 Every rank trains `EPOCHS` epochs and then waits, at the same step, for the file `GATE`, or for the notice that it must
-leave; a deaf one waits for the file alone.
+leave; a deaf one waits for the file alone. The example is the file beside this one, or else that of the repository.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hai_client import job
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "train_digits.py"
+NAME = "train_digits.py"
 #: The example sleeps once after every step: 1,437 images, 64 of them a step.
 STEPS = 1437 // 64
 LOOK_S = 0.05
@@ -39,8 +39,15 @@ class Hold:
             self._sleep(LOOK_S)
 
 
+def example() -> Path:
+    """The path of the example."""
+    here = Path(__file__).resolve()
+    beside = here.with_name(NAME)
+    return beside if beside.exists() else here.parents[2] / "examples" / NAME
+
+
 if __name__ == "__main__":
     words = sys.argv[1 : sys.argv.index("--")]
-    sys.argv = [str(EXAMPLE), *sys.argv[sys.argv.index("--") + 1 :]]
+    sys.argv = [str(example()), *sys.argv[sys.argv.index("--") + 1 :]]
     time.sleep = Hold(Path(words[0]), int(words[1]), deaf="--deaf" in words)
-    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    runpy.run_path(sys.argv[0], run_name="__main__")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
 from hai_client import TaskRequest
+from kit.waiting import wait_for
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import BIN, PATIENCE, ROOT, Platform, processes_with, wait_for
+from e2e.conftest import BIN, ROOT, Platform, processes_with
 from hai_client.errors import Unavailable
+from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e
 

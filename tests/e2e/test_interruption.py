@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import HELD, PATIENCE, Platform, wait_for
+from e2e.conftest import HELD, Platform
 from hai_client.errors import Unavailable
+from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e
 

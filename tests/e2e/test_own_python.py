@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import ROOT, Platform, wait_for
-from interpreters import interpreter
+from e2e.conftest import ROOT, Platform
+from kit.interpreters import interpreter
+from kit.waiting import wait_for
 
 pytestmark = pytest.mark.e2e
 

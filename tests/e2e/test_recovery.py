@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Platform, processes_with, wait_for
+from e2e.conftest import Platform, processes_with
 from e2e.test_spot import SERVER, Ann
 from hai_client.errors import HaiError
+from kit.waiting import wait_for
 
 pytestmark = pytest.mark.e2e
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import hai_client
-from e2e.conftest import PATIENCE, Platform, wait_for
+from e2e.conftest import Platform
+from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e
 

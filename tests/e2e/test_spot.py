@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from e2e.conftest import PATIENCE, Platform, wait_for
+from e2e.conftest import Platform
+from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e
 

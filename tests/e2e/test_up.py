@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import HELD, Platform, processes_with, wait_for
+from e2e.conftest import HELD, Platform, processes_with
+from kit.waiting import wait_for
 
 pytestmark = pytest.mark.e2e
 

@@ -47,6 +47,8 @@ class Case:
     from_start: bool = False
     #: The files below its folder into which the training prints, if not into the log of the task.
     own_log: str = ""
+    #: The file that its framework writes after a checkpoint, and without which it does not find the checkpoint again.
+    index: str = ""
     #: Whether the launcher sometimes writes lines to the log twice.
     repeats: bool = False
     #: Steps of each stage; a stage that begins after the notice may do none.
@@ -212,6 +214,7 @@ CASES: Final = (
         title="Ray Train on one node, reporting a checkpoint every twenty steps",
         packages=("ray", "torch"),
         submit="--checkpoint-dir checkpoints -- python ray_train.py",
+        index="checkpoints/training/checkpoint_manager_snapshot.json",
         middle="step 25",
         repeats=True,
     ),

@@ -14,7 +14,7 @@ import pytest
 from e2e.conftest import Platform
 from frameworks.cases import Case
 from frameworks.drive import ROOT, VENV, Driver, Outcome
-from groups import scheduling
+from kit.groups import scheduling
 
 RESULTS = ROOT / "test-results" / "frameworks.json"
 #: The results of each case so far, by name.

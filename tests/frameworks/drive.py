@@ -14,10 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from e2e.conftest import PATIENCE, Platform, wait_for
+from e2e.conftest import Platform
 from frameworks.cases import SCRIPTS, Case
 from hai_client.errors import Unavailable
 from hai_client.wire.schema import TaskRequest
+from kit.waiting import PATIENCE, wait_for
 
 ROOT = Path(__file__).parents[2]
 #: The virtual environment that `make test-frameworks` makes.
@@ -58,6 +59,8 @@ class Outcome:
     lines: tuple[Line, ...]
     #: When the newest file of its checkpoints was changed, at the moment when its first run was over; seconds.
     newest: float | None
+    #: When the framework wrote its index, without which it finds no checkpoint, for the last time; None: it has none.
+    indexed: float | None
     #: When the last process of the job was gone, seconds; None if all were gone before the first look.
     gone: float | None
 
@@ -86,7 +89,7 @@ class Outcome:
     def job_s(self) -> float:
         """Seconds from the notice until the job's last checkpoint was whole; 0 if it saved nothing after the notice."""
         after = [at for _, at in self.saved(1) if at >= self.told_at]
-        return after[-1] - self.told_at if after else 0.0
+        return max(after[-1], self.indexed or 0.0) - self.told_at if after else 0.0
 
     @property
     def platform_s(self) -> float | None:
@@ -153,12 +156,12 @@ class Driver:
             waits = f"until [ -e {shlex.quote(str(gates['urgent']))} ]; do sleep 0.05; done"
             live["dee"] = self._urgent(waits)
             gone = self._wait_until_it_has_left(task, place)
-            newest = newest_file(place)
+            newest, indexed = newest_file(place), changed_at(place / case.index) if case.index else None
             wait_for("the urgent task to run", lambda: self._state(live["dee"], "dee") == "running")
             gates["pace"].touch()
             gates["urgent"].touch()
             shown = wait_for("the task to end", lambda: self._over(task))
-            outcome = Outcome(shown, self._decisions(task), self._story(case, place, task), newest, gone)
+            outcome = Outcome(shown, self._decisions(task), self._story(case, place, task), newest, indexed, gone)
             if shown["state"] != "succeeded":
                 others = self._other_ranks(task)
                 raise Broken(f"it is {shown['state']}: {shown['message']}\n{outcome.log()}\n{others}")
@@ -297,6 +300,11 @@ def newest_file(place: Path) -> float | None:
     """When the newest file of the checkpoints below a folder was changed; None if there is none."""
     found = [path.stat().st_mtime for path in place.rglob("*") if path.is_file() and is_checkpoint(path, place)]
     return max(found, default=None)
+
+
+def changed_at(path: Path) -> float | None:
+    """When a file was changed; None if there is none."""
+    return path.stat().st_mtime if path.exists() else None
 
 
 def is_checkpoint(path: Path, place: Path) -> bool:

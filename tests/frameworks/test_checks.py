@@ -42,6 +42,7 @@ def story(
         decisions="",
         lines=lines(1, *first) + lines(2, *second),
         newest=newest,
+        indexed=None,
         gone=LEFT_AT - 0.1,
     )
 
@@ -52,6 +53,11 @@ def test_a_story_as_it_should_be_passes_and_is_measured() -> None:
     check_word(CASE, seen)
     assert (seen.leave_s, seen.job_s, seen.saving_s()) == (1.0, 0.5, 0.1)
     assert seen.platform_s == pytest.approx(0.2)
+
+
+def test_a_checkpoint_with_an_index_is_whole_once_that_is_written() -> None:
+    assert dataclasses.replace(story(), indexed=SAVED_AT + 0.25).job_s == 0.75
+    assert dataclasses.replace(story(), indexed=SAVED_AT - 100).job_s == 0.5
 
 
 WRONG = {

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Platform, wait_for
+from e2e.conftest import Platform
 from frameworks.drive import ENVIRONMENT, Driver
+from kit.waiting import wait_for
 
 pytestmark = pytest.mark.frameworks
 

@@ -12,9 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ffrecord_files import lay_out  # noqa: E402
 from hai_ffrecord import FileReader  # noqa: E402
 from hai_ffrecord.torch import ConcatDataset, DataLoader, Dataset, ReaderRegistry, Subset  # noqa: E402
+from kit.ffrecord_files import lay_out  # noqa: E402
 
 N = 53
 # Two workers on a machine of one core, and a fork beside threads, are said of.

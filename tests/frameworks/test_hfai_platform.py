@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import PATIENCE, ROOT, Platform, wait_for
+from e2e.conftest import ROOT, Platform
 from frameworks.drive import ENVIRONMENT, Driver
+from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.frameworks
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helm_kit.rendering import API_SERVER, CHART, Render, Rendered, Values
+from kit.helm.rendering import API_SERVER, CHART, Render, Rendered, Values
 
 ABSENT = "no helm: `make helm` installs it, and these tests need it"
 

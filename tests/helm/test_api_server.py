@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from helm_kit.api_server import cluster
-from helm_kit.rendering import API_SERVER, CHART, Object, Render
+from kit.helm.api_server import cluster
+from kit.helm.rendering import API_SERVER, CHART, Object, Render
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SERVICE = "/api/v1/namespaces/default/services/kubernetes"

@@ -19,8 +19,8 @@ from traitlets.config import Config
 from hai_client.errors import Invalid
 from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.cluster.install import configure
-from helm_kit.pods import ELSEWHERE, environment, secrets_of
-from helm_kit.rendering import Render
+from kit.helm.pods import ELSEWHERE, environment, secrets_of
+from kit.helm.rendering import Render
 
 Make = Callable[..., JupyterHub]
 TOKEN = "token-of-the-spawner"
@@ -145,7 +145,7 @@ def test_administrators_of_the_hub_administer_hai(hub: Make) -> None:
 
 def test_services_may_do_what_they_are_for_and_no_more(hub: Make) -> None:
     roles = {role["name"]: set(role["scopes"]) for role in hub().load_roles if role.get("services")}
-    assert roles["hai-spawner"] == {"access:services!service=hai", "custom:hai:places"}
+    assert roles["hai-spawner"] == {"access:services!service=hai", "custom:hai:containers"}
     assert roles["hai-metrics"] == {"access:services!service=hai", "custom:hai:metrics", "read:metrics"}
     assert not any(scope.startswith("admin") for scopes in roles.values() for scope in scopes)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import parse_quantity
 from hai_scheduler.app.config import HaiScheduler
-from helm_kit.matrix import MATRIX
-from helm_kit.rendering import Object, Render
+from kit.helm.matrix import MATRIX
+from kit.helm.rendering import Object, Render
 
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
 BOUND = ("memory", "ephemeral-storage")
@@ -22,17 +22,17 @@ def test_every_container_of_the_platform_has_limits_and_requests_less(render: Re
         for container in [*pod.get("initContainers", []), *pod["containers"]]:
             resources = container["resources"]
             for what in BOUND:
-                asked, most = (quantities.parse(resources[kind][what]) for kind in ("requests", "limits"))
+                asked, most = (parse_quantity(resources[kind][what]) for kind in ("requests", "limits"))
                 assert 0 < asked < most, (name, container["name"], what)
 
 
 @ALL
 def test_no_folder_of_a_pod_grows_without_end(render: Render, values: dict[str, Any]) -> None:
     for name, pod in render(values).pods():
-        most = sum(quantities.parse(entry["resources"]["limits"]["ephemeral-storage"]) for entry in pod["containers"])
+        most = sum(parse_quantity(entry["resources"]["limits"]["ephemeral-storage"]) for entry in pod["containers"])
         for volume in pod["volumes"]:
             if "emptyDir" in volume:
-                assert 0 < quantities.parse(volume["emptyDir"]["sizeLimit"]) <= most, (name, volume["name"])
+                assert 0 < parse_quantity(volume["emptyDir"]["sizeLimit"]) <= most, (name, volume["name"])
 
 
 def quota(render: Render, **given: Any) -> Object:

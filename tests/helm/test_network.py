@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from helm_kit.matrix import MATRIX
-from helm_kit.rendering import Object, Render
+from kit.helm.matrix import MATRIX
+from kit.helm.rendering import Object, Render
 
 
 def policy(render: Render, name: str, values: dict[str, Any] | None = None) -> Object:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hai_client.cli.app import find
-from hai_client.cli.parser import build
-from helm_kit.rendering import CHART
+from hai_client.cli.shared.parser import build
+from kit.helm.rendering import CHART
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

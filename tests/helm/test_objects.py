@@ -13,8 +13,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from helm_kit.matrix import MATRIX
-from helm_kit.rendering import CHART, Object, Render
+from kit.helm.matrix import MATRIX
+from kit.helm.rendering import CHART, Object, Render
 
 VERSIONS = ("1.30", "1.37")
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())

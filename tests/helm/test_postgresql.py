@@ -17,9 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from databases import PostgresServer
 from hai_scheduler.adapters.sql.store import open_store
-from helm_kit.rendering import Render
+from kit.databases import PostgresServer
+from kit.helm.rendering import Render
 
 Connect = Callable[..., psycopg.Connection[Any]]
 OWN = {"hub": "jupyterhub", "scheduler": "hai"}
@@ -151,7 +151,7 @@ async def test_a_database_of_an_older_chart_is_handed_over_with_all_that_is_in_i
         hub.execute("DROP TABLE users; DROP SEQUENCE alone; DROP DOMAIN words; DROP TYPE colour")
     store = await open_store(server.url.replace("hai@/postgres?", "scheduler@/hai?"))
     async with store.write() as tx:
-        await tx.put_setting("paused", None)
+        await tx.settings.put("paused", None)
     await store.close()
     with connect("scheduler", "hai") as scheduler:
         scheduler.execute("ALTER TABLE hai_tasks ADD COLUMN another int")

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from builders import a_launch
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes.resources import capacity_of, resources_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from helm_kit.rendering import Render
+from kit.builders import a_launch
+from kit.helm.rendering import Render
 
 #: What the pods of kube-system request: their documentation and manifests, CPUs and MiB.
 SYSTEM = {
@@ -30,7 +30,7 @@ def platform(render: Render, separate: bool) -> dict[str, Decimal]:
             for container in entry["spec"]["template"]["spec"]["containers"]:
                 for name in total:
                     text = container["resources"]["requests"][name]
-                    total[name] += quantities.parse(str(text)) * entry["spec"].get("replicas", 1)
+                    total[name] += parse_quantity(str(text)) * entry["spec"].get("replicas", 1)
     return total
 
 
@@ -47,5 +47,5 @@ def test_a_whole_node_task_fits_beside_the_platform(
     wanted = resources_of(a_launch(), 0, capacity, settings)["requests"]
     there = platform(render, separate)
     for name, others in zip(("cpu", "memory"), SYSTEM[system], strict=True):
-        asked = there[name] + quantities.parse(others) + quantities.parse(wanted.get(name, "0"))
-        assert asked <= quantities.parse(allocatable[name]), (name, wanted.get(name))
+        asked = there[name] + parse_quantity(others) + parse_quantity(wanted.get(name, "0"))
+        assert asked <= parse_quantity(allocatable[name]), (name, wanted.get(name))

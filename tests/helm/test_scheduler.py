@@ -12,8 +12,8 @@ from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from helm_kit.pods import ELSEWHERE, environment, secrets_of
-from helm_kit.rendering import Render
+from kit.helm.pods import ELSEWHERE, environment, secrets_of
+from kit.helm.rendering import Render
 
 Read = Callable[[dict[str, Any]], tuple[Settings, dict[str, dict[str, str]]]]
 

@@ -12,8 +12,8 @@ import yaml
 
 from hai_hub.cluster.chart import Chart
 from hai_hub.cluster.chart_values import ELSEWHERE, commented, problems, walk
-from helm_kit.matrix import MATRIX
-from helm_kit.rendering import CHART
+from kit.helm.matrix import MATRIX
+from kit.helm.rendering import CHART
 
 SHIPPED = Chart(CHART)
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())

@@ -5,8 +5,8 @@ HAI_TEST_INIT_IMAGE  image that brings the supervisor; without one a ConfigMap o
 HAI_TEST_HOST        address at which pods reach this machine; found by itself where one address will do
 HAI_TEST_PATIENCE    seconds that anything may take (default 300)
 
-HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kubernetes_kit.platform
-HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kubernetes_kit.control
+HAI_TEST_SHARED_PATH, HAI_TEST_TRAINING_IMAGE, HAI_TEST_TRAINING_PACKAGES  what scenarios need: kit.kubernetes.platform
+HAI_TEST_CLUSTER_CONTROL  a program that kills nodes and the API server, and brings them back: kit.kubernetes.control
 
 Every test, or module, has a namespace of its own, which is removed at its end. Nodes are changed by test_scenarios
 alone, which cordons one and, with HAI_TEST_CLUSTER_CONTROL, kills one, and puts everything right: it is marked `alone`.
@@ -14,8 +14,7 @@ The contract suite and test_kubelets_since_127 add three tainted nodes for each 
 remove them.
 
 `pytest -n 2 -m "not alone"` runs two groups at a time; SHARING says which modules are one group,
-because they would take something from each other. HAI_TEST_FAILED names a file to which the ids of tests that have
-failed are added, for `pytest @FILE`.
+because they would take something from each other.
 """
 
 from __future__ import annotations
@@ -29,15 +28,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from groups import scheduling
+from kit.groups import scheduling
 
 if TYPE_CHECKING:
     from hai_scheduler.ports.cluster import Cluster
-    from kubernetes_kit.harness import KubernetesHarness
-    from kubernetes_kit.place import Place
+    from kit.kubernetes.harness import KubernetesHarness
+    from kit.kubernetes.place import Place
 
 # Its tests are run here once more.
-pytest.register_assert_rewrite("contract.test_cluster", "contract.test_cluster_starts", "kubernetes_kit")
+pytest.register_assert_rewrite(
+    "contract.test_cluster", "contract.test_cluster_logs", "contract.test_cluster_starts", "kit.kubernetes"
+)
 
 ABSENT = "no Kubernetes: name a cluster by KUBECONFIG to run these tests on it"
 
@@ -71,18 +72,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent == Path(__file__).parent and group_of(item.nodeid) not in LONGEST)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Add the failed tests to the file that the environment names."""
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    file = os.environ.get("HAI_TEST_FAILED")
-    if not file or reporter is None or hasattr(session.config, "workeroutput"):
-        return
-    failed = {one.nodeid for kind in ("failed", "error") for one in reporter.stats.get(kind, [])}
-    with Path(file).open("a") as out:
-        out.writelines(f"{name}\n" for name in sorted(failed))
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip all tests of this folder in one place, so that the summary has one line for them."""
     if not os.environ.get("KUBECONFIG"):
@@ -92,7 +81,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="module")
 def shared_place() -> Iterator[Place]:
     """A namespace for the tests of a module, which share a platform."""
-    from kubernetes_kit.place import make_place, remove_place
+    from kit.kubernetes.place import make_place, remove_place
 
     made = asyncio.run(make_place())
     yield made
@@ -102,7 +91,7 @@ def shared_place() -> Iterator[Place]:
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
     """A namespace for one test: the next test need not wait until the pods of this one are gone."""
-    from kubernetes_kit.place import make_place, remove_place
+    from kit.kubernetes.place import make_place, remove_place
 
     made = await make_place()
     yield made
@@ -111,7 +100,7 @@ async def place() -> AsyncIterator[Place]:
 
 @pytest.fixture
 async def harness(place: Place) -> AsyncIterator[KubernetesHarness]:
-    from kubernetes_kit.harness import KubernetesHarness
+    from kit.kubernetes.harness import KubernetesHarness
 
     harness = KubernetesHarness(place)
     await harness.start()

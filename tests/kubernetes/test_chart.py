@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
-from kubernetes_kit.release import LOOK, Platform, allowed, assert_computes, installed, needs_images, state_of, until
+from kit.kubernetes.release import (
+    LOOK,
+    Platform,
+    allowed,
+    assert_computes,
+    chart_wait_for,
+    installed,
+    needs_images,
+    state_of,
+)
 
 pytestmark = needs_images
 
@@ -29,21 +38,23 @@ def test_a_task_is_submitted_runs_as_pods_and_shows_its_log(platform: Platform) 
     client = platform.client("ann")
     words = ("sh", "-c", "echo rank $RANK of $WORLD_SIZE; sleep 3")
     task = client.submit(TaskRequest(command=words, nodes=2, name="hello", cwd="/tmp"))
-    until(
+    chart_wait_for(
         "the run's pods", lambda: len(platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")) == 2
     )
-    until("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
+    chart_wait_for("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
     assert state_of(client, task) == "succeeded", client.task(task.id)
     for rank in (0, 1):
         assert f"rank {rank} of 2" in [line.text for line in client.logs(task.id, rank=rank)]
-    until("nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}"))
+    chart_wait_for(
+        "nothing left", lambda: not platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
+    )
     assert_computes(client, task, "rank 1 of 2")
 
 
 def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platform) -> None:
     client = platform.client("ann")
     task = client.submit(TaskRequest(command=("sleep", "3600"), nodes=1, name="long", cwd="/tmp"))
-    until("the start", lambda: state_of(client, task) == "running")
+    chart_wait_for("the start", lambda: state_of(client, task) == "running")
 
     def seen() -> tuple[dict[str, str], set[str]]:
         held = {entry["metadata"]["name"]: json.dumps(entry.get("data")) for entry in tokens()}
@@ -67,7 +78,7 @@ def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platfo
     assert state_of(client, task) == "running"
     assert len(client.runs(task.id)) == 1
     client.stop(task.id)
-    until("the stop", lambda: state_of(client, task) == "stopped")
+    chart_wait_for("the stop", lambda: state_of(client, task) == "stopped")
 
 
 #: With the scheduler in the Hub's pod one account does the work of both.
@@ -101,7 +112,9 @@ def test_of_the_cluster_the_platform_sees_the_nodes(platform: Platform) -> None:
 def test_training_pods_may_do_nothing_and_have_no_token(platform: Platform) -> None:
     client = platform.client("ann")
     task = client.submit(TaskRequest(command=("sleep", "60"), nodes=1, name="nobody", cwd="/tmp"))
-    (pod,) = until("the pod", lambda: platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}"))
+    (pod,) = chart_wait_for(
+        "the pod", lambda: platform.objects("pods", platform.work, f"hai.jupyter.org/task={task.id}")
+    )
     assert pod["spec"]["serviceAccountName"] == "hai-task"
     mounts = [mount["mountPath"] for entry in pod["spec"]["containers"] for mount in entry["volumeMounts"]]
     assert not [path for path in mounts if path.startswith("/var/run/secrets")]

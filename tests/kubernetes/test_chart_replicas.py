@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from hai_client.wire.schema import TaskRequest
-from kubernetes_kit.release import (
+from kit.kubernetes.release import (
     LOOK,
     Platform,
     allowed,
     assert_computes,
+    chart_wait_for,
     installed,
     needs_images,
     state_of,
     tool,
-    until,
 )
 
 pytestmark = needs_images
@@ -58,7 +58,7 @@ def the_leader(platform: Platform) -> str:
         said = leaders(platform)
         return next(name for name, leader in said.items() if leader == "this") if agreed(said) else None
 
-    return str(until("one leader and one follower", found))
+    return str(chart_wait_for("one leader and one follower", found))
 
 
 def agreed(said: dict[str, str]) -> bool:
@@ -84,7 +84,7 @@ def test_of_two_replicas_one_leads_and_stays_it(platform: Platform) -> None:
 def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice(platform: Platform) -> None:
     client = platform.client("ann")
     task = client.submit(TaskRequest(command=("sleep", "3600"), nodes=1, name="long", cwd="/tmp"))
-    until("the start", lambda: state_of(client, task) == "running")
+    chart_wait_for("the start", lambda: state_of(client, task) == "running")
     leader = the_leader(platform)
     (other,) = leaders(platform).keys() - {leader}
     before = containers(platform, task.id)
@@ -92,18 +92,18 @@ def test_when_the_leader_is_gone_the_other_leads_and_running_tasks_do_not_notice
 
     start = time.monotonic()
     tool("kubectl", "-n", platform.namespace, "delete", "pod", leader, "--grace-period=0", "--force", "--wait=false")
-    until("the takeover", lambda: leaders(platform).get(other) == "this")
+    chart_wait_for("the takeover", lambda: leaders(platform).get(other) == "this")
     assert time.monotonic() - start < TAKEOVER
 
     short = client.submit(TaskRequest(command=("true",), nodes=1, name="short", cwd="/tmp"))
-    until("the end", lambda: state_of(client, short) in ("succeeded", "failed", "stopped"))
+    chart_wait_for("the end", lambda: state_of(client, short) in ("succeeded", "failed", "stopped"))
     assert state_of(client, short) == "succeeded", client.task(short.id)
     assert the_leader(platform) == other
     assert containers(platform, task.id) == before
     assert state_of(client, task) == "running"
     assert len(client.runs(task.id)) == 1
     client.stop(task.id)
-    until("the stop", lambda: state_of(client, task) == "stopped")
+    chart_wait_for("the stop", lambda: state_of(client, task) == "stopped")
 
 
 def test_what_answers_may_look_and_change_nothing(platform: Platform) -> None:
@@ -135,7 +135,7 @@ def test_when_what_answers_is_killed_the_other_goes_on_and_scheduling_does_not_n
     name = first["metadata"]["name"]
     tool("kubectl", "-n", platform.namespace, "delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
     task = client.submit(TaskRequest(command=("sh", "-c", "echo heard"), nodes=1, name="meanwhile", cwd="/tmp"))
-    until("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
+    chart_wait_for("the end", lambda: state_of(client, task) in ("succeeded", "failed", "stopped"))
     assert state_of(client, task) == "succeeded", client.task(task.id)
     assert_computes(client, task, "heard")
     assert the_leader(platform) == leader

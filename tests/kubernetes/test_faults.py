@@ -21,9 +21,9 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Temporary
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.passage import Passage
-from kubernetes_kit.place import admin
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.passage import Passage
+from kit.kubernetes.place import admin
 
 RUN = RunId("1.1")
 
@@ -138,7 +138,7 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
     await second.kill(RUN)
     (rank,) = await ranks_when(harness, second, RankState.EXITED)
     assert harness.ended_with(rank.exit_code, 143)
-    await second.settle(RUN)
+    await second.finalize(RUN)
 
     async def gone() -> bool:
         return not await second.observe()

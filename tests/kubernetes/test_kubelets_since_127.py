@@ -13,9 +13,9 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.ports.cluster import Cluster
-from kubernetes_kit.place import Place
-from kubernetes_kit.simulated_nodes import Thing
-from kubernetes_kit.stand_in_harness import SILENT, StandInHarness
+from kit.kubernetes.place import Place
+from kit.kubernetes.simulated_nodes import Thing
+from kit.kubernetes.stand_in_harness import SILENT, StandInHarness
 
 POD = "hai-1-1-0"
 LOW = "The node was low on resource: ephemeral-storage."

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes import manifests
-from hai_scheduler.adapters.kubernetes.quantities import parse
 from hai_scheduler.adapters.kubernetes.resources import capacity_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.place import admin
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.place import admin
 
 GPU = "nvidia.com/gpu"
 
@@ -38,7 +38,9 @@ def kept(sent: Any, stored: Any, path: str = "") -> list[str]:
             for place in kept(one, other, f"{path}[{number}]")
         ]
     # The server writes quantities in its own form: `0Mi` as `0`, `1024Mi` as `1Gi`.
-    quantities_are_equal = ".resources." in path and stored is not None and parse(sent) == parse(stored)
+    quantities_are_equal = (
+        ".resources." in path and stored is not None and parse_quantity(sent) == parse_quantity(stored)
+    )
     return [] if sent == stored or quantities_are_equal else [f"{path}: {sent!r} is stored as {stored!r}"]
 
 

@@ -16,12 +16,13 @@ import pytest
 from aiohttp import web
 
 from integration.replicas import conftest as replicas
-from integration.replicas.conftest import PREFIX, TAKEOVER, Replica, service_environment, until
-from kubernetes_kit.control import ask
-from kubernetes_kit.passage import Passage
-from kubernetes_kit.place import SOON, Place
-from kubernetes_kit.platform import INSIDE, World, make_world
-from redis_server import RedisServer
+from integration.replicas.conftest import PREFIX, TAKEOVER, Replica, service_environment
+from kit.kubernetes.control import ask
+from kit.kubernetes.passage import Passage
+from kit.kubernetes.place import SOON, Place
+from kit.kubernetes.platform import INSIDE, World, make_world
+from kit.redis_server import RedisServer
+from kit.waiting import until
 
 # An empty one.
 database = replicas.database
@@ -46,7 +47,7 @@ class Pair:
                     return leader, follower
             return None
 
-        return await until(found, within=SOON)
+        return await until("a leader and a follower", found, within=SOON)
 
     def inside(self, names: Iterable[str]) -> list[str]:
         """The tests run more than once in one folder."""
@@ -64,7 +65,7 @@ class Pair:
         async def enough() -> bool:
             return [line[0] for line in self.world.lines(own)].count(word) >= count
 
-        await until(enough, within=SOON)
+        await until(f"{name}: {count} {word}", enough, within=SOON)
 
     async def all_succeed(self, replica: Replica, tasks: Mapping[str, int]) -> None:
         """Wait until all have ended well, each rank of each having been started once, in one run; then for its pods."""
@@ -77,7 +78,7 @@ class Pair:
         async def nothing_left() -> bool:
             return not await self.pods()
 
-        await until(nothing_left, within=SOON)
+        await until("every pod to be gone", nothing_left, within=SOON)
 
     async def pods(self) -> dict[str, str]:
         """Uids of the pods that have not ended, by name."""
@@ -163,7 +164,7 @@ async def test_after_a_kill_of_the_leader_the_other_leads_and_no_pod_is_lost_or_
     await leader.end(signal.SIGKILL)
     for number in range(2):
         tasks[f"gap-{number}"] = await pair.submit(follower, f"gap-{number}", gpus=half, priority="HIGH")
-    await until(follower.leads, within=TAKEOVER)
+    await until("the follower to lead", follower.leads, within=TAKEOVER)
     print(f"took over in {time.monotonic() - died:.1f} s")
     for number in range(2):
         await pair.said(f"gap-{number}", "started", 1)
@@ -182,7 +183,7 @@ async def test_a_gang_that_one_leader_began_to_create_is_completed_by_the_next(p
     leader, follower = await pair.roles()
     trap = pair.world.trap(moment)
     tasks = {"begun": await pair.submit(follower, "begun", nodes=2)}
-    await until(follower.leads, within=2 * TAKEOVER)
+    await until("the follower to lead", follower.leads, within=2 * TAKEOVER)
     assert not trap.exists()
     assert leader.process is not None
     assert await leader.process.wait() == -signal.SIGKILL

@@ -17,7 +17,7 @@ from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent, Temporary
-from kubernetes_kit.place import Place, admin
+from kit.kubernetes.place import Place, admin
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 RUN = RunId("1.1")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kit.spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, container_configs
 from kubernetes import client, config
-from spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, places
 
 IMAGE = os.environ.get("HAI_TEST_SINGLEUSER_IMAGE", "")
 
@@ -47,7 +47,7 @@ async def hub(core: Any, namespace: str, tmp_path_factory: pytest.TempPathFactor
     folder: Path = tmp_path_factory.mktemp("hub")
     addresses = core.list_node().items[0].status.addresses
     node_ip = next(address.address for address in addresses if address.type == "InternalIP")
-    with places() as api_url:
+    with container_configs() as api_url:
         made = Hub(folder, address_towards(node_ip), namespace, IMAGE, api_url)
         made.start()
         try:

@@ -14,8 +14,8 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.errors import Temporary
-from kubernetes_kit.harness import KubernetesHarness
-from kubernetes_kit.place import admin
+from kit.kubernetes.harness import KubernetesHarness
+from kit.kubernetes.place import admin
 
 RUN = RunId("1.1")
 

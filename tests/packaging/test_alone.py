@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interpreters import interpreter
+from kit.interpreters import interpreter
 
 FOREIGN = """
 import sys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import importlib
 import os
@@ -10,9 +9,10 @@ import sys
 from collections.abc import Sequence
 
 from hai_client.cli import verbs
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, clean
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.complaints import complain, forget_stdout
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import HaiError, Invalid
 
 INTERRUPTED = 130
@@ -33,7 +33,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        forget_stdout()
         return NOBODY_READS
     except SystemExit as end:
         # argparse's --help ends this way.
@@ -44,17 +44,6 @@ def run(argv: Sequence[str] | None = None) -> int:
             raise
         what = f"{type(error).__name__}: {error}"
         return complain(out, f"unexpected {what}; HAI_DEBUG=1 shows where, please report it", 1)
-    return code
-
-
-def complain(out: Output, message: str, code: int) -> int:
-    """Write the one line of an error and return the exit status."""
-    try:
-        out.stdout.flush()
-        out.stderr.write(f"{out.style('hai:', 'red') if out.watched else 'hai:'} {clean(message)}\n")
-        out.stderr.flush()
-    except BrokenPipeError:
-        _forget_stdout()
     return code
 
 
@@ -142,11 +131,3 @@ def _elsewhere(name: str, words: Sequence[str]) -> int:
     near = difflib.get_close_matches(name, list(verbs.BY_NAME), n=1)
     hint = f"did you mean `hai {near[0]}`? " if near else ""
     raise Invalid(f"verb: {name!r} is unknown; {hint}`hai --help` lists all")
-
-
-def _forget_stdout() -> None:
-    """Send the interpreter's last flush to the null device, so that it prints no error either."""
-    with contextlib.suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)

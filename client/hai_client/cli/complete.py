@@ -1,4 +1,4 @@
-"""`hai __complete`: names from the platform, for completion scripts. It is quick, and never prints an error."""
+"""Completes names from the platform, for completion scripts. It is quick, and never prints an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from hai_client import settings
 from hai_client.api import Client
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import HaiError
 from hai_client.http import Transport
 

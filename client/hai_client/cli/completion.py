@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from hai_client import constants
 from hai_client.backports import dataclass
 from hai_client.cli import verbs
-from hai_client.cli.context import Context
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.parser import Command, build
 
 #: The kind of a word, by its name in the help.
 _KINDS = {"TASK": "tasks", "NODE": "nodes", "PRIORITY": "priorities", "LEVEL": "levels", "FILE": "files", "DIR": "dirs"}
@@ -55,6 +55,8 @@ def _walk(path: str, parser: argparse.ArgumentParser) -> Iterator[Level]:
         if isinstance(action, argparse._SubParsersAction):
             below = [(f"{path} {name}", child) for name, child in action.choices.items()]
             words = tuple(action.choices)
+        elif action.help == argparse.SUPPRESS:
+            continue
         elif action.option_strings:
             shown = [option for option in action.option_strings if option.startswith("--") and "_" not in option]
             options += shown[:1]

@@ -1,4 +1,4 @@
-"""Verbs that other packages bring, found by name (entry points `hai.commands`), so that the client needs none."""
+"""Finds verbs of other packages by their entry points (`hai.commands`), so that the client does not depend on them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from importlib import metadata
 from hai_client.errors import Invalid
 
 GROUP = "hai.commands"
-#: The part of the distribution to install for a verb.
+#: The extra of the distribution that has a verb.
 _EXTRAS = {"up": "up", "backup": "scheduler", "restore": "scheduler"}
 
 
 def installed() -> tuple[str, ...]:
-    """The names of verbs that are declared, sorted; nothing of them is loaded."""
+    """Return the sorted names of the verbs of other packages, without loading the packages."""
     return tuple(sorted({point.name for point in _points()}))
 
 
@@ -25,7 +25,7 @@ def _points() -> Sequence[metadata.EntryPoint]:
 
 
 def run(name: str, argv: Sequence[str]) -> int:
-    """Run a verb of another package: a callable that takes words and returns an exit status.
+    """Run a verb of another package: a function that takes words and returns an exit status.
 
     Raises:
         Invalid: It, or something that it needs, is not installed.

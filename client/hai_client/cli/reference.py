@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from hai_client.cli import verbs
 from hai_client.cli.app import find
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.parser import Command, build
 
 _INTRODUCTION = """\
 # The `hai` command
@@ -31,7 +31,7 @@ Every verb takes `--help`, `--json` (print JSON) and `--url ADDRESS` (the Hub's 
 """
 
 _COMMON = ("--help", "--json", "--url")
-#: Where verbs are described that another package brings.
+#: The pages that describe verbs of other packages.
 _ELSEWHERE = {
     "backup": "Described in [operations.md](../operations.md#backups).\n",
     "cluster": "Its verbs and options are in [install.md](../install.md#hai-cluster).\n",
@@ -42,7 +42,7 @@ _ELSEWHERE = {
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [_INTRODUCTION, "| verb | what it does |", "|---|---|"]
     parts += [f"| [`hai {verb.name}`](#hai-{verb.name}) | {_cell(verb.summary)} |" for verb in verbs.VERBS]
     parts.append("")
@@ -70,7 +70,7 @@ def _verb(command: Command) -> Iterator[str]:
 
 
 def _leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """The verbs below a verb, to the last."""
+    """Return all leaf verbs below a verb."""
     for group in _groups(parser):
         for word, below in group.choices.items():
             if _groups(below):

@@ -1,4 +1,4 @@
-"""The table of verbs: what `hai --help` shows and where each verb lives."""
+"""The table of verbs: their descriptions in `hai --help` and their modules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hai_client.backports import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb and the module with its `Command` (None: another package brings it)."""
+    """A verb and the module with its `Command`; None: the verb belongs to another package."""
 
     name: str
     summary: str
@@ -18,35 +18,37 @@ class Verb:
 _RUN, _WATCH, _STEER, _PLATFORM = "Run something", "See how it goes", "Steer it", "The platform"
 
 VERBS: tuple[Verb, ...] = (
-    Verb("submit", "submit a command as a task", "submit", _RUN),
-    Verb("run", "submit an experiment file (YAML)", "experiment", _RUN),
-    Verb("python", "submit a Python script, run it here, or rehearse an interruption", "original", _RUN),
-    Verb("bash", "the same for a shell script", "original", _RUN),
-    Verb("exec", "the same for any program", "original", _RUN),
-    Verb("slurm", "put sbatch, srun, squeue and their like on PATH", "slurm_env", _RUN),
-    Verb("rehearse", "interrupt a command here and start it again; say what would be lost", "rehearse", _RUN),
-    Verb("list", "list tasks", "tasks", _WATCH),
-    Verb("status", "show where a task stands", "tasks", _WATCH),
-    Verb("explain", "say why a task waits, and what would let it start", "tasks", _WATCH),
-    Verb("forecast", "say when a task would start, and who would make room", "foresight", _WATCH),
-    Verb("decisions", "show what was decided on a task, and why", "foresight", _WATCH),
-    Verb("logs", "show, follow or search what a task prints", "logs", _WATCH),
-    Verb("describe", "show what was submitted", "tasks", _WATCH),
-    Verb("stop", "end tasks for good", "steer", _STEER),
-    Verb("suspend", "take the nodes of tasks now; resume later", "steer", _STEER),
-    Verb("resume", "let held or suspended tasks run again", "steer", _STEER),
-    Verb("hold", "do not start tasks (again) until they are resumed", "steer", _STEER),
-    Verb("priority", "change the priority of a task", "steer", _STEER),
-    Verb("nodes", "list the nodes and what runs on them", "nodes", _PLATFORM),
-    Verb("quota", "show what you may use, and use; raise or lower it", "quota", _PLATFORM),
-    Verb("environments", "list the environments that tasks of yours may run in", "environments", _PLATFORM),
-    Verb("policy", "show the numbers that the scheduler decides with", "policy", _PLATFORM),
-    Verb("whoami", "show who you are and what you may do", "account", _PLATFORM),
-    Verb("login", "get a token and keep it", "account", _PLATFORM),
+    Verb("submit", "submit a command as a task", "submitting.submit", _RUN),
+    Verb("run", "submit an experiment file (YAML)", "submitting.experiment", _RUN),
+    Verb("python", "submit a Python script, run it here, or rehearse an interruption", "submitting.original", _RUN),
+    Verb("bash", "the same for a shell script", "submitting.original", _RUN),
+    Verb("exec", "the same for any program", "submitting.original", _RUN),
+    Verb("slurm", "put sbatch, srun, squeue and their like on PATH", "slurm.env", _RUN),
+    Verb(
+        "rehearse", "interrupt a command here and start it again; say what would be lost", "submitting.rehearse", _RUN
+    ),
+    Verb("list", "list tasks", "tasks.listing", _WATCH),
+    Verb("status", "show where a task stands", "tasks.listing", _WATCH),
+    Verb("explain", "say why a task waits, and what would let it start", "tasks.listing", _WATCH),
+    Verb("forecast", "say when a task would start, and who would make room", "tasks.forecast", _WATCH),
+    Verb("decisions", "show what was decided on a task, and why", "tasks.forecast", _WATCH),
+    Verb("logs", "show, follow or search what a task prints", "tasks.logs", _WATCH),
+    Verb("describe", "show what was submitted", "tasks.listing", _WATCH),
+    Verb("stop", "end tasks for good", "tasks.control", _STEER),
+    Verb("suspend", "take the nodes of tasks now; resume later", "tasks.control", _STEER),
+    Verb("resume", "let held or suspended tasks run again", "tasks.control", _STEER),
+    Verb("hold", "do not start tasks (again) until they are resumed", "tasks.control", _STEER),
+    Verb("priority", "change the priority of a task", "tasks.control", _STEER),
+    Verb("nodes", "list the nodes and what runs on them", "platform.nodes", _PLATFORM),
+    Verb("quota", "show what you may use, and use; raise or lower it", "platform.quota", _PLATFORM),
+    Verb("environments", "list the environments that tasks of yours may run in", "platform.environments", _PLATFORM),
+    Verb("policy", "show the numbers that the scheduler decides with", "platform.policy", _PLATFORM),
+    Verb("whoami", "show who you are and what you may do", "platform.account", _PLATFORM),
+    Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
         "admin",
         "nodes, quota, policy, mounts, environments, orphans, users, pauses; for admins",
-        "admin",
+        "platform.admin",
         _PLATFORM,
     ),
     Verb("completion", "print a completion script for bash, zsh or fish", "completion", _PLATFORM),
@@ -75,10 +77,10 @@ allowed, 4 the platform cannot be reached.
 
 
 def overview(others: tuple[str, ...] = ()) -> str:
-    """The text of `hai --help`.
+    """Return the text of `hai --help`.
 
     Args:
-        others: Names of verbs that other packages bring besides those in the table.
+        others: Names of verbs of other packages that are missing in the table.
     """
     lines = [_HEAD]
     width = max(len(verb.name) for verb in VERBS) + 2

@@ -10,7 +10,7 @@ import os
 import signal
 
 from hai_client.rank import identity
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
+from hai_client.rank.processes import end_with_parent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,9 +90,7 @@ def _become(spec: Spec, output: int, report: int, parent: int, account: Account 
             identity.become(account, no_new_privs=True)
             step = "setup"
         # Only now: a change of user clears the parent-death signal.
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(NOT_FOUND)
+        end_with_parent(signal.SIGKILL, parent)
         os.dup2(output, 1)
         os.dup2(output, 2)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())

@@ -72,7 +72,7 @@ class Run:
         return self.addresses[0]
 
 
-class Seat:
+class RankContext:
     """The facts of one rank: its number, node and GPUs, its folder for notices and reports, its token's file."""
 
     __slots__ = ("gpus", "node", "rank", "runtime_dir", "token_file")
@@ -86,7 +86,7 @@ class Seat:
 
 
 def rank_environment(
-    given: Mapping[str, str], run: Run, seat: Seat, *, home: str, path_first: Sequence[str], shims: str
+    given: Mapping[str, str], run: Run, context: RankContext, *, home: str, path_first: Sequence[str], shims: str
 ) -> dict[str, str]:
     """Return all variables of the command of one rank, but those of its devices.
 
@@ -95,7 +95,7 @@ def rank_environment(
     Args:
         given: The task's own variables, and those that are the same for every rank.
         run: The run.
-        seat: The rank.
+        context: The rank.
         home: The value of HOME if the task does not set it.
         path_first: Folders that come first on PATH.
         shims: Folder of the replacements for Slurm's commands; on PATH for the profile `slurm` only.
@@ -103,15 +103,15 @@ def rank_environment(
     env = {name: value for name, value in given.items() if not name.startswith(PRIVATE_PREFIXES)}
     for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
         env.setdefault(name, value)
-    env.update(_place(run, seat))
-    if seat.rank == 0:
+    env.update(_place(run, context))
+    if context.rank == 0:
         # One run of Weights & Biases for a task over all its runs. Further ranks that log have runs of their own.
         env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
         env.setdefault("WANDB_RESUME", "allow")
     own = pythons.chosen(env)
     first = [*([] if own is None else [pythons.programs(own)]), *path_first]
     if run.profile == "slurm":
-        env.update(_slurm(env, run, seat))
+        env.update(_slurm(env, run, context))
         # The signal that submitit's own start of a job waits for.
         env.setdefault("SUBMITIT_PREEMPT_SIGNAL", "USR1")
         first.insert(0, shims)
@@ -138,8 +138,8 @@ def _defaults(run: Run, home: str) -> dict[str, str]:
     }
 
 
-def _place(run: Run, seat: Seat) -> dict[str, str]:
-    rank, port = str(seat.rank), str(run.master_port)
+def _place(run: Run, context: RankContext) -> dict[str, str]:
+    rank, port = str(context.rank), str(run.master_port)
     return {
         "HAI_RUN_ID": run.run_id,
         "HAI_RANK": rank,
@@ -147,20 +147,20 @@ def _place(run: Run, seat: Seat) -> dict[str, str]:
         "RANK": rank,
         # Lightning's own environment counts nodes by it.
         "NODE_RANK": rank,
-        "HAI_NODE_NAME": seat.node,
-        "HAI_RUNTIME_DIR": seat.runtime_dir,
-        "HAI_TOKEN_FILE": seat.token_file,
+        "HAI_NODE_NAME": context.node,
+        "HAI_RUNTIME_DIR": context.runtime_dir,
+        "HAI_TOKEN_FILE": context.token_file,
         "MASTER_ADDR": run.master,
         "MASTER_IP": run.master,
         "MASTER_PORT": port,
         "PET_NODE_RANK": rank,
         "PET_MASTER_ADDR": run.master,
         "PET_MASTER_PORT": port,
-        "PET_NPROC_PER_NODE": str(max(1, seat.gpus)),
+        "PET_NPROC_PER_NODE": str(max(1, context.gpus)),
     }
 
 
-def _slurm(env: Mapping[str, str], run: Run, seat: Seat) -> dict[str, str]:
+def _slurm(env: Mapping[str, str], run: Run, context: RankContext) -> dict[str, str]:
     """Return Slurm's variables of the job and of step 0; a launcher overwrites them for the tasks that it starts."""
     layout = Layout(range(len(run.nodes)), [run.ranks_per_node or 1] * len(run.nodes))
     job = job_variables(
@@ -168,12 +168,12 @@ def _slurm(env: Mapping[str, str], run: Run, seat: Seat) -> dict[str, str]:
         name=env.get("HAI_TASK_NAME") or f"task-{run.task_id}",
         user=run.user,
         addresses=run.addresses,
-        rank=seat.rank,
-        gpus=seat.gpus,
+        rank=context.rank,
+        gpus=context.gpus,
         cpus=cpus_here(),
         devices=env.get("CUDA_VISIBLE_DEVICES", ""),
         submit_dir=run.cwd,
         partition=run.group,
         restarts=env.get("HAI_RESTARTS") or "0",
     )
-    return {**job, **step_variables(layout, run.addresses, index=seat.rank, local=0, step="0")}
+    return {**job, **step_variables(layout, run.addresses, index=context.rank, local=0, step="0")}

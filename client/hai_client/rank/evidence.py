@@ -19,11 +19,11 @@ import select
 import time
 
 from hai_client.rank.complete import QUIET_S
-from hai_client.rank.ears import Ears
 from hai_client.rank.identity import acting_as
 from hai_client.rank.indexes import in_index
 from hai_client.rank.saves import Saves
 from hai_client.rank.sweep import Found, Sweep
+from hai_client.rank.tree_watch import TreeWatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Evidence:
         self.saves = Saves((spec.folder, spec.runtime))
         self._sweep = Sweep(since, self.saves.is_own)
         self._noticed_at: int | None = None
-        self._ears = Ears(alone=self._nodes == 1)
+        self._tree_watch = TreeWatch(alone=self._nodes == 1)
         #: Number of events when the newest checkpoint was found complete by events; None: not found by events.
         self._heard: int | None = None
         #: Whether events showed that the growing file was closed, as part of a save like those before.
@@ -156,8 +156,8 @@ class Evidence:
         heard = self._heard
         if heard is None:
             return True
-        self._ears.take()
-        return self._ears.count == heard
+        self._tree_watch.take()
+        return self._tree_watch.count == heard
 
     def news(self, now: float, *, at_once: bool = False) -> Found | None:
         """Return a newer checkpoint than the last one that was returned; None if there is none, or it is too early.
@@ -201,8 +201,8 @@ class Evidence:
         poll.register(wake, select.POLLIN)
         with acting_as(self._account):
             self._find_places()
-            if self._ears.fd is not None:
-                poll.register(self._ears.fd, select.POLLIN)
+            if self._tree_watch.fd is not None:
+                poll.register(self._tree_watch.fd, select.POLLIN)
             while True:
                 began = time.monotonic()
                 last = self._last
@@ -212,7 +212,7 @@ class Evidence:
                     self._learn()
                     self._sweep.complete(LAST_LOOK_S)
                     self._choose(last=True)
-                    self._ears.close()
+                    self._tree_watch.close()
                     last.set()
                     return
                 every, rests = self._every_s, RESTS
@@ -231,7 +231,7 @@ class Evidence:
                         pass
                 return
             if ready:
-                self._ears.step()
+                self._tree_watch.step()
                 # Pause: a log that is opened and closed for each line must not keep a processor busy.
                 pause = HEAR_S if self._noticed_at is not None else min(left, HEAR_S)
                 time.sleep(pause)
@@ -241,13 +241,13 @@ class Evidence:
     def _find_places(self) -> None:
         for place in self._places:
             self._sweep.add(place)
-        self._ears.listen(self._places)
+        self._tree_watch.listen(self._places)
         # Real paths too: the kernel shows open files by them.
         self.saves.roots = tuple({*self._places, *(os.path.realpath(place) for place in self._places)})
 
     def _step(self) -> None:
         self._learn()
-        self._ears.step()
+        self._tree_watch.step()
         self._sweep.look(ENTRIES, LOOK_S)
         self._choose(last=False)
 
@@ -262,8 +262,11 @@ class Evidence:
         open_now = frozenset() if last else self.saves.open
         files = self._sweep.files
         indexed = in_index(files[-1].path) if files else None
-        quiet, heard = self._ears.quiet_needed(elsewhere=self._sweep.learned, indexed=indexed), self._ears.count
-        silence = self._ears.quiet_for(time.monotonic())
+        quiet, heard = (
+            self._tree_watch.quiet_needed(elsewhere=self._sweep.learned, indexed=indexed),
+            self._tree_watch.count,
+        )
+        silence = self._tree_watch.quiet_for(time.monotonic())
         # A rename does not change the time of a file. Where events show every change, the events decide.
         heard_enough = quiet >= QUIET_S or silence >= quiet
         self._silent_in_s = max(0.0, quiet - silence) if quiet < QUIET_S else HURRY_S

@@ -16,7 +16,7 @@ import signal
 import sys
 
 from hai_client.rank import lock
-from hai_client.rank.ending import kill_all
+from hai_client.rank.process_killer import kill_all
 from hai_client.rank.processes import PR_SET_PDEATHSIG, become_subreaper, prctl, send
 
 #: Signals that the keeper waits for: the end of the supervisor, and requests to end, which it passes on.

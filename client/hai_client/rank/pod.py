@@ -16,14 +16,14 @@ import time
 import hai_client
 from hai_client.rank import lock, processes
 from hai_client.rank.api import RankApi
-from hai_client.rank.bell import Bell
-from hai_client.rank.gang import Gang, may_start
-from hai_client.rank.leaving import Eviction
+from hai_client.rank.log_upload import LogUploader, every_s
 from hai_client.rank.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, archive
-from hai_client.rank.shipping import Shipper, every_s
+from hai_client.rank.rendezvous import RankRendezvous, may_start
 from hai_client.rank.spec import BadSpec
+from hai_client.rank.stop_signals import PodEviction
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
 from hai_client.rank.termination import PodStatus
+from hai_client.rank.wakeup_pipe import WakeupPipe
 from hai_client.slurm.starting import starting
 
 #: The exit status for an end that the command has not caused.
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
         print("usage: hai.pyz rank --pod FOLDER", file=sys.stderr)
         return 2
     run_dir = os.path.abspath(os.environ.get("HAI_RUN_DIR") or RUN_DIR)
-    bell = Bell()
+    wakeup_pipe = WakeupPipe()
     status = PodStatus(run_dir, os.environ.get("HAI_TERMINATION_LOG") or MESSAGE_FILE)
     try:
         make_folders(run_dir)
@@ -59,25 +59,25 @@ def main(arguments: list[str]) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         status.end(None, str(error))
         return PLATFORM_FAILED
-    _run(pod, status, bell)
+    _run(pod, status, wakeup_pipe)
     code = status.data["exit_code"]
     if code is None:
         print(f"hai_client.rank: {status.data['start_error']}", file=sys.stderr)
     return PLATFORM_FAILED if code is None else int(code)
 
 
-def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
+def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
     spec = pod.spec
     api = RankApi(spec.api_url, spec.token(), spec.run_id, spec.rank)
-    shipper = Shipper(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
-    leaving = Eviction(bell, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
-    supervisor = Supervisor(spec, status, bell, api, leaving)
+    uploader = LogUploader(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
+    stop_signals = PodEviction(wakeup_pipe, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
+    supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals)
     if pod.upload_log:
-        shipper.start()
-    addresses = _addresses(pod, api, bell, supervisor)
+        uploader.start()
+    addresses = _addresses(pod, api, wakeup_pipe, supervisor)
     if addresses is None:
         supervisor.say("the run was ended before it began; the command was not started")
-        unknown = bell.signals > 0 and not leaving.heard(time.monotonic())
+        unknown = wakeup_pipe.signals > 0 and not stop_signals.heard(time.monotonic())
         # If the service did not order this end, report a start error and not an exit status.
         supervisor.never_start("its pod was ended before the run began" if unknown else None)
     else:
@@ -87,14 +87,14 @@ def _run(pod: PodSpec, status: PodStatus, bell: Bell) -> None:
         _prepare(pod, shims=spec.profile == "slurm" or spec.command != own)
         supervise(supervisor)
     if pod.upload_log:
-        shipper.finish(leaving.left_s(time.monotonic()))
+        uploader.finish(stop_signals.left_s(time.monotonic()))
 
 
-def _addresses(pod: PodSpec, api: RankApi, bell: Bell, supervisor: Supervisor) -> list[str] | None:
+def _addresses(pod: PodSpec, api: RankApi, wakeup_pipe: WakeupPipe, supervisor: Supervisor) -> list[str] | None:
     """Return the addresses of all ranks; None if the run ends, or this process must leave, before all are up."""
     if len(pod.nodes) == 1:
-        return [pod.address] if may_start(api) and not bell.signals else None
-    return Gang(api, pod.spec.api_url, len(pod.nodes), bell).wait(supervisor.say)
+        return [pod.address] if may_start(api) and not wakeup_pipe.signals else None
+    return RankRendezvous(api, pod.spec.api_url, len(pod.nodes), wakeup_pipe).wait(supervisor.say)
 
 
 def _prepare(pod: PodSpec, *, shims: bool) -> None:

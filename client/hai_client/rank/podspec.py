@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 import hai_client
-from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.environment import RankContext, Run, rank_environment
 from hai_client.rank.spec import BadSpec, Spec, read_spec
 
 TYPE_CHECKING = False
@@ -98,14 +98,14 @@ class PodSpec:
             group=self._group,
             ranks_per_node=self.ranks_per_node,
         )
-        seat = Seat(
+        context = RankContext(
             rank=self.rank,
             node=self._environ.get("HAI_NODE_NAME") or self.nodes[self.rank],
             gpus=self.gpus,
             runtime_dir=os.path.join(self.spec.folder, "runtime"),
             token_file=self.spec.token_file,
         )
-        env = rank_environment(given, run, seat, home=HOME, path_first=self._path_first, shims=self.shims)
+        env = rank_environment(given, run, context, home=HOME, path_first=self._path_first, shims=self.shims)
         for name, none in DEVICES.items():
             if name in self._environ:
                 env[name] = self._environ[name]

@@ -50,6 +50,18 @@ def become_subreaper() -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
+def end_with_parent(number: int, parent: int) -> None:
+    """Let the kernel send this process a signal when its parent ends. Raises OSError.
+
+    Args:
+        number: The signal.
+        parent: The pid of the parent; this process exits if that has ended already, before the kernel could know.
+    """
+    prctl(PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def open_handle(pid: int) -> int:
     """A file descriptor (pidfd) that becomes readable when the process ends. Raises OSError."""
     # `os.pidfd_open` is younger than Python 3.8.
@@ -67,6 +79,22 @@ def read_process(pid: int) -> Process | None:
             return Process(pid, file.read())
     except (OSError, ValueError):
         return None
+
+
+def boot_id() -> str:
+    """Return what tells this start of the machine from others. Raises OSError."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def fingerprint(pid: int) -> str | None:
+    """Return a text that tells a process from later ones with its pid, also after a restart of the machine.
+
+    Returns:
+        None if there is no such process, or if it has ended and its parent has not collected it yet.
+    """
+    process = read_process(pid)
+    return None if process is None or process.zombie else f"{boot_id()}:{process.start}"
 
 
 def read_table() -> dict[int, Process]:

@@ -1,5 +1,5 @@
 """Supervises one rank from its start to its end."""
-# ruff: noqa: PTH103, PTH110, PTH116, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -14,27 +14,28 @@ from collections import deque
 
 from hai_client.rank import command, identity, lock, processes, pythons
 from hai_client.rank.api import RankApi, Unreachable
-from hai_client.rank.bell import Bell
-from hai_client.rank.ending import Ending, kill_all
-from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.evidence import Evidence
 from hai_client.rank.keeper import HEARD
-from hai_client.rank.leaving import AtOnce
+from hai_client.rank.launchers import HAND_ON_S
 from hai_client.rank.logs import LogWriter
-from hai_client.rank.messenger import Messenger
+from hai_client.rank.notice_delivery import NoticeDelivery
 from hai_client.rank.notices import NoticeWatch
-from hai_client.rank.reports import Inbox, Outbox
+from hai_client.rank.process_killer import ProcessKiller, kill_all
+from hai_client.rank.records import Abandoned, RankRecords
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
+from hai_client.rank.stop_signals import ImmediateEnd
 from hai_client.rank.telling import Telling
-from hai_client.rank.times import rfc3339, seconds_of
+from hai_client.rank.times import seconds_of
 from hai_client.rank.usage import RankUsage
+from hai_client.rank.wakeup_pipe import WakeupPipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from hai_client.rank.identity import Account
-    from hai_client.rank.leaving import Eviction
+    from hai_client.rank.stop_signals import PodEviction
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
@@ -42,8 +43,6 @@ TICK_S = 0.1
 LISTEN_AFTER_S = 0.1
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
-#: How long the end of this process waits for reports that are not delivered yet, seconds.
-FLUSH_S = 1.0
 #: Time between SIGTERM and SIGKILL when all ranks have said that they are done, seconds.
 DONE_WAIT_S = 1.0
 #: An end of the run earlier than this before its deadline means that all ranks are gone, or the gang is broken.
@@ -52,10 +51,6 @@ EARLY_S = 1.0
 CRASHED = frozenset({137, 139, 134, 135})
 #: The status of a rank that was ended before its command was started.
 NEVER_STARTED = 128 + signal.SIGTERM
-
-
-class Abandoned(Exception):
-    """The keeper is dead, or the rank's folder is gone: no process could end the rank, so it must not go on."""
 
 
 def main(folder: str, keeper: int) -> int:
@@ -68,7 +63,7 @@ def main(folder: str, keeper: int) -> int:
     Returns:
         0; 1 if the end of the rank could not be recorded.
     """
-    bell = Bell()
+    wakeup_pipe = WakeupPipe()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
     make_folders(folder)
     os.makedirs(os.path.join(folder, "log"), mode=0o700, exist_ok=True)
@@ -86,7 +81,9 @@ def main(folder: str, keeper: int) -> int:
         print(f"hai_client.rank: {error}", file=sys.stderr)
         return 0 if status.end(None, str(error)) else 1
     api = RankApi(spec.api_url, token, spec.run_id, spec.rank, spec.address_file)
-    supervisor = Supervisor(spec, status, bell, api, AtOnce(bell, spec.term_wait_s), keeper=keeper, account=account)
+    supervisor = Supervisor(
+        spec, status, wakeup_pipe, api, ImmediateEnd(wakeup_pipe, spec.term_wait_s), keeper=keeper, account=account
+    )
     if os.path.exists(os.path.join(os.path.dirname(folder), "kill")):
         # The whole run was ended. Look for the mark after the status was written: the service leaves the mark first and
         # looks for ranks afterwards, so that one of the two sees the other.
@@ -130,17 +127,6 @@ def supervise(supervisor: Supervisor) -> None:
         raise
 
 
-def _is_removed(folder: str) -> bool:
-    """Return whether the folder is gone. A folder that cannot be read now may become readable again."""
-    try:
-        os.stat(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
-
-
 class Supervisor:
     """Runs the command of a rank and looks after it until no process of it is left."""
 
@@ -148,9 +134,9 @@ class Supervisor:
         self,
         spec: Spec,
         status: Status,
-        bell: Bell,
+        wakeup_pipe: WakeupPipe,
         api: RankApi,
-        leaving: AtOnce | Eviction,
+        stop_signals: ImmediateEnd | PodEviction,
         *,
         keeper: int | None = None,
         account: Account | None = None,
@@ -158,15 +144,13 @@ class Supervisor:
         self._spec = spec
         self._account = account
         self._keeper = keeper
-        self._status = status
-        self._bell = bell
-        self._leaving = leaving
+        self._wakeup_pipe = wakeup_pipe
+        self._stop_signals = stop_signals
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
-        self._inbox = Inbox(os.path.join(spec.runtime, "reports"))
-        self._outbox = Outbox(api)
+        self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
         self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
-        self._messenger = Messenger(spec, self._log, account)
+        self._delivery = NoticeDelivery(spec, self._log, account)
         self._evidence = Evidence(spec, account, time.time_ns())
         self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
         self._api = api
@@ -177,7 +161,7 @@ class Supervisor:
         self._output = -1
         self._main = 0
         self._exit_code: int | None = None
-        self._ending: Ending | None = None
+        self._ending: ProcessKiller | None = None
 
     def say(self, text: str) -> None:
         """Write a line of the platform into the log."""
@@ -185,7 +169,7 @@ class Supervisor:
 
     def never_start(self, start_error: str | None = None) -> None:
         """Record that the rank was ended before its command was started; `start_error` says why if by mistake."""
-        self._finish(NEVER_STARTED if start_error is None else None, start_error)
+        self._records.end(NEVER_STARTED if start_error is None else None, start_error)
 
     def run(self) -> None:
         """Start the command, supervise it to its end, and record the end."""
@@ -206,18 +190,18 @@ class Supervisor:
             self._start()
         except command.CannotStart as failure:
             self._log.say(failure.sentence)
-            self._finish(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
+            self._records.end(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
             return
         self._loop()
         self._read_output()
-        self._take_reports()
+        self._records.take_reports()
         self._look_for_the_last_time()
-        self._status.data["usage"] = self._usage.final()
-        self._finish(self._exit_code)
+        self._records.data["usage"] = self._usage.final()
+        self._records.end(self._exit_code)
 
     def _look_up(self) -> None:
         """Raise Abandoned if the keeper is dead."""
-        # A signal rings the bell when the keeper dies (PR_SET_PDEATHSIG).
+        # A signal writes to the pipe when the keeper dies (PR_SET_PDEATHSIG).
         if self._keeper is not None and os.getppid() != self._keeper:
             raise Abandoned("the process that keeps the supervisor was killed")
 
@@ -228,22 +212,12 @@ class Supervisor:
             self._main = command.start(self._spec, write_end, self._account)
         finally:
             os.close(write_end)
-        self._status.data["pid"] = self._main
-        self._status.write()
-
-    def _finish(self, exit_code: int | None, start_error: str | None = None) -> None:
-        self._log.close()
-        self._note_lost_lines()
-        while not self._status.end(exit_code, start_error) and not _is_removed(self._spec.folder):
-            # Try again: without this record the rank would count as lost.
-            time.sleep(0.5)
-        self._status.release()
-        self._outbox.flush(FLUSH_S)
+        self._records.note_start(self._main)
 
     def _loop(self) -> None:
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
-        poll.register(self._bell.fd, select.POLLIN)
+        poll.register(self._wakeup_pipe.fd, select.POLLIN)
         begin = time.monotonic()
         next_usage = begin + USAGE_FIRST_S
         while self._reap():
@@ -258,13 +232,13 @@ class Supervisor:
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
                 if fd == self._output and not self._read_output():
                     poll.unregister(fd)
-            self._bell.clear()
+            self._wakeup_pipe.clear()
 
     def _step(self, now: float) -> None:
         """Do what is due: take reports, notices and evidence, and end the rank if it must end."""
         self._look_up()
-        self._take_reports()
-        own = self._leaving.notice(now)
+        self._records.take_reports()
+        own = self._stop_signals.notice(now)
         if own is not None:
             self._take_notice(own)
         while self._notices:
@@ -272,10 +246,10 @@ class Supervisor:
         if self._ending is None:
             # Even when the command is gone: a shell may have died while the workers under it still save.
             self._telling.step(now)
-            self._status.data["caught"] = self._telling.caught
-        self._take_evidence(now)
-        if self._ending is None and (self._leaving.must_end() or self._abandoned(now)):
-            self._ending = Ending(self._wait_s(now), self._evidence.tear)
+            self._records.data["caught"] = self._telling.roster.caught
+        self._records.take_evidence(self._evidence.news(now))
+        if self._ending is None and (self._stop_signals.must_end() or self._abandoned(now)):
+            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear)
             self._mark_signalled()
         if self._ending is not None:
             self._telling.stages.release()
@@ -289,10 +263,13 @@ class Supervisor:
 
     def _wait_s(self, now: float) -> float:
         """Return how long the rest of the rank has between SIGTERM and SIGKILL, seconds."""
-        wait = self._leaving.wait_s(now)
-        if self._status.data["done"] or self._status.data["done_all"] or self._telling.ray_ended:
+        wait = self._stop_signals.wait_s(now)
+        if self._telling.roster.ray_ended and not self._stop_signals.must_end():
+            # The driver has had as long already; what is left of Ray has nothing to save, and takes seconds to end.
+            return min(wait, HAND_ON_S)
+        if self._records.data["done"] or self._records.data["done_all"] or self._telling.roster.ray_ended:
             return min(wait, DONE_WAIT_S)
-        if not self._leaving.must_end():
+        if not self._stop_signals.must_end():
             return wait
         if self._notice is None:
             self._ask_why()
@@ -311,20 +288,9 @@ class Supervisor:
                 notice = body.get("notice")
                 if isinstance(notice, dict) and notice.get("reason") == "yielded":
                     self._yielded = True
-                    self._bell.ring()
+                    self._wakeup_pipe.ring()
 
         threading.Thread(target=ask, name="why", daemon=True).start()
-
-    def _take_evidence(self, now: float, *, at_once: bool = False) -> None:
-        """Report a newer checkpoint that was seen, if any."""
-        seen = self._evidence.news(now, at_once=at_once)
-        known = self._status.data["checkpoint"]
-        if seen is None or not is_newer(seen.at / 1e9, known, seconds_of(known["at"]) if known else None):
-            return
-        report = {"kind": "saved", "at": rfc3339(seen.at), "path": seen.path, "source": "seen"}
-        self._status.take(report)
-        self._outbox.post(report)
-        self._write_status()
 
     def _look_for_the_last_time(self) -> None:
         """Find the last checkpoint, after all processes of the rank are gone and before the end is recorded."""
@@ -332,8 +298,8 @@ class Supervisor:
             return
         if self._exit_code in CRASHED and self._ending is None:
             self._evidence.saves.tear_open()
-        self._evidence.last_look(forced=self._leaving.must_end())
-        self._take_evidence(time.monotonic(), at_once=True)
+        self._evidence.last_look(forced=self._stop_signals.must_end())
+        self._records.take_evidence(self._evidence.news(time.monotonic(), at_once=True))
 
     def _reap(self) -> bool:
         """Reap ended children; return whether any is left. Orphans become children too: no child, no descendant."""
@@ -356,9 +322,9 @@ class Supervisor:
             stage = self._telling.end_of_stage(self._main)
             status = status if stage is None else stage
         if self._telling.heard_by_file():
-            self._status.data["signalled"] = True
+            self._records.data["signalled"] = True
         died = os.WIFSIGNALED(status)
-        self._status.data["signal"] = os.WTERMSIG(status) if died else None
+        self._records.data["signal"] = os.WTERMSIG(status) if died else None
         self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
 
     def _read_output(self) -> bool:
@@ -376,59 +342,33 @@ class Supervisor:
     def _deliver(self, notice: dict[str, Any]) -> None:
         """Queue a notice; called in the thread that waits for notices."""
         self._notices.append(notice)
-        self._bell.ring()
+        self._wakeup_pipe.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:
         first = self._notice is None
-        notice = self._notice = self._leaving.take(notice)
+        notice = self._notice = self._stop_signals.take(notice)
         if first:
             # Output that the command wrote before the notice belongs before this line.
             self._read_output()
-            self._messenger.announce(notice)
+            self._delivery.announce(notice)
         if self._telling.at_once:
             # Mark it before the job can read the notice: a job that finds the file may leave before the signal comes.
             self._mark_signalled()
-        self._messenger.write(notice)
-        received = self._messenger.received(notice)
+        self._delivery.write(notice)
+        received = self._delivery.received(notice)
         self._telling.begin(self._main, notice, time.monotonic())
-        if self._status.data["notified_at"] is None:
-            self._status.data.update(notified_at=received["at"], caught=self._telling.caught)
-            self._write_status()
-        if notice["revision"] > 0:
-            # A notice that began here is not the service's, and is not reported.
-            self._outbox.post(received)
+        # A notice that began here is not the service's, and is not reported.
+        self._records.note_notice(received, caught=self._telling.roster.caught, own=notice["revision"] <= 0)
 
     def _mark_signalled(self) -> None:
         """Record that the command was told to leave, unless it has ended: a status of 0 may mean a suspension then."""
         self._reap()
         if self._exit_code is None:
-            self._status.data["signalled"] = True
-
-    def _take_reports(self) -> None:
-        with identity.acting_as(self._account):
-            reports = self._inbox.take()
-        for report in reports:
-            if report["kind"] == "bad":
-                self._log.say(report["text"])
-                continue
-            self._status.take(report)
-            if report["kind"] != "done" or self._status.data["done"]:
-                self._outbox.post(report)
-        if reports:
-            self._write_status()
+            self._records.data["signalled"] = True
 
     def _sample(self) -> None:
-        self._status.data["usage"], alive = self._usage.sample()
-        self._messenger.remember(alive)
+        self._records.data["usage"], alive = self._usage.sample()
+        self._delivery.remember(alive)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)
-        self._write_status()
-
-    def _note_lost_lines(self) -> None:
-        self._status.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)
-
-    def _write_status(self) -> None:
-        self._note_lost_lines()
-        if not self._status.write() and _is_removed(self._spec.folder):
-            # Without the folder the service can neither find nor end this process.
-            raise Abandoned(f"{self._spec.folder} was removed")
+        self._records.write()

@@ -37,7 +37,7 @@ class RehearsalEvidence:
 
     @property
     def folders(self) -> list[str]:
-        """Folders with files that the run wrote."""
+        """Return the folders in which the run wrote files."""
         return sorted({str(Path(path).parent) for path in self._files.written})
 
     def is_checkpoint(self, path: str) -> bool:
@@ -82,7 +82,7 @@ class RehearsalEvidence:
         for at, report in self._reports:
             if report["kind"] == "saved" and report.get("source") != "seen":
                 said = SeenCheckpoint(at - told_at, "told", report.get("path"), report.get("step"))
-                # What the job says is said of a file that was complete before.
+                # A report of the job is about a file that was complete by then.
                 (after if _at(report, at) >= told_at else before).append(said)
         return _newest(before), _newest(after), cut
 

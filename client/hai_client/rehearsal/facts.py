@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Sequence
 
 
-#: The signals that profiles send with the notice, without SIG.
+#: Names of the signals that profiles send with the notice, without SIG.
 SENT = {"sigterm": "TERM", "slurm": "USR1"}
 
 
@@ -27,34 +27,34 @@ class SeenCheckpoint:
 
 @dataclass(frozen=True)
 class First:
-    """The run that is interrupted. Seconds count from the notice unless stated otherwise."""
+    """The run that is interrupted. Seconds count from the notice, unless stated otherwise."""
 
-    #: Whether the run was still there when the notice was due, so that it got the notice.
+    #: Whether the run still ran when the notice was due, and so got it.
     told: bool
     #: Seconds from its start to the notice, or to its end where that came first.
     before_s: float
     exit_code: int | None = None
-    #: The number of the signal that its main process died of; None: it did not.
+    #: Number of the signal that ended its main process; None: no signal did.
     died_of: int | None = None
     #: Seconds from the notice to its end.
     leave_s: float = 0.0
-    #: Whether it had to be ended: at the deadline, or at once (profile `kill`).
+    #: Whether it was ended by force: at the deadline, or at once (profile `kill`).
     ended: bool = False
     #: Whether it called `job.should_suspend`.
     polls: bool = False
-    #: Whether the signal that it got was caught; None: it got no signal.
+    #: Whether it caught the signal; None: it got no signal.
     caught: bool | None = None
-    #: Signals (without SIG) that its workers had handlers for when the notice came.
+    #: Names of the signals (without SIG) for which its workers had handlers at the notice.
     handlers: Sequence[str] = ()
-    #: Whether it said that it was done (`job.suspended`, `scontrol requeue`).
+    #: Whether it reported that it was done (`job.suspended`, `scontrol requeue`).
     said_done: bool = False
     #: The newest checkpoint before the notice.
     last: SeenCheckpoint | None = None
     #: The newest checkpoint after the notice.
     saved: SeenCheckpoint | None = None
-    #: A file that was still being written when the run was ended: it may be torn.
+    #: A file that was open for writing at the end of the run: it may be torn.
     cut: str | None = None
-    #: The text that it kept (`job.set_state`).
+    #: The text that it stored (`job.set_state`).
     state: str | None = None
     trouble: str = ""
 
@@ -64,14 +64,14 @@ class Second:
     """The run that resumes."""
 
     seconds: float
-    #: None: it was ended when enough had been seen.
+    #: None: the rehearsal ended it after it had seen enough.
     exit_code: int | None
-    #: How it is known that it went on from something: `told`, `read`, `state`; None: it is not known.
+    #: How it is known what it resumed from: `told`, `read`, `state`; None: it is not known.
     how: str | None = None
-    #: What it went on from.
+    #: The checkpoint from which it resumed.
     path: str | None = None
     step: int | None = None
-    #: Seconds from its start until then.
+    #: Seconds from its start until it resumed.
     after_s: float | None = None
 
 
@@ -84,12 +84,12 @@ class RehearsalFacts:
     grace_s: float
     first: First
     second: Second | None = None
-    #: What could not be seen; sentences.
+    #: Sentences on what could not be observed.
     notes: Sequence[str] = field(default=())
 
     @property
     def left(self) -> str | None:
-        """How the first run left, in the scheduler's words: `saved`, `unknown` or `ended`; None: it got no notice."""
+        """Return how the first run left, in the scheduler's terms: `saved`, `unknown`, `ended`; None: no notice."""
         if not self.first.told:
             return None
         if self.first.ended:
@@ -98,19 +98,19 @@ class RehearsalFacts:
 
     @property
     def lost_s(self) -> float | None:
-        """Seconds of the first run's work that no checkpoint holds; None if it was not interrupted."""
+        """Return the seconds of the first run's work that no checkpoint holds; None if it was not interrupted."""
         first = self.first
         if not first.told:
             return None
         if first.saved is not None:
-            # What it did after that, until it was ended.
+            # The work after the last checkpoint.
             return max(0.0, first.leave_s - first.saved.at_s) if first.ended else 0.0
         since = -first.before_s if first.last is None else first.last.at_s
         return max(0.0, first.leave_s - since)
 
     @property
     def nothing_lost(self) -> bool:
-        """Whether the first run saved and left in time, and the second run resumed from that checkpoint."""
+        """Return whether the first run saved and left in time, and the second run resumed from that checkpoint."""
         second = self.second
         if self.left != "saved" or second is None or second.exit_code not in (None, 0):
             return False

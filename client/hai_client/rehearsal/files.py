@@ -18,7 +18,7 @@ MOVED_TO, CREATE, OVERFLOW, ISDIR = 0x80, 0x100, 0x4000, 0x40000000
 _WANTED = ACCESS | CLOSE_WRITE | CLOSE_NOWRITE | MOVED_TO | CREATE
 _ONLYDIR = 0x01000000
 _HEAD = struct.Struct("iIII")
-#: More folders are not watched: a home folder may have millions.
+#: Limit of watched folders: a home folder may have millions.
 MOST_FOLDERS = 4096
 #: Folders that hold programs, not checkpoints.
 _PROGRAMS = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -30,15 +30,15 @@ class FolderWatcher:
     """Watches folders in a thread until it is closed.
 
     Args:
-        roots: Folders that are watched with all that is below them.
-        wide: Folders that are watched without what is hidden there at first.
-        folders: Folders that are watched alone.
+        roots: Folders that are watched with all folders below them.
+        wide: Folders that are watched without the hidden folders in them.
+        folders: Folders that are watched without the folders below them.
 
     Attributes:
         written: Path to the times (seconds since the epoch) at which it was closed after writing, or came into place.
         moved: Path to the last time at which it was renamed into place, alone or with its folder.
         read: Path to the first time at which it was read, or opened for reading and closed.
-        incomplete: What was not watched, or not told; a sentence, or empty.
+        incomplete: A sentence on what could not be watched; empty if everything could.
     """
 
     def __init__(self, roots: list[str], *, wide: list[str], folders: list[str]) -> None:
@@ -62,11 +62,11 @@ class FolderWatcher:
 
     @property
     def folders(self) -> list[str]:
-        """What is watched."""
+        """Return the watched folders."""
         return sorted(set(self._paths.values()))
 
     def add(self, folder: str) -> None:
-        """Watch one folder more, without what is below it."""
+        """Watch one more folder, without the folders below it."""
         if self._fd < 0:
             return
         if len(self._paths) >= MOST_FOLDERS:
@@ -77,7 +77,7 @@ class FolderWatcher:
             self._paths[number] = folder
 
     def close(self) -> None:
-        """Take what the kernel has told so far, and stop."""
+        """Read the remaining events of the kernel, and stop."""
         os.write(self._stop, b"\0")
         self._thread.join()
         for fd in (self._end, self._stop, self._fd):
@@ -89,8 +89,8 @@ class FolderWatcher:
 
         Args:
             root: The folder.
-            hidden: Whether hidden folders may hold checkpoints; those that come while a run writes are its drafts.
-            since: For a folder that has just come: what is in it was written by this time.
+            hidden: Whether hidden folders may hold checkpoints; one that appears while a run writes is a draft.
+            since: For a new folder: its files count as written at this time.
         """
         for folder, below, names in os.walk(root):
             below[:] = [name for name in below if _may_hold(folder, name, hidden=hidden)]

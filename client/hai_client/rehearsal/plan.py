@@ -1,4 +1,4 @@
-"""What is rehearsed."""
+"""The plan of a rehearsal."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class RehearsalPlan:
     """A rehearsal. Lengths of time are seconds."""
 
     command: Sequence[str]
-    #: The folder to start in, from the root.
+    #: Absolute path of the folder to start in.
     cwd: str
     #: `HAI_CHECKPOINT_DIR`: the same for both runs.
     checkpoints: Path
     profile: str
-    #: To the notice, from the command's start or, with `when`, from the line that has it.
+    #: From the command's start to the notice; with `when`, from the line with that text.
     after_s: float
     #: From the notice to the deadline.
     grace_s: float
-    #: A text: the first run is told to leave after it has printed a line with that.
+    #: The first run gets the notice after it has printed a line with this text; None: it does not matter.
     when: str | None = None
-    #: How long the second run may go on, seconds; None: until it is known where it resumed from, up to a limit.
+    #: Time limit of the second run, seconds; None: until it is known where it resumed from, up to a limit.
     then_s: float | None = None
-    #: Files and folders, from the root, whose changes count as checkpoints too.
+    #: Absolute paths of files and folders whose changes also count as checkpoints.
     watch: Sequence[str] = ()
-    #: The signal without SIG; None: what the profile says.
+    #: The signal without SIG; None: the profile's signal.
     signal: str | None = None
     signal_before_s: float | None = None
-    #: What the first run finds in `job.state`.
+    #: The value of `job.state` in the first run.
     state: str | None = None
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     gpus: int = 0
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 
 def visible_gpus(environ: Mapping[str, str]) -> int:
-    """How many NVIDIA GPUs the command will see: those of `CUDA_VISIBLE_DEVICES`, else all of the machine."""
+    """Return the number of NVIDIA GPUs that the command will see: those of `CUDA_VISIBLE_DEVICES`, else all."""
     chosen = environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return len([word for word in chosen.split(",") if word.strip() and not word.strip().startswith("-")])

@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
     from hai_client.rehearsal.plan import RehearsalPlan
 
-#: Between two looks, seconds.
+#: Time between two looks, seconds.
 TICK_S = 0.05
 LOOK_AT_OPEN_FILES_EVERY_S = 0.25
-#: The policy's own default of the longest grace with what jobs ask for (`job.saving`), seconds.
+#: The policy's default of the longest grace period, including extensions by `job.saving`, seconds.
 MAX_GRACE_S = 1800.0
-#: How long the second run goes on after it is known what it has resumed from: what it has read may be torn.
+#: How long the second run goes on after it has resumed, seconds: the file that it read may be torn.
 SETTLE_S = 3.0
-#: How long it is waited for that, at least, and as a multiple of the time that the first run had before its notice: it
-#: had imported its packages and reached its training by then.
+#: Time limit for the second run to resume: at least this many seconds, and this multiple of the first run's time before
+#: its notice, in which it had imported its packages and begun to train.
 LEAST_THEN_S, THEN_TIMES = 20.0, 3.0
-#: A process that is killed closes its files as well: what is closed so shortly before its end may be torn, seconds.
+#: A killed process closes its files too: a file closed this shortly before the end may be torn, seconds.
 CUT_S = 0.5
 
 
 class BrokenRehearsal(Exception):
-    """The rehearsal itself could not be done; a sentence."""
+    """The rehearsal could not be done; the message is a sentence."""
 
 
 class Rehearsal:
     """Rehearses a plan.
 
     Args:
-        plan: What is rehearsed.
-        show: Called with the number of a run and each line that it prints.
-        say: Called with each message of the rehearsal itself.
+        plan: The plan of a rehearsal.
+        show: Called with the number of a run and a line of its output.
+        say: Called with a message of the rehearsal itself.
     """
 
     def __init__(self, plan: RehearsalPlan, show: Callable[[int, str], None], say: Callable[[str], None]) -> None:
@@ -56,14 +56,14 @@ class Rehearsal:
         self._notes: list[str] = []
         #: Whether the text of the plan's `when` was printed.
         self._printed_when = False
-        #: When open files are looked at again, monotonic seconds.
+        #: Time of the next look at open files, monotonic seconds.
         self._next_look = 0.0
 
     def run(self) -> RehearsalFacts:
         """Do the rehearsal, and return the facts.
 
         Raises:
-            BrokenRehearsal: A run could not be supervised here.
+            BrokenRehearsal: A run could not be supervised on this machine.
         """
         place = Path(tempfile.mkdtemp(prefix="hai-rehearsal-"))
         try:
@@ -84,7 +84,7 @@ class Rehearsal:
     def _files(self, folders: list[str]) -> FolderWatcher:
         plan = self._plan
         watched = [path for path in plan.watch if Path(path).is_dir()]
-        # Of a file the folder is watched, and of what is not there yet the place where it will be made.
+        # For a file, watch its folder; for a missing path, the folder in which it will be made.
         above = [next(folder for folder in Path(path).parents if folder.is_dir()) for path in plan.watch]
         return FolderWatcher([str(plan.checkpoints), *watched], wide=[plan.cwd], folders=[*folders, *map(str, above)])
 
@@ -122,7 +122,7 @@ class Rehearsal:
         killed = not polls and caught is not True and status["exit_code"] != 0
         cut_after = ended_at
         if killed and ended_at is None:
-            # These profiles send their signal at once; where the supervisor chooses the time, it is not known.
+            # These profiles send their signal at once; with other profiles the time of the signal is unknown.
             at_once = self._plan.profile in SENT and self._plan.signal_before_s is None
             cut_after = told_at if at_once else end - CUT_S
         last, saved, cut = evidence.around(told_at, cut_after)
@@ -148,8 +148,8 @@ class Rehearsal:
         )
 
     def _until_notice(self, turn: RehearsalRun, files: FolderWatcher) -> tuple[float | None, tuple[str, ...]]:
-        """Let the run go on until it is to be told. When it was told, and what it catches; None if it ended before."""
-        # It counts from the command's start, not from the supervisor's.
+        """Wait until the notice is due. Return its time and the signals that the run catches; None if it has ended."""
+        # The time counts from the start of the command, not of the supervisor.
         while not (turn.gone or (turn.status().get("pid") and self._may_count())):
             self._tick(turn, files)
         due = time.monotonic() + self._plan.after_s
@@ -177,7 +177,7 @@ class Rehearsal:
         self._show(number, line)
 
     def _until_gone(self, turn: RehearsalRun, files: FolderWatcher, told_at: float) -> float | None:
-        """Wait until the run has left, and end it where the platform would; when that was against its will."""
+        """Wait until the run has left, or end it when the platform would; return when it was ended by force."""
         start = time.monotonic()
         deadline = start + (0 if self._plan.profile == "kill" else self._plan.grace_s)
         granted = 0
@@ -191,7 +191,7 @@ class Rehearsal:
                     turn.service.notify(_notice(told_at, time.time() + deadline - time.monotonic()))
             granted = len(wishes)
             if turn.status().get("done"):
-                # All that the platform waits for.
+                # The platform waits for nothing else.
                 turn.end()
                 self._finish(turn, files)
                 return None
@@ -257,7 +257,7 @@ class Rehearsal:
 
 
 def _saved_under_another_name(first: First, second: Second | None, evidence: RehearsalEvidence) -> First:
-    """The first run, with what the second one has shown to be a checkpoint."""
+    """Return the first run with the checkpoint that the second run has read."""
     if second is None or second.how != "read" or second.path is None or first.saved is not None:
         return first
     if second.path == first.cut:
@@ -277,7 +277,7 @@ def _notice(at: float, deadline: float) -> dict[str, Any]:
 
 
 def _end_of(turn: RehearsalRun, status: dict[str, Any]) -> float:
-    """When the run ended, seconds since the epoch. Raises BrokenRehearsal."""
+    """Return when the run ended, seconds since the epoch. Raises BrokenRehearsal."""
     end = seconds_of(status.get("ended_at"))
     if status.get("start_error"):
         raise BrokenRehearsal(str(status["start_error"]))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lines(facts: RehearsalFacts) -> Iterator[tuple[str, str]]:
-    """What was seen: a label and a sentence each."""
+    """Return the observed facts, each as a label and a sentence."""
     first = facts.first
     if not first.told:
         yield "notice", f"none: the command ended by itself after {_s(first.before_s)}, {_status(first.exit_code)}"
@@ -36,7 +36,7 @@ def lines(facts: RehearsalFacts) -> Iterator[tuple[str, str]]:
 
 
 def verdict(facts: RehearsalFacts) -> str:
-    """The last line."""
+    """Return the last line of the report."""
     if not facts.first.told:
         return "nothing was rehearsed: give a shorter --after, or more to do"
     if facts.nothing_lost:
@@ -49,7 +49,7 @@ def verdict(facts: RehearsalFacts) -> str:
 
 
 def as_data(facts: RehearsalFacts) -> dict[str, Any]:
-    """The same for `--json`. Seconds are rounded to milliseconds."""
+    """Return the report as data for `--json`. Seconds are rounded to milliseconds."""
     first, second = facts.first, facts.second
     found: dict[str, Any] = {
         "command": list(facts.command),
@@ -69,7 +69,7 @@ def as_data(facts: RehearsalFacts) -> dict[str, Any]:
 
 
 def otherwise(facts: RehearsalFacts) -> dict[str, str]:
-    """What each other profile would have done, as far as it follows from what was seen."""
+    """Return what each other profile would have done, as far as the observed facts tell."""
     return {name: _under(name, facts.first) for name in PROFILES if name not in (facts.profile, "auto")}
 
 

@@ -1,4 +1,4 @@
-"""The service of a rehearsal: what a supervisor asks of the platform, answered in this process."""
+"""The service of a rehearsal: it answers the requests of a supervisor in this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 MAX_BODY = 1 << 20
-#: A long poll lasts no longer, whatever is asked for, seconds.
+#: Upper limit of a long poll, seconds.
 LONGEST_WAIT_S = 60.0
 
 
@@ -23,7 +23,7 @@ class LocalService:
 
     Args:
         run_id: The run.
-        token: What a caller must show; others on this machine are refused.
+        token: The token that a caller must send; other users of this machine are refused.
         heard: Called with each report, in the thread of its request.
     """
 
@@ -42,18 +42,18 @@ class LocalService:
 
     @property
     def url(self) -> str:
-        """Where supervisors find it."""
+        """The URL of the service."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def notify(self, notice: dict[str, Any]) -> None:
-        """Publish a notice; a later one replaces it. It gets the next revision."""
+        """Publish a notice with the next revision; it replaces the last one."""
         with self._changed:
             revision = 1 if self._notice is None else self._notice["revision"] + 1
             self._notice = {**notice, "revision": revision}
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop the service."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
@@ -62,11 +62,11 @@ class LocalService:
         self._thread.join()
 
     def allows(self, authorization: str | None) -> bool:
-        """Whether a request is of the run."""
+        """Return whether a request comes from the run."""
         return hmac.compare_digest((authorization or "").encode("utf-8", "replace"), self._bearer)
 
     def get(self, target: str) -> tuple[int, dict[str, Any]]:
-        """Answer a GET: the notice, once it is newer than the one that was seen."""
+        """Answer a GET with the notice, as soon as it is newer than the revision in the request."""
         parts = urlsplit(target)
         if parts.path == f"{self._base}/addresses":
             return 200, {"addresses": ["127.0.0.1"]}
@@ -80,7 +80,7 @@ class LocalService:
         return 200, {"notice": self._newer(seen, min(LONGEST_WAIT_S, wait))}
 
     def post(self, target: str, data: bytes) -> int:
-        """Take a report; the status."""
+        """Take a report; return the HTTP status."""
         if urlsplit(target).path != f"{self._base}/ranks/0/report":
             return 404
         try:
@@ -106,11 +106,11 @@ class LocalService:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # A long poll that is under way ends with its caller.
+    # A pending long poll ends when its caller ends.
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A caller that has gone is no event."""
+        """A closed connection is no error."""
 
 
 def _handler(service: LocalService) -> type[BaseHTTPRequestHandler]:

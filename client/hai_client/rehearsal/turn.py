@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.environment import RankContext, Run, rank_environment
 from hai_client.rank.processes import descendants, read_table
 from hai_client.rehearsal.service import LocalService
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hai_client.rehearsal.plan import RehearsalPlan
 
 SHIMS = Path(__file__).parents[1] / "shims"
-#: What files with checkpoints are called; a job may save outside of all folders that are watched.
+#: Names of checkpoint files; a job may save outside of the watched folders.
 CHECKPOINT = re.compile(
     r"\.(pt|pth|ckpt|safetensors|bin|npz|npy|h5|hdf5|keras|pkl|joblib|msgpack|distcp)$", re.IGNORECASE
 )
@@ -32,13 +32,13 @@ _PART = re.compile(r"([0-9]{20})\.log")
 
 
 class RehearsalRun:
-    """A run from its start to its end. Close it, whatever happens: nothing of it may be left.
+    """A run from its start to its end. It must be closed, also after an error, so that no process is left.
 
     Args:
-        plan: What is rehearsed.
-        number: 1, or 2 for the run that resumes.
+        plan: The plan of a rehearsal.
+        number: 1; 2 for the run that resumes.
         place: A folder for all runs.
-        state: The text that the run before has kept (`job.set_state`).
+        state: The text that the run before stored (`job.set_state`).
         show: Gets each line of the log.
     """
 
@@ -46,7 +46,7 @@ class RehearsalRun:
         self, plan: RehearsalPlan, number: int, place: Path, state: str | None, show: Callable[[str], None]
     ) -> None:
         self.folder = place / f"run-{number}"
-        #: Reports of the run with the time at which each came (seconds since the epoch).
+        #: Reports of the run with their times of arrival, seconds since the epoch.
         self.reports: list[tuple[float, dict[str, Any]]] = []
         self.started_at = time.time()
         self._show = show
@@ -59,7 +59,7 @@ class RehearsalRun:
         (self.folder / "spec.json").write_text(json.dumps(self._spec(plan, number, state)), encoding="utf-8")
         package = str(Path(__file__).parents[2])
         with (self.folder / "supervisor.log").open("wb") as log:
-            # In the main thread: the supervisor ends when the thread that has started it does.
+            # Started in the main thread: the supervisor ends together with the thread that started it.
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "hai_client.rehearsal.child", str(self.folder), str(os.getpid())],
                 cwd=self.folder,
@@ -82,7 +82,7 @@ class RehearsalRun:
             cwd=plan.cwd,
             master_port=plan.port,
         )
-        seat = Seat(
+        context = RankContext(
             rank=0,
             node="localhost",
             gpus=plan.gpus,
@@ -95,7 +95,9 @@ class RehearsalRun:
             "HAI_CHECKPOINT_DIR": str(plan.checkpoints),
             **({} if state is None else {"HAI_STATE": state}),
         }
-        env = rank_environment({**plan.env, **own}, run, seat, home=str(Path.home()), path_first=(), shims=str(SHIMS))
+        env = rank_environment(
+            {**plan.env, **own}, run, context, home=str(Path.home()), path_first=(), shims=str(SHIMS)
+        )
         return {
             "schema": 1,
             "run_id": run.run_id,
@@ -114,11 +116,11 @@ class RehearsalRun:
 
     @property
     def gone(self) -> bool:
-        """Whether nothing of the run is left."""
+        """Return whether all processes of the run have ended."""
         return self._process.poll() is not None
 
     def status(self) -> dict[str, Any]:
-        """What the supervisor says of the run; empty before it has begun."""
+        """Return the supervisor's record of the run; empty before the run has begun."""
         try:
             found = json.loads((self.folder / "status.json").read_bytes())
         except (OSError, ValueError):
@@ -126,19 +128,19 @@ class RehearsalRun:
         return found if isinstance(found, dict) else {}
 
     def mark(self, name: str) -> str | None:
-        """What the in-job API has left in a file of the run's folder; None if there is no such file."""
+        """Return the content of a file that the in-job API wrote into the run's folder; None if there is none."""
         try:
             return (self.folder / "runtime" / name).read_text(encoding="utf-8")
         except (OSError, ValueError):
             return None
 
     def show_log(self) -> None:
-        """Show what the command has printed since the last time."""
+        """Show the output of the command since the last call."""
         for start, part in self._parts():
             with contextlib.suppress(OSError), part.open("rb") as file:
                 file.seek(max(0, self._offset - start))
                 data = file.read()
-                # The supervisor writes whole lines; half a one is taken the next time.
+                # Leave an incomplete line for the next call.
                 data = data[: data.rfind(b"\n") + 1]
                 self._offset = max(self._offset, start) + len(data)
                 for line in data.decode("utf-8", "replace").splitlines():
@@ -151,7 +153,7 @@ class RehearsalRun:
         return [(start, part) for start, part in starts if not last or start >= last[-1]]
 
     def open_checkpoints(self) -> list[str]:
-        """Files that processes of the run have open now and that are called as checkpoints are."""
+        """Return the open files of the run's processes that have names of checkpoints."""
         found = []
         for pid in descendants(read_table(), (self._process.pid,)):
             with contextlib.suppress(OSError):
@@ -160,12 +162,12 @@ class RehearsalRun:
         return [path for path in found if CHECKPOINT.search(path) and path.startswith("/")]
 
     def end(self) -> None:
-        """End what is left of the run, as the platform does at the deadline."""
+        """End the run as the platform does at the deadline."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """End the run if it goes on, and stop its service."""
+        """End the run if it has not ended, and stop its service."""
         try:
             while not self.gone:
                 self.end()
@@ -176,5 +178,5 @@ class RehearsalRun:
             self.service.close()
 
     def trouble(self) -> str:
-        """What the supervisor itself complained of."""
+        """Return the error messages of the supervisor itself."""
         return (self.folder / "supervisor.log").read_text(encoding="utf-8", errors="replace").strip()

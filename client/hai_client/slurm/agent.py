@@ -34,7 +34,7 @@ NODES_OWN = frozenset(
         "SLURM_TOPOLOGY_ADDR",
     }
 )
-#: The same, where the script has not changed it.
+#: Variables whose values on this node win unless the script has changed them.
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 READ_BYTES = 256 * 1024
 

@@ -20,16 +20,16 @@ _SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _NAMED = re.compile(
     rb"^[^#\n]*\b(torchrun|accelerate launch|deepspeed|torch\.distributed\.(run|launch))\b", re.MULTILINE
 )
-#: So much of a script is looked at, bytes.
+#: Size of the part of a script that is searched, bytes.
 _READ = 64 * 1024
 
 
 def starts_workers(command: Sequence[str], cwd: str | None, *, alone: bool) -> bool:
-    """Whether the command only starts the processes that train.
+    """Return whether the command only starts the processes that train.
 
     Args:
         command: The program and its arguments.
-        cwd: The folder that it starts in; None: this one.
+        cwd: The folder in which it starts; None: the current one.
         alone: Whether it is the only task of its node. Then a script of shell that names such a program counts too; of
             several tasks each needs to know which it is.
     """
@@ -39,7 +39,7 @@ def starts_workers(command: Sequence[str], cwd: str | None, *, alone: bool) -> b
 
 
 def _script(command: Sequence[str], cwd: str | None) -> bytes:
-    """The shell script that a command executes, as far as it is looked at; empty where it is none."""
+    """Return the beginning of the shell script that a command executes; empty if it executes none."""
     shell = command[0].rpartition("/")[2] in _SHELLS
     words = [word for word in command[1:] if not word.startswith("-")] if shell else list(command)
     if shell and any(re.match(r"-[a-z]*c$", word) for word in command[1:]):

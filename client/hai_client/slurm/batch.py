@@ -1,4 +1,4 @@
-"""`hai-batch`: what a task of `sbatch` executes on every node.
+"""`hai-batch`: the command that a task of `sbatch` runs on every node.
 
 Slurm runs a batch script on the first node alone, and `srun` in it starts tasks on all. So rank 0 runs the script, with
 a server for its steps; the other ranks start what that server says. The task is over when the script ends, with its
@@ -31,21 +31,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: How long a rank other than 0 looks for the server before it prints a line, seconds.
+#: Time after which a rank other than 0 prints that it still looks for the server, seconds.
 SAY_AFTER_S = 30.0
-#: How long it looks for a server that it has lost, seconds. If rank 0 is lost, the platform ends the run sooner.
+#: Time limit for finding a lost server again, seconds. If rank 0 is lost, the platform ends the run sooner.
 PATIENCE_S = 120.0
 PAUSE_S = 0.2
-#: How long steps that still run when the script ends have until SIGKILL, and the end of all, seconds.
+#: Time between SIGTERM and SIGKILL for steps that outlive the script, and limit of the whole end, seconds.
 FINISH_S = 15.0
 _TOLD = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OPTIONS = ("ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-task", "output", "error", "open-mode", "path")
-#: The name of the script's file: for those who look at the task's command.
+#: Name of the script's file, which is shown in lists of processes.
 _FOR_OTHERS = ("script",)
 
 
 class BadWords(ValueError):
-    """The words are not what `sbatch` makes; the message says which."""
+    """The arguments do not come from `sbatch`; the message names them."""
 
 
 def main(words: list[str]) -> int:
@@ -133,7 +133,7 @@ class Batch:
         self._handed_on = False
 
     def run(self) -> int:
-        """Everything."""
+        """Run the script to its end, and return the exit status."""
         # Set handlers before the start of the script: an early signal must not end this process.
         for number in _TOLD:
             signal.signal(number, self._signalled)
@@ -217,7 +217,7 @@ class Batch:
         return env
 
     def _copies(self) -> tuple[dict[int, int], list[threading.Thread]]:
-        """Descriptors for the script's output where it is written to files as well as to the log."""
+        """Return descriptors for the script's output: files besides the log."""
         options, streams = self._options, {}
         readers: list[threading.Thread] = []
         files: dict[str, int] = {}

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-#: What works inside a task, by the module that does it.
+#: Commands inside a task, with their modules.
 INSIDE = {
     "hai-launch": "hai_client.slurm.launcher",
     "hai-batch": "hai_client.slurm.batch",
@@ -17,9 +17,9 @@ INSIDE = {
     "squeue": "hai_client.slurm.own_job",
     "sacct": "hai_client.slurm.own_job",
 }
-#: What works on the user's side, over the platform.
+#: Commands on the user's side, with their module.
 OUTSIDE = ("sbatch", "scancel", "sacct", "scontrol", "squeue", "srun")
-#: Those that print and are done.
+#: Commands that only print.
 _PRINTERS = ("sacct", "scontrol", "squeue")
 
 

@@ -1,4 +1,4 @@
-"""Lists of hosts, and of numbers of tasks, as Slurm writes them: `node[1-3,07],other` and `2(x3),1`."""
+"""Reads and writes Slurm's lists of hosts and of numbers of tasks: `node[1-3,07],other` and `2(x3),1`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-#: More hosts than any cluster has: a list must not fill the memory.
+#: Limit of hosts in a list, so that a list cannot fill the memory.
 MAX_HOSTS = 100_000
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
@@ -18,7 +18,7 @@ class BadHostlist(ValueError):
 
 
 def expand(text: str) -> list[str]:
-    """The hosts of a list, in its order: `a[1-2],b` is a1, a2, b. Raises BadHostlist."""
+    """Return the hosts of a list in order: `a[1-2],b` is a1, a2, b. Raises BadHostlist."""
     found: list[str] = []
     for part in _split(text):
         for host in _expand(part):
@@ -29,7 +29,7 @@ def expand(text: str) -> list[str]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The parts between the commas (or spaces) that are outside of brackets."""
+    """Split at commas and spaces outside of brackets."""
     depth, part = 0, ""
     for letter in text:
         depth += (letter == "[") - (letter == "]")
@@ -66,12 +66,12 @@ def _expand(part: str) -> Iterator[str]:
 
 
 def join(hosts: Iterable[str]) -> str:
-    """A list that names these hosts one by one; every reader of Slurm's lists understands that form."""
+    """Return a list that names the hosts one by one, a form that all readers of Slurm's lists understand."""
     return ",".join(hosts)
 
 
 def repeated(numbers: Sequence[int]) -> str:
-    """Numbers in node order as Slurm writes them: 2, 2, 2, 1 is `2(x3),1`."""
+    """Return numbers in Slurm's notation: 2, 2, 2, 1 is `2(x3),1`."""
     parts: list[str] = []
     at = 0
     while at < len(numbers):

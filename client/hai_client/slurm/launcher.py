@@ -1,6 +1,6 @@
 """Starts one command several times on this node: `hai submit --ranks-per-node K`, and every step of `srun`.
 
-`hai-launch K -- COMMAND` takes what it has to know from the variables of the rank; `hai-launch --part` reads a part
+`hai-launch K -- COMMAND` takes its settings from the variables of the rank; `hai-launch --part` reads a part
 of a step (`hai_client.slurm.part`) from its standard input, as JSON.
 
 It lives as long as its tasks. Its status is that of the first task that failed, and 0 if none did. When a task fails,
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_process, signal_below
+from hai_client.rank.processes import end_with_parent, read_process, signal_below
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.output import write_all
 from hai_client.slurm.part import StepPart
@@ -94,7 +94,7 @@ class Launcher:
         """Start the tasks, wait for their end, and return the exit status."""
         early = _pending()
         if early:
-            # Told to leave before there was anything: nothing is lost by never starting it.
+            # The notice came before the start: without a task there is nothing to save.
             return 128 + early
         for local in range(self._part.tasks):
             code = self._start(local)
@@ -139,7 +139,7 @@ class Launcher:
         return 0
 
     def _step(self) -> None:
-        """Wait for something to happen, and do what follows from it."""
+        """Wait for the next event, and handle it."""
         left = 3600.0 if self._kill_at is None else max(0.0, self._kill_at - time.monotonic())
         found = signal.sigtimedwait(_HEARD, left)
         if found is not None and found.si_signo in _PASSED_ON and found.si_pid != self._supervisor:
@@ -153,7 +153,7 @@ class Launcher:
             self._kill_at = time.monotonic() + AGAIN_S
 
     def _collect(self) -> None:
-        """Note which tasks have ended."""
+        """Collect the tasks that have ended."""
         for pid, local in list(self._alive.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if not ended:
@@ -189,15 +189,13 @@ def supervisor() -> int:
 
 
 def _become_task(parent: int) -> None:
-    """In the child, before it executes the command: signals as they were, and no life without the launcher."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(NOT_FOUND)
+    """Prepare the child before it executes the command: restore signals, and end it together with the launcher."""
+    end_with_parent(signal.SIGKILL, parent)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEARD)
 
 
 def _pending() -> int:
-    """A signal to leave that has come already; 0: none."""
+    """Return a pending signal to leave; 0: none."""
     return next((int(number) for number in _PASSED_ON if number in signal.sigpending()), 0)
 
 

@@ -1,4 +1,4 @@
-"""How the tasks of a step lie on nodes: block by block, as evenly as can be (Slurm's default)."""
+"""Distributes the tasks of a step over nodes: in blocks of nearly equal size (Slurm's default)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class BadLayout(ValueError):
 
 
 class Layout:
-    """Tasks by node.
+    """The tasks of a step, by node.
 
     Args:
-        nodes: Which ranks of the run take part, in order; the first one is node 0 of the step.
-        counts: How many tasks each of them has, at least 1.
+        nodes: The ranks of the run that take part, in order; the first one is node 0 of the step.
+        counts: Number of tasks of each node, at least 1.
     """
 
     __slots__ = ("counts", "nodes")
@@ -29,7 +29,7 @@ class Layout:
 
     @property
     def total(self) -> int:
-        """All tasks."""
+        """The number of all tasks."""
         return sum(self.counts)
 
     def first(self, index: int) -> int:
@@ -40,14 +40,14 @@ class Layout:
 def lay_out(
     nodes: Sequence[int], *, ntasks: int | None, per_node: int | None, most_nodes: int | None, default_per_node: int
 ) -> Layout:
-    """The layout that options of `srun` ask for. Raises BadLayout.
+    """Return the layout for options of `srun`. Raises BadLayout.
 
     Args:
         nodes: The ranks of the run that may be used, in order.
         ntasks: `--ntasks`; None: as many on each node as `per_node`, else `default_per_node`.
         per_node: `--ntasks-per-node`.
         most_nodes: `--nodes`; None: all of them, or as many as there are tasks.
-        default_per_node: What the job says of tasks on each node.
+        default_per_node: The job's number of tasks on each node.
     """
     if most_nodes is not None and not 1 <= most_nodes <= len(nodes):
         raise BadLayout(f"--nodes={most_nodes}: this job may use {len(nodes)} here; ask for 1 to {len(nodes)}")
@@ -60,7 +60,7 @@ def lay_out(
     if most_nodes is None:
         used = used[:ntasks]
     elif ntasks < len(used):
-        # As Slurm does, with a warning of its own.
+        # Slurm does the same, with a warning.
         used = used[:ntasks]
     if per_node is not None:
         if ntasks > per_node * len(used):

@@ -1,4 +1,4 @@
-"""The options of `srun` and `sbatch`, and what HAI makes of each.
+"""The options of `srun` and `sbatch`, and what HAI does with each.
 
 One table for both: what a script may say in a line `#SBATCH`, on the command line of `sbatch`, and to `srun`. The page
 for users is made from it (docs/users.md, "Coming from Slurm"). Some options are used, some are left out because HAI
@@ -19,7 +19,7 @@ _SPELLING = re.compile(r"^--([a-z][a-z0-9-]*)(?:=(.*))?$", re.DOTALL)
 
 
 class BadOption(ValueError):
-    """An option that cannot be read, or would make another job of it; the message names it and the remedy."""
+    """An option is malformed, or the job would be another one without it; the message names it and the remedy."""
 
 
 class Option:
@@ -141,7 +141,7 @@ OPTIONS = tuple(Option(*row) for row in _ROWS)
 
 
 class Words:
-    """What was said, read.
+    """The parsed options.
 
     `given` has the values of the used options by name, an empty text for those without one; `notes` are sentences on
     what is left out; `rest` is what comes after the options.
@@ -153,7 +153,7 @@ class Words:
         self.rest: list[str] = []
 
     def number(self, name: str, *, least: int = 1) -> int | None:
-        """The whole number of an option; None where it was not given. Raises BadOption."""
+        """Return the value of an option as a whole number; None: the option was not given. Raises BadOption."""
         text = self.given.get(name)
         if text is None:
             return None
@@ -163,13 +163,13 @@ class Words:
 
 
 def read(words: Sequence[str], where: str, into: Words | None = None, *, at: str = "") -> Words:
-    """Read options up to the first word that is none. Raises BadOption.
+    """Parse options up to the first word that is no option. Raises BadOption.
 
     Args:
         words: The words.
         where: `srun` or `sbatch`.
-        into: What was read before; what comes later wins.
-        at: Where the words stand, for sentences: `line 3: `.
+        into: Options that were parsed before; later ones win.
+        at: The place of the words for error messages, such as `line 3: `.
     """
     found = Words() if into is None else into
     known = [option for option in OPTIONS if option.where in (where, BOTH)]
@@ -206,7 +206,7 @@ def _take_long(word: str, known: dict[str, Option], waiting: list[str], found: W
 
 
 def _begun(name: str, known: dict[str, Option]) -> Option | None:
-    """The option that begins so, if it is one alone: Slurm takes abbreviations."""
+    """Return the only option that begins with a text: Slurm accepts abbreviations."""
     begun = [option for full, option in known.items() if name and full.startswith(name)]
     return begun[0] if len(begun) == 1 else None
 

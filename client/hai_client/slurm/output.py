@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: A line that is longer than this is passed on in parts, bytes.
+#: Longest line that is passed on whole, bytes.
 MAX_LINE = 64 * 1024
 _FIELD = re.compile(r"%(\d*)([%a-zA-Z])")
 
@@ -42,7 +42,7 @@ class Mixer:
         self._lock = threading.Lock()
 
     def read(self, source: int, task: int) -> None:
-        """Pass on what comes from a descriptor until its end, then close it. Called in a thread of its own."""
+        """Pass on the data of a descriptor until its end, then close it. Called in a thread of its own."""
         label = b"" if self._width is None else f"{task:0{self._width}d}: ".encode()
         kept = b""
         with os.fdopen(source, "rb", buffering=0) as file:
@@ -55,7 +55,7 @@ class Mixer:
             self._write(kept + (b"\n" if label else b""), label)
 
     def _pass_on(self, data: bytes, label: bytes) -> bytes:
-        """Write the whole lines; what is left has no end yet."""
+        """Write the complete lines; return the incomplete rest."""
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         if end == 0 and len(data) >= MAX_LINE:
             end = len(data)
@@ -71,14 +71,14 @@ class Mixer:
 
 
 def file_name(pattern: str, facts: Mapping[str, str], cwd: str) -> str:
-    """The file that a pattern of `--output` names (sbatch(1), "filename pattern"), an absolute path.
+    """Return the absolute path of the file that a pattern of `--output` names (sbatch(1), "filename pattern").
 
     Args:
         pattern: With `%j`, `%A` (the job), `%a` (0: there are no arrays), `%x` (its name), `%u` (the user), `%N` (the
             node), `%n` (its number), `%t` (the task), `%s` (the step), `%J` (job.step), `%%`; a number between pads
             with zeros. What is not known stays as it is, as with Slurm.
         facts: The texts by letter.
-        cwd: What a relative name is below.
+        cwd: The folder of relative names.
     """
 
     def put(match: re.Match[str]) -> str:
@@ -94,12 +94,12 @@ def file_name(pattern: str, facts: Mapping[str, str], cwd: str) -> str:
 
 
 def names_tasks(pattern: str) -> bool:
-    """Whether each task, or each node, has a file of its own."""
+    """Return whether a pattern names one file for each task or each node."""
     return any(match.group(2) in "tnN" for match in _FIELD.finditer(pattern))
 
 
 def open_file(path: str, *, append: bool) -> int:
-    """A descriptor to print to. Raises OSError."""
+    """Open a file to print to, and return its descriptor. Raises OSError."""
     folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)  # noqa: PTH103

@@ -22,7 +22,7 @@ def main(name: str, words: list[str]) -> int:
         "NODELIST": env.get("SLURM_JOB_NODELIST", ""),
         "NODELIST(REASON)": env.get("SLURM_JOB_NODELIST", ""),
         "REASON": "None",
-        # The end of the turn is unknown; a notice comes before it.
+        # The end of the run is unknown; a notice comes before it.
         "TIME_LIMIT": "UNLIMITED",
         "TIME_LEFT": "UNLIMITED",
         "EXITCODE": "0:0",

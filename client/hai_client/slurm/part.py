@@ -127,6 +127,6 @@ class StepPart:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> StepPart:
-        """The part that `data` made. Raises KeyError, TypeError, ValueError."""
+        """Return the part from the output of `data`. Raises KeyError, TypeError, ValueError."""
         fields = dict(data)
         return cls(layout=Layout(fields.pop("nodes"), fields.pop("counts")), **fields)

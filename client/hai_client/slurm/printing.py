@@ -1,4 +1,4 @@
-"""Where the tasks of a launcher print to: files, pipes that are mixed line by line, or straight to its own output."""
+"""Connects the output of a launcher's tasks: to files, to pipes that are merged line by line, or to its own output."""
 # ruff: noqa: PTH109
 # Importing pathlib costs milliseconds at every start.
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hai_client.slurm.part import StepPart
 
-#: How long what tasks have left behind may hold up the end of the launcher by an open pipe, seconds.
+#: Time limit for processes that tasks have left behind and that keep a pipe open, seconds.
 DRAIN_S = 1.0
 
 
@@ -25,15 +25,15 @@ class Printing:
         self._part = part
         width = len(str(part.layout.total - 1)) if part.label else None
         self._mixers = {1: Mixer(1, width), 2: Mixer(2, width)}
-        #: Descriptors of files, by path.
+        #: Descriptors of open files, by path.
         self._files: dict[str, int] = {}
-        #: What is read, what it is written to (1 or 2), and the number of the task.
+        #: Pipes: the descriptor to read, the one to write to (1 or 2), and the number of the task.
         self._pipes: list[tuple[int, int, int]] = []
         self._ends: list[int] = []
         self._threads: list[threading.Thread] = []
 
     def of_task(self, local: int) -> tuple[int | None, int | None]:
-        """What a task's standard output and standard error are; None: the launcher's own. Raises OSError."""
+        """Return a task's standard output and standard error; None: the launcher's own. Raises OSError."""
         part = self._part
         error = part.error or part.output
         out = self._file(part.output, local) if part.output else None
@@ -55,12 +55,12 @@ class Printing:
         return write_end
 
     def close_ends(self) -> None:
-        """Leave the ends that the tasks write to, to the tasks."""
+        """Close the writing ends of the pipes, which only the tasks need."""
         while self._ends:
             os.close(self._ends.pop())
 
     def begin(self) -> None:
-        """Start to pass on what they print. No process may be started after this."""
+        """Start to pass on the output. No process may be started after this."""
         for fd in self._files.values():
             os.close(fd)
         for read_end, target, local in self._pipes:
@@ -70,7 +70,7 @@ class Printing:
             self._threads.append(thread)
 
     def finish(self) -> None:
-        """Wait until all of it is passed on, or until only what tasks have left behind could still print."""
+        """Wait until all output of the tasks is passed on; processes that they left behind are not waited for."""
         end = time.monotonic() + DRAIN_S
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))

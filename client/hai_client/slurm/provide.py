@@ -28,24 +28,24 @@ def wanted(env: Mapping[str, str]) -> set[str]:
 
 
 def provided(env: Mapping[str, str], addresses: Sequence[str], counts: Sequence[int], number: int) -> dict[str, str]:
-    """The variables for one process; the hostfile is written on the way.
+    """Return the variables of one process; writes the hostfile.
 
     Args:
-        env: What it sees otherwise.
-        addresses: Of the nodes of its step.
-        counts: How many processes each of them has.
-        number: Which of all processes it is.
+        env: Its other variables.
+        addresses: Addresses of the nodes of its step.
+        counts: Number of processes on each of them.
+        number: The number of the process within the step.
     """
     kinds, found = wanted(env), {}
     if "tf" in kinds and "TF_CONFIG" not in env:
-        # After the master's: each worker needs a port that no other one on its machine has.
+        # Ports after the master's: each worker needs a port of its own.
         port = int(env.get("MASTER_PORT", "29500")) + 1
         workers = [address for address, count in zip(addresses, counts) for _ in range(count)]
         cluster = {"worker": [f"{address}:{port + at}" for at, address in enumerate(workers)]}
         found["TF_CONFIG"] = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": number}})
     if "mpi" in kinds and env.get("HAI_RUNTIME_DIR"):
         path = os.path.join(env["HAI_RUNTIME_DIR"], "hostfile")
-        # Where it cannot be written, who reads it names it best.
+        # If it cannot be written, the program that reads it reports a clear error.
         with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as file:
             file.writelines(f"{address} slots={count}\n" for address, count in zip(addresses, counts))
         for name in ("HAI_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "DLTS_HOSTFILE"):
@@ -54,13 +54,13 @@ def provided(env: Mapping[str, str], addresses: Sequence[str], counts: Sequence[
 
 
 def main(words: list[str]) -> int:
-    """`hai-provide -- COMMAND`: become the command of a rank, with what it asks for."""
+    """Run `hai-provide -- COMMAND`: replace this process by the command, with the wanted variables."""
     if len(words) < 2 or words[0] != "--":
         print("hai-provide: usage: hai-provide -- COMMAND", file=sys.stderr)
         return 2
     env = dict(os.environ)
     addresses = env.get("HAI_NODE_ADDRESSES", "127.0.0.1").split(",")
-    # An MPI that starts processes on a node by itself fills its GPUs.
+    # An MPI that starts the processes of a node itself starts one for each GPU.
     each = int(env.get("PET_NPROC_PER_NODE", "1")) if wanted(env) == {"mpi"} else 1
     env.update(provided(env, addresses, [each] * len(addresses), int(env.get("HAI_RANK", "0"))))
     try:

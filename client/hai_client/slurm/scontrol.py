@@ -1,5 +1,4 @@
-"""`scontrol` inside a task: `requeue`, `show hostnames`, `show hostlist`, `show job`."""
-# ruff: noqa: PTH104, PTH118, PTH123
+"""`scontrol` inside a task: `requeue`, `show hostnames`, `show hostlist`, `show job`. It acts on this job only."""
 
 from __future__ import annotations
 
@@ -8,12 +7,14 @@ import os
 import sys
 import time
 from datetime import datetime, timezone
+from pathlib import Path
 
 from hai_client.slurm.hostlist import BadHostlist, expand, join
+from hai_client.whole_files import write_whole
 
 
 def main(words: list[str]) -> int:
-    """Do what is known of scontrol here; the status to end with."""
+    """Run `scontrol`, and return its exit status."""
     words = [word for word in words if word not in ("-o", "--oneliner", "-Q", "--quiet")]
     if words[:1] == ["requeue"]:
         return _requeue(words[1:])
@@ -30,7 +31,7 @@ def main(words: list[str]) -> int:
 
 
 def _foreign(words: list[str]) -> bool:
-    """Whether another job than this one is named, which is said."""
+    """Return whether the words name another job, after printing that this is not possible."""
     own = os.environ.get("SLURM_JOB_ID", "")
     other = next((word for word in words if word.partition(".")[0].partition("_")[0] != own), None)
     if other is not None:
@@ -39,16 +40,13 @@ def _foreign(words: list[str]) -> bool:
 
 
 def _requeue(words: list[str]) -> int:
-    """Say that every rank has saved, and may go: a report for the supervisor."""
+    """Report to the supervisor that every rank has saved and may leave."""
     if _foreign(words):
         return 1
-    folder = os.path.join(os.environ["HAI_RUNTIME_DIR"], "reports")
+    folder = Path(os.environ["HAI_RUNTIME_DIR"], "reports")
     name = f"{time.time_ns():020d}-{os.getpid()}-scontrol.json"
     now = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
-    draft = os.path.join(folder, f"{name}.tmp")
-    with open(draft, "w", encoding="utf-8") as file:
-        json.dump({"kind": "done", "at": now, "all_ranks": True}, file)
-    os.rename(draft, os.path.join(folder, name))
+    write_whole(folder / name, json.dumps({"kind": "done", "at": now, "all_ranks": True}), mode=0o666)
     return 0
 
 

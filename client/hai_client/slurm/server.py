@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-#: How long a step waits for nodes that have not come yet, seconds.
+#: Time limit for nodes of a step to connect, seconds.
 NODES_S = 300.0
-#: Most connections at a time that have not proved yet that they belong to this run.
+#: Limit of connections that have not proved yet that they belong to this run.
 MAX_STRANGERS = 32
-#: The exit status of a step that was told to leave, as in shells and Slurm: 128 + SIGTERM.
+#: Exit status of a step that was told to leave, as in shells and Slurm: 128 + SIGTERM.
 TOLD = 143
 
 
@@ -46,7 +46,7 @@ class StepServer:
     """The server of one run.
 
     Args:
-        nodes: How many ranks the run has.
+        nodes: Number of ranks of the run.
         told: Whether the run was told to leave: no further step is started then, and none ends another.
     """
 
@@ -64,7 +64,7 @@ class StepServer:
         self._over = False
 
     def begin(self) -> None:
-        """Listen, in threads of its own."""
+        """Start to listen, in threads of its own."""
         threading.Thread(target=self._listen, name="steps", daemon=True).start()
 
     def finish(self, code: int, wait_s: float) -> None:

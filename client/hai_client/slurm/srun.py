@@ -121,7 +121,7 @@ def request_of(found: Words, layout: Layout, env: Mapping[str, str]) -> dict[str
         "local_rank": not env.get("HAI_BATCH_SHELL_SIGNAL"),
         "output": given.get("output"),
         "error": given.get("error"),
-        # What an earlier run of the task has written stays.
+        # Keep the output of earlier runs of the task.
         "append": mode.startswith("a") or (not mode and env.get("HAI_RESTARTS", "0") != "0"),
     }
 
@@ -176,7 +176,7 @@ def _remote(request: dict[str, Any]) -> int:
     if channel is None:
         print(f"srun: the server of this job at {env['HAI_STEP_SERVER']} does not answer; is it over?", file=sys.stderr)
         return 1
-    # What each node has of its own is put in there, unless the script has changed it.
+    # Each node sets its own value, unless the script has changed the variable.
     untouched = {"CUDA_VISIBLE_DEVICES": env.get("HAI_BATCH_DEVICES", "")}
     request["env"] = {
         name: value for name, value in request["env"].items() if name not in NODES_OWN and untouched.get(name) != value
@@ -198,7 +198,7 @@ def _why(error: Exception) -> str:
 
 
 class _Files:
-    """What the tasks print goes to files here, where all share one; the nodes write what each has of its own."""
+    """Files that all tasks share, which this process writes. Each node writes the files of its own tasks."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self._request = request
@@ -214,7 +214,7 @@ class _Files:
             request["error"] = None
 
     def open(self, step: int) -> None:
-        """The step has its number: its files can be opened. Raises OSError."""
+        """Open the files; the number of the step must be known. Raises OSError."""
         layout = Layout(self._request["nodes"], self._request["counts"])
         fields = {name: value for name, value in self._request.items() if name not in ("nodes", "counts")}
         facts = StepPart(layout=layout, index=0, step=str(step), **fields).facts(0)
@@ -226,7 +226,7 @@ class _Files:
             self._fds[stream] = opened[path]
 
     def write(self, output: Output) -> None:
-        """Put it where it belongs."""
+        """Write output to its file."""
         write_all(self._fds.get(output.stream, 2), output.data)
 
 

@@ -1,4 +1,4 @@
-"""The command that starts a command several times on a node."""
+"""Builds the command that starts a command several times on a node."""
 # ruff: noqa: PTH118
 # Importing pathlib costs milliseconds at every start.
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def starting(shims: str, command: Sequence[str], env: Mapping[str, str], *, ranks_per_node: int | None) -> list[str]:
-    """What a rank executes: its command, or what starts that several times or with more variables.
+    """Return the command line of a rank: the command, or a launcher that starts it several times or adds variables.
 
     Args:
-        shims: The folder of the stand-ins, as the rank sees it.
-        command: The task's own.
-        env: What the rank sees.
-        ranks_per_node: How often the command runs on each node; None: once.
+        shims: The folder of the programs in `shims/`, as the rank sees it.
+        command: The command of the task.
+        env: The environment variables of the rank.
+        ranks_per_node: Number of processes on each node; None: one.
     """
     if ranks_per_node is not None:
         return launching(shims, ranks_per_node, command)
@@ -31,18 +31,18 @@ def starting(shims: str, command: Sequence[str], env: Mapping[str, str], *, rank
 
 
 def launching(shims: str, ranks_per_node: int, command: Sequence[str]) -> list[str]:
-    """What a rank executes for `--ranks-per-node`."""
+    """Return the command line of a rank for `--ranks-per-node`."""
     return [*launcher(shims), str(ranks_per_node), "--", *command]
 
 
 def launcher(shims: str) -> list[str]:
-    """The words that start the launcher."""
+    """Return the command line of the launcher."""
     # With this Python: the task's may be of another version, and older than 3.8. What is started finds its own on PATH.
     return [sys.executable or "python3", os.path.join(shims, "hai-launch")]
 
 
 def own_shims() -> str:
-    """The folder of the stand-ins that this program is one of."""
+    """Return the folder `shims/` that contains this program."""
     beside = os.path.dirname(os.path.realpath(sys.argv[0]))  # noqa: PTH120
     if os.path.exists(os.path.join(beside, "hai-launch")):  # noqa: PTH110
         return beside

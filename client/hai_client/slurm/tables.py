@@ -1,6 +1,6 @@
-"""Tables of jobs as `squeue` and `sacct` print them: which columns were asked for, and how they look.
+"""Tables of jobs as `squeue` and `sacct` print them: the chosen columns and their widths.
 
-A job is a row of texts by the names of `NAMES`. What it was made of, the platform or the variables of a task, does not
+A job is a row: a dictionary of texts with the keys `NAMES`. It comes from the API or from the variables of a task.
 matter here.
 """
 
@@ -29,19 +29,19 @@ _NAMES = {
 }  # fmt: skip
 #: Every column that a row may have.
 NAMES = frozenset(_LETTERS.values()) | frozenset(_NAMES.values())
-#: States in short.
+#: Short names of states.
 SHORT = {
     "PENDING": "PD", "RUNNING": "R", "COMPLETED": "CD", "FAILED": "F", "CANCELLED": "CA", "TIMEOUT": "TO",
     "COMPLETING": "CG", "CONFIGURING": "CF", "SUSPENDED": "S",
 }  # fmt: skip
 _SQUEUE_FORMAT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 _SACCT_FORMAT = "JobID,JobName%10,Partition%10,Account%10,State%10,ExitCode"
-#: Options that take a list, and where it goes.
+#: Options with a list, and the field that gets it.
 _LISTS = {
     "j": "jobs", "job": "jobs", "jobs": "jobs", "u": "users", "user": "users", "users": "users", "uid": "users",
     "n": "names", "name": "names",
 }  # fmt: skip
-#: What changes nothing here: HAI forgets no task, and a task has no steps of its own in the tables.
+#: Options without effect: HAI keeps all tasks, and its tables show no steps.
 _SACCT_NEEDLESS = frozenset(
     {"allocations", "allusers", "duplicates", "S", "starttime", "E", "endtime", "units", "array"}
 )
@@ -49,11 +49,11 @@ _COLUMN = re.compile(r"%(\.)?(\d*)([a-zA-Z])")
 
 
 class TableError(ValueError):
-    """What was asked for cannot be shown; the message says what can."""
+    """The table cannot be shown; the message names the possible values."""
 
 
 class Query:
-    """What was asked for: which jobs, which columns."""
+    """The parsed options: jobs and columns."""
 
     def __init__(self) -> None:
         self.jobs: list[str] = []
@@ -63,14 +63,14 @@ class Query:
         self.names: list[str] = []
         self.mine = False
         self.header = True
-        #: What stands between columns; None: padded columns.
+        #: The separator of columns; None: padded columns.
         self.between: str | None = None
         self.after = ""
-        #: Name for the head, column, width (0: as it is), to the right.
+        #: Title, column, width (0: unlimited), and whether it is aligned right.
         self.columns: list[tuple[str, str, int, bool]] = []
 
     def take(self, name: str, value: str) -> bool:
-        """Note an option that both commands know; whether it is one."""
+        """Take an option that both commands have; return whether it is one."""
         if name in _LISTS:
             found: list[str] = getattr(self, _LISTS[name])
             found += value.split(",")
@@ -86,7 +86,7 @@ class Query:
 
 
 def read_squeue(words: Sequence[str]) -> Query:
-    """Read the words of `squeue`. Raises TableError."""
+    """Parse the options of `squeue`. Raises TableError."""
     query, text = Query(), _SQUEUE_FORMAT
     for name, value in _options(words, "jutonp", {"h": "noheader", "a": "all", "l": "long", "r": "array"}):
         if name in ("o", "format"):
@@ -107,7 +107,7 @@ def read_squeue(words: Sequence[str]) -> Query:
 
 
 def read_sacct(words: Sequence[str]) -> Query:
-    """Read the words of `sacct`. Raises TableError."""
+    """Parse the options of `sacct`. Raises TableError."""
     query, text = Query(), _SACCT_FORMAT
     plain = {"n": "noheader", "P": "parsable2", "p": "parsable", "X": "allocations", "a": "allusers", "D": "duplicates"}
     for name, value in _options(words, "jouSEs", plain):
@@ -132,7 +132,7 @@ def _states(text: str) -> set[str]:
 
 
 def _options(words: Sequence[str], short: str, plain: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-    """Options and values; `short` are letters that take one, `plain` letters that take none."""
+    """Split words into options and values; `short` are letters with a value, `plain` letters without one."""
     waiting = list(words)
     bare = {*plain.values(), "me"}
     while waiting:
@@ -158,7 +158,7 @@ def _options(words: Sequence[str], short: str, plain: Mapping[str, str]) -> Iter
 
 
 def wanted(query: Query, jobs: Iterable[Mapping[str, str]], me: str) -> list[Mapping[str, str]]:
-    """Those of the jobs that were asked for."""
+    """Return the jobs that the options select."""
     users = {*query.users, *([me] if query.mine else [])}
     ids = {job.partition(".")[0].partition("_")[0] for job in query.jobs}
     return [
@@ -172,7 +172,7 @@ def wanted(query: Query, jobs: Iterable[Mapping[str, str]], me: str) -> list[Map
 
 
 def lines(query: Query, jobs: Iterable[Mapping[str, str]]) -> list[str]:
-    """The table."""
+    """Return the lines of the table."""
     rows = [[head for head, *_ in query.columns]] if query.header else []
     rows += [[job.get(name, "") for _, name, *_ in query.columns] for job in jobs]
     if query.columns and "\0" in query.columns[0][0]:
@@ -202,7 +202,7 @@ def _fit(text: str, width: int, right: bool) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """A length of time as Slurm shows it: `[D-]HH:MM:SS`."""
+    """Return a time in Slurm's notation: `[D-]HH:MM:SS`."""
     whole = int(seconds)
     days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
     text = f"{hours:02d}:{minutes:02d}:{whole % 60:02d}"

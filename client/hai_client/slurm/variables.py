@@ -1,6 +1,6 @@
 """The variables that Slurm gives a job and each of its tasks (sbatch(1) and srun(1), "OUTPUT ENVIRONMENT VARIABLES").
 
-Those of the job say what was allotted; those of a step, which tasks run side by side and which of them this one is.
+Variables of the job describe its allocation; variables of a step describe its tasks, and which one this is.
 Nodes are given by addresses in rank order: they resolve on every cluster, node names do not.
 """
 
@@ -20,7 +20,7 @@ CLUSTER = "hai"
 
 
 def loopbacks(count: int) -> list[str]:
-    """Addresses for the ranks of a run on one machine, each its own, so that a script can name a node.
+    """Return a different address for each rank of a run on one machine, so that a script can name a node.
 
     All of 127.0.0.0/8 is this machine (Linux). The first is 127.0.0.1, where rank 0 is found.
     """
@@ -28,7 +28,7 @@ def loopbacks(count: int) -> list[str]:
 
 
 def cpus_here() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     try:
         return max(1, len(os.sched_getaffinity(0)))
     except (AttributeError, OSError):
@@ -49,20 +49,20 @@ def job_variables(
     partition: str,
     restarts: str,
 ) -> dict[str, str]:
-    """What the job was allotted.
+    """Return the variables of a job: its allocation.
 
     Args:
         task_id: The task; its id is the job's.
         name: The task's name.
-        user: Whose it is.
+        user: The owner of the task.
         addresses: Of its nodes, in rank order.
-        rank: Which of them this is.
-        gpus: How many GPUs this node has for the task.
-        cpus: How many processors this node has.
-        devices: Indices of those GPUs with commas; empty: not known, or none.
+        rank: The rank of this node.
+        gpus: Number of GPUs of the task on this node.
+        cpus: Number of processors of this node.
+        devices: Indices of these GPUs, separated by commas; empty: unknown, or none.
         submit_dir: The folder that the command starts in.
         partition: The node group.
-        restarts: How many runs were before this one.
+        restarts: Number of earlier runs.
     """
     job, nodes, hosts = str(task_id), str(len(addresses)), join(addresses)
     env = {
@@ -86,7 +86,7 @@ def job_variables(
         "SLURM_SUBMIT_DIR": submit_dir,
         "SLURM_SUBMIT_HOST": addresses[0],
         "SLURM_RESTART_COUNT": restarts,
-        # What Slurm itself says to a job that was started again, and to no other.
+        # Slurm sets this only for a job that was started again.
         **({"SLURM_JOB_RESTART_COUNT": restarts} if restarts != "0" else {}),
     }
     if devices:
@@ -95,11 +95,11 @@ def job_variables(
 
 
 def step_variables(layout: Layout, addresses: Sequence[str], *, index: int, local: int, step: str) -> dict[str, str]:
-    """Which task of a step this is.
+    """Return the variables of one task of a step.
 
     Args:
         layout: The step.
-        addresses: Of all nodes of the job, in rank order.
+        addresses: Addresses of all nodes of the job, in rank order.
         index: The node within the step.
         local: The task within the node.
         step: The number of the step.
@@ -125,13 +125,13 @@ def step_variables(layout: Layout, addresses: Sequence[str], *, index: int, loca
         "SLURM_DISTRIBUTION": "block",
         "SLURM_LAUNCH_NODE_IPADDR": addresses[layout.nodes[0]],
         "SLURM_SRUN_COMM_HOST": addresses[layout.nodes[0]],
-        # Programs of before Slurm 17 and MPI's own singletons look at these.
+        # Read by programs older than Slurm 17 and by MPI programs without a launcher.
         **({"SLURM_NTASKS_PER_NODE": str(layout.counts[0])} if len(set(layout.counts)) == 1 else {}),
     }
 
 
 def torch_variables(layout: Layout, *, index: int, local: int) -> dict[str, str]:
-    """What torch.distributed, and everything that was built on it, reads: these count processes, not nodes."""
+    """Return the variables that torch.distributed reads, which count processes instead of nodes."""
     return {
         "RANK": str(layout.first(index) + local),
         "WORLD_SIZE": str(layout.total),
@@ -143,7 +143,7 @@ def torch_variables(layout: Layout, *, index: int, local: int) -> dict[str, str]
 
 
 def without_step(env: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a job that no step has been started in yet: what a batch script sees."""
+    """Return the variables of a batch script: those of a job in which no step has been started yet."""
     names = {
         "SLURM_NTASKS",
         "SLURM_NPROCS",

@@ -39,15 +39,15 @@ _OUTPUT_HEAD = struct.Struct(">IB")
 
 
 class WireError(Exception):
-    """The other side is not one of this run, or does not keep to the protocol."""
+    """The other side does not belong to this run, or violates the protocol."""
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
 class Output:
-    """What a step has printed: its number, 1 or 2 for the stream, the bytes."""
+    """Output of a step: its number, the stream (1 or 2), and the data."""
 
     __slots__ = ("data", "step", "stream")
 
@@ -72,7 +72,7 @@ def ports(run_id: str) -> list[int]:
 
 
 class Channel:
-    """One connection, after both sides have proved that they are of the run. Any thread may send; one receives."""
+    """A connection whose sides have proved that they belong to the run. All threads may send; one thread receives."""
 
     def __init__(self, sock: socket.socket, own_key: bytes, other_key: bytes) -> None:
         self._sock = sock
@@ -87,7 +87,7 @@ class Channel:
         self._send(_JSON, json.dumps(message).encode())
 
     def send_output(self, step: int, stream: int, data: bytes) -> None:
-        """Send what a step has printed. Raises Closed."""
+        """Send output of a step. Raises Closed."""
         self._send(_OUTPUT, _OUTPUT_HEAD.pack(step, stream) + data)
 
     def _send(self, kind: int, body: bytes) -> None:
@@ -129,7 +129,7 @@ class Channel:
 
 
 def accept(sock: socket.socket, token: bytes, run_id: str) -> Channel:
-    """The server's side of a new connection. Raises Closed, WireError."""
+    """Accept a new connection on the server's side. Raises Closed, WireError."""
     sock.settimeout(HANDSHAKE_S)
     mine = os.urandom(_NONCE)
     try:
@@ -167,7 +167,7 @@ def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
 
 
 def find(host: str, token: bytes, run_id: str) -> Channel | None:
-    """The connection to the run's server, at whichever of its ports; None: there is none (yet)."""
+    """Connect to the run's server on one of its ports; None: no server listens (yet)."""
     for port in ports(run_id):
         with contextlib.suppress(OSError, Closed, WireError):
             return connect(host, port, token, run_id)
@@ -175,7 +175,7 @@ def find(host: str, token: bytes, run_id: str) -> Channel | None:
 
 
 def listen(host: str, run_id: str) -> socket.socket:
-    """A socket at the first of the run's ports that is free. Raises OSError."""
+    """Listen on the first free port of the run, and return the socket. Raises OSError."""
     problem: OSError | None = None
     for port in ports(run_id):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -89,7 +89,7 @@ class Overruled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
+class ContainerEnvironment:
     """An environment as a container can have it."""
 
     name: str
@@ -103,7 +103,7 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class ContainerConfig:
     """What a development container of a user gets."""
 
     user: str
@@ -112,5 +112,5 @@ class Places:
     #: Folders by mount path, each before the folders below it.
     mounts: tuple[Mounted, ...]
     left_out: tuple[Overruled, ...]
-    environments: tuple[Offered, ...]
+    environments: tuple[ContainerEnvironment, ...]
     warnings: tuple[str, ...]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from itertools import repeat
 from typing import Any, Callable, Iterator
 
 import numpy as np
 
 from hai_ffrecord.checksums import crc32
+from hai_ffrecord.combining import combined
 from hai_ffrecord.crew import Crew
 from hai_ffrecord.errors import FFRecordError
 from hai_ffrecord.records import REMEDY, RecordFile
 from hai_ffrecord.spare import Spare
+from hai_ffrecord.submitting import ManyPlaces, Queues
 
 Array = Any
 #: Average size of samples, bytes: in batches below it neighbours are read together, others are shared among threads.
 LARGE = 32 << 10
 #: Most bytes between two small samples that are read rather than skipped: a further call costs as much.
 BRIDGED = 4 << 10
+#: Neighbours are read together where more than one sample in this number has one: to lay them out takes as long as some
+#: reads.
+NEIGHBOURS = 8
+#: Least number of places that are handed to the kernel with one call: below it as many calls cost less.
+MANY = 8
 #: Least bytes of a batch for threads: below that they cost more than they save.
 WORTH_THREADS = 1 << 20
 #: Size of the blocks in which large samples are read and checked, bytes.
@@ -51,22 +57,23 @@ class Part:
         self.size = sum(each)
         #: Bytes of memory that it takes.
         self.room = self.size
-        #: Calls that read neighbours together: from where in the file, and from where to where in that memory. None
-        #: where each call reads one sample.
-        self._together: list[tuple[int, int, int]] | None = None
+        #: Where small samples are read from, and to where in that memory. Neighbours are one place.
+        self._places: ManyPlaces | None = None
         #: Where in that memory samples begin and end; None where all have one length and nothing is between them.
         self._bounds: tuple[list[int], list[int]] | None = None
+        stops = lengths.cumsum()
+        begins = stops - lengths
         if self.size < LARGE * self.count:
+            self._places = ManyPlaces(starts, begins, lengths, self.size)
             gaps = starts[1:] - ends[:-1]
             # Numbers below 0, of repeated samples, are very large without their sign.
             close = gaps.view(np.uint64) <= BRIDGED
-            if close.any():
+            if np.count_nonzero(close) * NEIGHBOURS > self.count:
                 self._bring_together(starts, lengths, gaps, close)
         if self._bounds is None and each.count(each[0]) < self.count:
-            stops = lengths.cumsum()
-            self._bounds = (stops - lengths).tolist(), stops.tolist()
-        self._starts: list[int] = starts.tolist()
-        self._sums: list[int] = sums.tolist()
+            self._bounds = begins.tolist(), stops.tolist()
+        self._starts = starts
+        self._sums = sums
         #: The samples, once there is memory for them.
         self.samples: list[Array] = []
         self._memory: Array = None
@@ -78,7 +85,8 @@ class Part:
         begins = stops - lengths
         breaks = np.flatnonzero(~close)
         firsts, lasts = np.append(0, breaks + 1), np.append(breaks, self.count - 1)
-        self._together = list(zip(starts[firsts].tolist(), begins[firsts].tolist(), stops[lasts].tolist()))
+        sizes = stops[lasts] - begins[firsts]
+        self._places = ManyPlaces(starts[firsts], begins[firsts], sizes, int(sizes.sum()))
         self._bounds = begins.tolist(), stops.tolist()
         self.room = int(stops[-1])
 
@@ -91,35 +99,28 @@ class Part:
         else:
             self.samples = list(map(memory.__getitem__, map(slice, *self._bounds)))
 
-    def read(self, check: bool) -> None:
+    def read(self, check: bool, queues: Queues) -> None:
         """Read all samples.
 
         Raises:
             FFRecordError: if one differs from its checksum, or the file became shorter.
         """
-        if self.size >= LARGE * self.count:
+        if self._places is None:
             self.read_some(0, self.count, check)
             return
-        if self._together is None:
-            self._read_each()
-        else:
-            for start, begin, stop in self._together:
-                self._fill(self._memory[begin:stop], start)
+        places = self._places
+        if len(places.starts) < MANY or not queues.read(self._file.fd, self._memory, places):
+            for start, begin, size in zip(places.starts.tolist(), places.begins.tolist(), places.sizes.tolist()):
+                self._fill(self._memory[begin : begin + size], start)
         if check:
             self._check()
 
-    def _read_each(self) -> None:
-        # Calls of Python functions would cost as much as reading: these loops run in C.
-        samples, starts = self.samples, self._starts
-        got = sum(map(os.preadv, repeat(self._file.fd), zip(samples), starts))
-        # No call brings more than was asked for: if all is there, each has brought its own.
-        if got != self.size:
-            for sample, start in zip(samples, starts):
-                self._fill(sample, start)
-
     def _check(self) -> None:
-        if list(map(crc32, self.samples)) != self._sums:
-            wrong = next(place for place, sum_ in enumerate(self._sums) if crc32(self.samples[place]) != sum_)
+        if self._bounds is None and crc32(self._memory) == combined(self._sums, self.size // self.count):
+            return
+        sums: list[int] = self._sums.tolist()
+        if list(map(crc32, self.samples)) != sums:
+            wrong = next(place for place, sum_ in enumerate(sums) if crc32(self.samples[place]) != sum_)
             raise self._changed(wrong)
 
     def pieces(self, check: bool) -> Iterator[Callable[[], None]]:
@@ -135,13 +136,13 @@ class Part:
 
     def _read_large(self, place: int, check: bool) -> None:
         """Read one sample block by block: what is checked at once is still in the cache then."""
-        sample, start, sum_ = self.samples[place], self._starts[place], 0
+        sample, start, sum_ = self.samples[place], int(self._starts[place]), 0
         for at in range(0, len(sample), BLOCK):
             block = sample[at : at + BLOCK]
             self._fill(block, start + at)
             if check:
                 sum_ = crc32(block, sum_)
-        if check and sum_ != self._sums[place]:
+        if check and sum_ != int(self._sums[place]):
             raise self._changed(place)
 
     def _fill(self, memory: Array, start: int) -> None:
@@ -165,7 +166,7 @@ class Part:
         )
 
 
-def read_all(parts: list[Part], check: bool, crew: Crew, spare: Spare) -> list[Array]:
+def read_all(parts: list[Part], check: bool, crew: Crew, spare: Spare, queues: Queues) -> list[Array]:
     """The samples of all parts, one after another, as arrays of bytes.
 
     Raises:
@@ -181,5 +182,5 @@ def read_all(parts: list[Part], check: bool, crew: Crew, spare: Spare) -> list[A
         crew.do(piece for part in parts for piece in part.pieces(check))
     else:
         for part in parts:
-            part.read(check)
+            part.read(check, queues)
     return parts[0].samples if len(parts) == 1 else [sample for part in parts for sample in part.samples]

@@ -13,6 +13,7 @@ from hai_ffrecord.crew import Crew
 from hai_ffrecord.paths import Name, files_of
 from hai_ffrecord.records import RecordFile
 from hai_ffrecord.spare import Spare
+from hai_ffrecord.submitting import Queues
 
 Array = Any
 
@@ -47,6 +48,7 @@ class FileReader:
         self._threads = threads
         self._crew = Crew(threads)
         self._spare = Spare()
+        self._queues = Queues()
         self._files: list[RecordFile] = []
         try:
             for name in self.fnames:
@@ -84,7 +86,7 @@ class FileReader:
         if inside[0] < 0 or inside[-1] >= self.n:
             wrong = inside[0] if inside[0] < 0 else inside[-1]
             raise IndexError(f"there is no sample {wrong}: the numbers of these {self.n} samples begin with 0")
-        found = read_all(self._parts(inside), self.check_data, self._crew, self._spare)
+        found = read_all(self._parts(inside), self.check_data, self._crew, self._spare, self._queues)
         given: list[Array] = [None] * len(found)
         # Like `given[place] = sample` for each, in C.
         deque(map(given.__setitem__, order.tolist(), found), 0)
@@ -115,6 +117,7 @@ class FileReader:
         """Close all files; closing twice is allowed."""
         self._crew.close()
         self._spare.close()
+        self._queues.close()
         for file in self._files:
             file.close()
         self._files = []

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, plural
-from hai_client.cli.parser import Command, add_common, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output, plural
+from hai_client.cli.shared.parser import Command, add_common, build
 from hai_client.durations import parse_duration
 from hai_client.errors import HaiError, Invalid
 from hai_hub.cluster.chart import Chart

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hai_hub.cluster.chart_env import ChartEnv
-from hai_hub.culler.terms import NEVER
+from hai_hub.culler.settings import NEVER
 
 Traits = dict[str, Any]
 
@@ -46,10 +46,10 @@ _HAI: Final = {"default_size": "defaultSize", "groups": "groups", "limits": "lim
 def server_traits(around: ChartEnv) -> dict[str, Traits]:
     """Return the spawner's settings, by class and trait. Empty values are left out, so the spawner's defaults hold."""
     own: Traits = {
-        "ask_places": True,
+        "ask_scheduler": True,
         "hai_api_url": around.api_url,
         "hai_url": around.public_url + around.value("hub.baseUrl").rstrip("/"),
-        "places_token_file": around.spawner_token_file,
+        "scheduler_token_file": around.spawner_token_file,
     }
     own |= _given(around, _HAI)
     kube: Traits = {

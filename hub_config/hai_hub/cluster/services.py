@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_hub.cluster.chart_env import ChartEnv
-from hai_hub.config.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, METRICS, PLACES, SERVICE_SCOPES
+from hai_hub.config.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, CONTAINERS, METRICS, SERVICE_SCOPES
 from hai_hub.config.services import START_TIMEOUT_S, Role
 from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME
 
@@ -45,7 +45,7 @@ def cluster_roles(*, users: Sequence[str], groups: Sequence[str]) -> list[Entry]
             "groups": list(groups),
         },
         _service_role("hai-service", "The scheduler service", SERVICE_NAME, SERVICE_SCOPES),
-        _service_role("hai-spawner", "Asks for users' folders", SPAWNER_SERVICE, (ACCESS, PLACES)),
+        _service_role("hai-spawner", "Asks for users' folders", SPAWNER_SERVICE, (ACCESS, CONTAINERS)),
         _service_role("hai-metrics", "Reads metrics", METRICS_SERVICE, (ACCESS, METRICS, "read:metrics")),
     ]
 

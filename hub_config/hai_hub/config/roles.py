@@ -10,8 +10,11 @@ READ: Final = "custom:hai:tasks:read"
 WRITE: Final = "custom:hai:tasks:write"
 ADMIN: Final = "custom:hai:admin"
 METRICS: Final = "custom:hai:metrics"
-PLACES: Final = "custom:hai:places"
-OWNERS: Final = "custom:hai:owners"
+CONTAINERS: Final = "custom:hai:containers"
+ACTIVE_USERS: Final = "custom:hai:active-users"
+#: Names of scopes in earlier releases. A token with the scope has the former one too, for a service of before; the
+#: service of now takes a token that has the former one only, as an administrator's own roles may give it.
+FORMER: Final[dict[str, str]] = {CONTAINERS: "custom:hai:places", ACTIVE_USERS: "custom:hai:owners"}
 ACCESS: Final = f"access:services!service={SERVICE_NAME}"
 
 #: The service that `hai up` acts as. It has no address, only a token.
@@ -20,10 +23,14 @@ UP_SERVICE: Final = "hai-up"
 CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     READ: {"description": "See own tasks, the cluster and the queue"},
     WRITE: {"description": "Submit and change own tasks", "subscopes": [READ]},
-    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE, PLACES, OWNERS]},
+    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE, CONTAINERS, ACTIVE_USERS]},
     METRICS: {"description": "Read the scheduler's metrics"},
-    PLACES: {"description": "Read which folders and environments a user's containers get"},
-    OWNERS: {"description": "Read the names of users with live tasks"},
+    CONTAINERS: {
+        "description": "Read which folders and environments a user's containers get",
+        "subscopes": [FORMER[CONTAINERS]],
+    },
+    ACTIVE_USERS: {"description": "Read the names of users with live tasks", "subscopes": [FORMER[ACTIVE_USERS]]},
+    **{former: {"description": f"Former name of {scope}; use that"} for scope, former in FORMER.items()},
 }
 
 #: What every user may do.

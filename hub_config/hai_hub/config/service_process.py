@@ -7,19 +7,18 @@ for what happens to them when the Hub itself is killed. So this module replaces 
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import signal
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from jupyterhub.services import service as hub_service
 from traitlets import Integer
 
-_PR_SET_PDEATHSIG: Final = 1
+from hai_client.rank.processes import end_with_parent
 
 
 def before_exec(log: Path | None) -> Callable[[], None]:
@@ -28,7 +27,6 @@ def before_exec(log: Path | None) -> Callable[[], None]:
     Args:
         log: File that the process appends its output to; None: the output stays as inherited.
     """
-    libc = ctypes.CDLL(None)
     parent = os.getpid()
 
     def prepare() -> None:
@@ -38,10 +36,7 @@ def before_exec(log: Path | None) -> Callable[[], None]:
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             os.dup2(descriptor, 1)
             os.dup2(descriptor, 2)
-        if hasattr(libc, "prctl"):
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-            if os.getppid() != parent:
-                os._exit(1)
+        end_with_parent(signal.SIGTERM, parent)
 
     return prepare
 

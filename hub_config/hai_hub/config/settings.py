@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_client.settings import API_PATH as API_PATH
+from hai_client.whole_files import write_whole
 
 #: The environment variable that names the settings file of `jupyterhub_config.py`.
 SETTINGS_VARIABLE: Final = "HAI_HUB_SETTINGS"
@@ -109,10 +110,7 @@ class HubSettings:
     def save(self, path: Path) -> None:
         """Write the settings as JSON to a file that only its owner can read."""
         plain = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(self).items()}
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(plain, file, indent=2)
-            file.write("\n")
+        write_whole(path, json.dumps(plain, indent=2) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> HubSettings:

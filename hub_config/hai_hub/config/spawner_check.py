@@ -8,7 +8,7 @@ from typing import Any
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
-from hai_hub.config.adding import plain
+from hai_hub.config.config_merge import plain
 
 
 def check_spawner(c: Config) -> None:

@@ -67,7 +67,7 @@ class SpotHandler(APIHandler):
         orders: dict[str, Any] | None = spawner.spot.knock(facts["run_id"], facts["address"], port, generation)
         if orders is None and spawner.ready:
             # A server of an earlier run, or one whose token is lost, for example after a restart of the Hub.
-            spawner.spot.leave(spawner.spot.kept.run)
+            spawner.spot.leave(spawner.spot.record.run)
             self._notice_end(spawner)
         elif orders is None and not spawner.active:
             self.log.info("Task %d has its turn: starting server %s of %s", facts["task_id"], spawner.name, user.name)
@@ -83,8 +83,8 @@ class SpotHandler(APIHandler):
         if user is None or not isinstance(server, str) or server not in user.orm_spawners:
             raise HTTPError(410, f"{facts['user']} has no server {server!r} any more")
         spawner = user.spawners[server]
-        kept = getattr(getattr(spawner, "spot", None), "kept", None)
-        if kept is None or kept.task != facts["task_id"]:
+        record = getattr(getattr(spawner, "spot", None), "record", None)
+        if record is None or record.task != facts["task_id"]:
             raise HTTPError(410, f"server {server!r} of {user.name} is not task {facts['task_id']} any more")
         return user, spawner
 

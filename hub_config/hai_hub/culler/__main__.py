@@ -22,12 +22,12 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
 from hai_hub.culler import memory as culler_memory
+from hai_hub.culler.decision import CullDecision, CullRecord, RunningServer, decide, renew
 from hai_hub.culler.hub import HubApi, Unanswered
-from hai_hub.culler.judging import CullDecision, CullRecord, RunningServer, judge, renew
-from hai_hub.culler.terms import TermsBook
+from hai_hub.culler.settings import CullPolicies
 
 #: Environment variables of this service, beside those that JupyterHub gives every service.
-TERMS_VARIABLE: Final = "HAI_CULLER_TERMS"
+POLICY_VARIABLE: Final = "HAI_CULLER_TERMS"
 STATE_VARIABLE: Final = "HAI_CULLER_STATE"
 BIND_VARIABLE: Final = "HAI_CULLER_BIND"
 SCHEDULER_VARIABLE: Final = "HAI_API_URL"
@@ -47,7 +47,7 @@ class CullerHub(Protocol):
         """Return every server that runs."""
         ...
 
-    async def owners(self) -> frozenset[str]:
+    async def active_users(self) -> frozenset[str]:
         """Return the names of users with live tasks."""
         ...
 
@@ -61,20 +61,20 @@ class Culler:
 
     Args:
         hub: Where servers are read and stopped.
-        terms: How long servers may run.
+        policy: How long servers may run.
         state_file: File that keeps renewals and warnings.
         now: Returns the time of day, with a time zone.
     """
 
-    def __init__(self, hub: CullerHub, terms: TermsBook, state_file: Path, now: Callable[[], datetime]) -> None:
+    def __init__(self, hub: CullerHub, policy: CullPolicies, state_file: Path, now: Callable[[], datetime]) -> None:
         self._hub = hub
-        self._terms = terms
+        self._policy = policy
         self._file = state_file
         self.now = now
         self._memories = culler_memory.load(state_file)
         self._servers: dict[tuple[str, str], RunningServer] = {}
         #: None: not known.
-        self._owners: frozenset[str] | None = None
+        self._active_users: frozenset[str] | None = None
         self._stopping: set[tuple[str, str]] = set()
         self._looked: datetime | None = None
 
@@ -86,7 +86,7 @@ class Culler:
         """
         self._looked = self.now()
         servers = await self._hub.servers()
-        self._owners = await self._ask_for_owners()
+        self._active_users = await self._ask_for_active_users()
         self._servers = {server.key: server for server in servers}
         self._stopping &= set(self._servers)
         outlooks = {server.key: self._judge(server) for server in servers}
@@ -112,7 +112,7 @@ class Culler:
         return None if server is None else self._judge(server)
 
     def renew(self, user: str, name: str) -> CullDecision | None:
-        """Give a server more time, as far as its terms allow; returns the new outlook, None: the server is unknown."""
+        """Give a server more time, as far as its policy allows; returns the decision, None: the server is unknown."""
         server = self._servers.get((user, name))
         if server is None:
             return None
@@ -121,16 +121,16 @@ class Culler:
         return self._judge(server)
 
     def _judge(self, server: RunningServer) -> CullDecision:
-        has_tasks = None if self._owners is None else server.user in self._owners
-        return judge(
-            server, self._terms.of(server.size), self._memories.get(server.key), has_tasks=has_tasks, now=self.now()
+        has_tasks = None if self._active_users is None else server.user in self._active_users
+        return decide(
+            server, self._policy.of(server.size), self._memories.get(server.key), has_tasks=has_tasks, now=self.now()
         )
 
-    async def _ask_for_owners(self) -> frozenset[str] | None:
-        if not self._terms.asks_for_tasks:
+    async def _ask_for_active_users(self) -> frozenset[str] | None:
+        if not self._policy.asks_for_tasks:
             return frozenset()
         try:
-            return await self._hub.owners()
+            return await self._hub.active_users()
         except Unanswered as error:
             log.warning("No server counts as idle now: %s", error)
             return None
@@ -249,7 +249,7 @@ async def main(environ: Mapping[str, str] = os.environ) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    terms = TermsBook.from_json(environ[TERMS_VARIABLE])
+    policy = CullPolicies.from_json(environ[POLICY_VARIABLE])
     ip, _, port = environ[BIND_VARIABLE].rpartition(":")
     hub = HubApi(
         hub=environ["JUPYTERHUB_API_URL"].rstrip("/"),
@@ -257,7 +257,7 @@ async def main(environ: Mapping[str, str] = os.environ) -> None:
         token=environ["JUPYTERHUB_API_TOKEN"],
     )
     async with hub:
-        culler = Culler(hub, terms, Path(environ[STATE_VARIABLE]), lambda: datetime.now(UTC))
+        culler = Culler(hub, policy, Path(environ[STATE_VARIABLE]), lambda: datetime.now(UTC))
         auth = HubAuth(cache_max_age=BELIEVED_S)
         server = HTTPServer(application(culler, auth, environ["JUPYTERHUB_SERVICE_PREFIX"]))
         server.listen(int(port), ip)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from hai_hub.culler.judging import RunningServer
+from hai_hub.culler.decision import RunningServer
 
 _PAGE: Final = 200
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=10)
@@ -73,7 +73,7 @@ class HubApi:
                 message = f"the Hub's list of users is not understood ({type(error).__name__})"
                 raise Unanswered(message) from error
 
-    async def owners(self) -> frozenset[str]:
+    async def active_users(self) -> frozenset[str]:
         """Return the names of users with live tasks.
 
         Raises:
@@ -81,11 +81,11 @@ class HubApi:
         """
         if not self.scheduler:
             return frozenset()
-        answer = await self._ask("GET", f"{self.scheduler}/owners")
+        answer = await self._ask("GET", f"{self.scheduler}/active-users")
         try:
             return frozenset(map(str, answer["users"]))
         except (KeyError, TypeError) as error:
-            message = "the scheduler's list of owners is not understood"
+            message = "the scheduler's list of active users is not understood"
             raise Unanswered(message) from error
 
     async def stop(self, server: RunningServer) -> None:

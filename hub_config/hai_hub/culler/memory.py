@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hai_hub.culler.judging import CullRecord
+from hai_hub.culler.decision import CullRecord
 from hai_hub.shared.errors import UpError
 from hai_hub.shared.state import write_private
 

@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from traitlets.config import Config
 
-from hai_hub.config.adding import add_named, add_to_set, given, set_default
-from hai_hub.config.roles import ACCESS, OWNERS
-from hai_hub.culler.terms import read_culling
+from hai_hub.config.config_merge import add_named, add_to_set, given, set_default
+from hai_hub.config.roles import ACCESS, ACTIVE_USERS
+from hai_hub.culler.settings import read_culling
 
 CULLER_SERVICE: Final = "hai-culler"
 ACCESS_CULLER: Final = f"access:services!service={CULLER_SERVICE}"
 #: Scopes of the culler at the Hub: read servers and their last activity, and stop servers. Nothing else.
 HUB_SCOPES: Final = ("delete:servers", "list:users", "read:servers", "read:users:activity")
 #: Scopes for the culler's request to the scheduler.
-SCHEDULER_SCOPES: Final = (ACCESS, OWNERS)
+SCHEDULER_SCOPES: Final = (ACCESS, ACTIVE_USERS)
 _START_TIMEOUT_S: Final = 60
 
 
@@ -48,7 +48,7 @@ def install_culler(
         "HAI_API_URL": api_url,
         "HAI_CULLER_BIND": f"{ip}:{port}",
         "HAI_CULLER_STATE": str(state_file),
-        "HAI_CULLER_TERMS": culling.book(c).to_json(),
+        "HAI_CULLER_TERMS": culling.policies(c).to_json(),
     }
     entry: dict[str, Any] = {
         "name": CULLER_SERVICE,

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from hai_client.whole_files import write_whole
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.ownership import require_usable
 
@@ -34,9 +35,9 @@ class Remembered:
         hub_port: The Hub's port behind the proxy.
         service_port: The scheduler's port, kept over restarts because running tasks go on using it.
         paused_by_up: Whether `hai up` paused the cluster when it stopped: the next start resumes it.
-        hub_process: Fingerprint of the Hub that was started last (`processes.fingerprint`).
-        service_process: Fingerprint of the API that `hai up` started last.
-        loop_process: Fingerprint of the scheduling loop that `hai up` started last.
+        hub_process: The Hub that was started last (`processes.identity`).
+        service_process: The API that `hai up` started last, likewise.
+        loop_process: The scheduling loop that `hai up` started last, likewise.
     """
 
     user: str | None = None
@@ -171,20 +172,13 @@ def default_state_dir() -> Path:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file atomically; only its owner can read it.
+    """Write a file as a whole (`write_whole`), so that it survives a power cut; only its owner can read it.
 
     Raises:
         UpError: The file cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        write_whole(path, text, on_disk=True)
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
         raise UpError(message) from error

@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from hai_client.errors import HaiError
+from hai_client.http import Transport
+from hai_client.rank.processes import become_subreaper
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
 from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
 from hai_hub.shared import cautions, ports
-from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, complain, say
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
@@ -182,12 +185,12 @@ class _Up:
                 ),
             )
         #: Children that this process had before: they do not belong to the platform.
-        self._foreign: frozenset[int] = frozenset(processes.descendants(os.getpid()))
+        self._foreign: frozenset[int] = frozenset(processes.running_below(os.getpid()))
 
     def run(self) -> int:
         """Start the platform, keep it running until a signal, and stop it; returns the exit code."""
         began = time.monotonic()
-        processes.adopt_orphans()
+        become_subreaper()
         rotate(self._settings.log_dir)
         say(f"Starting HAI in {self._settings.state_dir}")
         self._settings.save(self._settings.state_dir / "hub" / "settings.json")
@@ -223,7 +226,7 @@ class _Up:
             # With SIGTERM the Hub would stop the users' servers; the next Hub finds them again.
             farewell=signal.SIGKILL,
         )
-        self._note(hub_process=processes.fingerprint(started.pid))
+        self._note(hub_process=processes.identity(started.pid))
         return started
 
     def _start_loop(self) -> subprocess.Popen[bytes]:
@@ -233,7 +236,7 @@ class _Up:
             environ=loop_environment(self._environment),
             log=self._settings.log_dir / LOOP_LOG,
         )
-        self._note(loop_process=processes.fingerprint(started.pid))
+        self._note(loop_process=processes.identity(started.pid))
         return started
 
     def _start_service(self) -> subprocess.Popen[bytes]:
@@ -243,7 +246,7 @@ class _Up:
             environ=service_environment(self._settings, self._environment),
             log=self._settings.log_dir / API_LOG,
         )
-        self._note(service_process=processes.fingerprint(started.pid))
+        self._note(service_process=processes.identity(started.pid))
         return started
 
     def _note(self, **process: str | None) -> None:
@@ -265,9 +268,9 @@ class _Up:
             say(f"\n{textwrap.fill(caution, 100, break_on_hyphens=False)}")
         say(self._welcome(time.monotonic() - began))
 
-    def _api(self) -> Api:
+    def _api(self) -> Transport:
         token = None if self._login is None else self._login.token
-        return Api(self._settings.service_url + API_PATH, token)
+        return own_platform(self._settings.service_url + API_PATH, token)
 
     def _stay(self) -> int:
         """Restart processes that end, until a signal comes; then stop the platform. Returns the exit code."""
@@ -312,7 +315,7 @@ class _Up:
             spared = {*self._foreign, *kept}
             # Servers of users whose Hub was killed have lost their parent.
             lost = processes.servers(self._settings.server_mark, without=kept)
-            return [*processes.descendants(os.getpid(), without=spared), *lost]
+            return [*processes.running_below(os.getpid(), without=spared), *lost]
 
         processes.end_all(left, patience_s=_REST_STOPS_S, tick=self._reap)
         self._reap()
@@ -361,15 +364,16 @@ class _Up:
         """Return the number of users beside the admin; 0 if the Hub does not say."""
         token = None if self._login is None else self._login.token
         try:
-            users: list[dict[str, Any]] = Api(f"{self._settings.url}/hub/api", token).get("/users?limit=200")
+            hub = own_platform(f"{self._settings.url}/hub/api", token)
+            users: list[dict[str, Any]] = hub.call("GET", "/users", query={"limit": 200})
             return sum(user["name"] != self._settings.user for user in users)
-        except (ApiError, KeyError, TypeError):
+        except (HaiError, KeyError, TypeError):
             return 0
 
     def _nodes(self) -> str:
         try:
-            items: list[dict[str, Any]] = self._api().get("/nodes")["items"]
-        except (ApiError, KeyError, TypeError) as error:
+            items: list[dict[str, Any]] = self._api().call("GET", "/nodes")["items"]
+        except (HaiError, KeyError, TypeError) as error:
             return f"unknown ({error})"
         gpus = sum(int(node["gpus"]) for node in items)
         return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")

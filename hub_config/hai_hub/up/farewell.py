@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from hai_hub.shared.api import Api, ApiError
+from hai_client.errors import HaiError
+from hai_client.http import Transport
 from hai_hub.shared.console import Interrupts, say
 from hai_hub.shared.state import StateDir
 
@@ -19,7 +20,7 @@ _BETWEEN_S: Final = 0.25
 _HOLDING: Final = "starting,running,suspending,stopping"
 
 
-def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: Callable[[], bool]) -> None:
+def pause_and_wait(api: Transport, state: StateDir, interrupts: Interrupts, hub_runs: Callable[[], bool]) -> None:
     """Pause the cluster, and wait until all runs have left, a signal comes, or `LONGEST_S` is over.
 
     Args:
@@ -29,10 +30,10 @@ def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: 
         hub_runs: Returns whether waiting still makes sense.
     """
     try:
-        if not api.get("/cluster")["paused"]:
+        if not api.call("GET", "/cluster")["paused"]:
             # Remembered first: a pause that is not remembered would hold all tasks until an admin ends it.
             state.remember(paused_by_up=True)
-            api.post("/cluster/pause", {"grace_s": GRACE_S})
+            api.call("POST", "/cluster/pause", body={"grace_s": GRACE_S})
         before = interrupts.count
         deadline = time.monotonic() + LONGEST_S
         said: list[str] = []
@@ -50,25 +51,25 @@ def pause_and_wait(api: Api, state: StateDir, interrupts: Interrupts, hub_runs: 
             interrupts.sleep(_BETWEEN_S)
         if said:
             say("All tasks have left; they resume at the next start, from what they have saved")
-    except (ApiError, KeyError, TypeError) as error:
+    except (HaiError, KeyError, TypeError) as error:
         say(f"The running tasks could not be told: {error}")
 
 
-def resume(api: Api, state: StateDir) -> None:
+def resume(api: Transport, state: StateDir) -> None:
     """End the pause that the last `hai up` made when it stopped. A pause by an administrator stays."""
     if not state.remembered.paused_by_up:
         return
     try:
-        api.post("/cluster/resume")
-    except ApiError as error:
+        api.call("POST", "/cluster/resume")
+    except HaiError as error:
         say(f"The tasks are still paused ({error}); `hai admin resume` lets them go on")
         return
     state.remember(paused_by_up=False)
 
 
-def _holding(api: Api) -> list[dict[str, Any]]:
+def _holding(api: Transport) -> list[dict[str, Any]]:
     """Return all users' tasks that have processes."""
-    page = api.get(f"/tasks?state={_HOLDING}&user=*&limit=200")
+    page = api.call("GET", "/tasks", query={"state": _HOLDING, "user": "*", "limit": 200})
     return list(page["items"])
 
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from hai_client.errors import HaiError
-from hai_client.settings import Settings, config_path, load, save
+from hai_client.settings import Settings, check_token, config_path, load, save
 from hai_hub.config.roles import LOCAL_TOKEN_SCOPES
-from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.api import own_platform
 from hai_hub.shared.errors import UpError
 from hai_hub.shared.state import write_private
 
@@ -35,9 +35,11 @@ def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
             return kept
     wanted = {"note": "hai command on this machine", "scopes": list(LOCAL_TOKEN_SCOPES)}
     try:
-        answer = Api(url + "/hub/api", up_token).post(f"/users/{quote(user, safe='')}/tokens", wanted)
+        answer = own_platform(url + "/hub/api", up_token).call(
+            "POST", f"/users/{quote(user, safe='')}/tokens", body=wanted
+        )
         return Settings(url, str(answer["token"]), user)
-    except (ApiError, KeyError, TypeError) as error:
+    except (HaiError, KeyError, TypeError) as error:
         message = f"the Hub gave no token for {user}: {error}"
         raise UpError(message) from error
 
@@ -98,16 +100,16 @@ def _export(login: Settings, beside: Path) -> str:
 
 def _beside(url: str, user: str, beside: Path) -> Settings | None:
     try:
-        return Settings(url, beside.read_text(encoding="utf-8").strip() or None, user)
-    except OSError:
+        return Settings(url, check_token(beside.read_text(encoding="utf-8")), user)
+    except (OSError, UnicodeDecodeError, HaiError):
         return None
 
 
 def _answers(url: str) -> bool:
     """Return whether a platform runs at an address. The request carries no token."""
     try:
-        Api(url, timeout=_PATIENCE_S).get("/hub/health")
-    except ApiError:
+        own_platform(url, timeout_s=_PATIENCE_S).call("GET", "/hub/health")
+    except HaiError:
         return False
     return True
 
@@ -126,8 +128,8 @@ def _file_only() -> dict[str, str]:
 
 def _is_good(login: Settings) -> bool:
     try:
-        who: Any = Api(login.hub_api_url, login.token).get("/user")
+        who: Any = own_platform(login.hub_api_url, login.token).call("GET", "/user")
         held = {scope.partition("!")[0] for scope in who["scopes"]}
         return who.get("name") == login.user and {scope.partition("!")[0] for scope in LOCAL_TOKEN_SCOPES} <= held
-    except (ApiError, KeyError, TypeError, AttributeError):
+    except (HaiError, KeyError, TypeError, AttributeError):
         return False

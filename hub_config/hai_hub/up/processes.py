@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -12,10 +11,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-_PR_SET_PDEATHSIG: Final = 1
-_PR_SET_CHILD_SUBREAPER: Final = 36
+from hai_client.rank.processes import (
+    descendants,
+    end_with_parent,
+    fingerprint,
+    read_arguments,
+    read_environment,
+    read_table,
+)
+
 _SUPERVISOR: Final = "hai_client.rank"
-_SERVERS_PREFIX: Final = b"JUPYTERHUB_SERVICE_PREFIX=/user/"
 
 
 def start(
@@ -37,16 +42,12 @@ def start(
         log: File that the output is appended to.
         farewell: Signal that the process gets when this one ends, even by SIGKILL.
     """
-    libc = ctypes.CDLL(None)
     parent = os.getpid()
 
     def prepare() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if hasattr(libc, "prctl"):
-            libc.prctl(_PR_SET_PDEATHSIG, farewell, 0, 0, 0)
-            if os.getppid() != parent:
-                os._exit(1)
+        end_with_parent(farewell, parent)
 
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -64,62 +65,31 @@ def start(
         os.close(descriptor)
 
 
-def adopt_orphans() -> None:
-    """Become the subreaper: the new parent of every process below this one whose own parent ends."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def fingerprint(pid: int) -> str | None:
-    """Return a text that identifies a process even if its pid is used again; None if there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in "ZX" else f"{pid}:{boot}:{fields[19]}"
+def identity(pid: int) -> str | None:
+    """Return the pid with the fingerprint of its process; None if there is no such process."""
+    known = fingerprint(pid)
+    return None if known is None else f"{pid}:{known}"
 
 
 def pid_of(known: str | None) -> int | None:
-    """Return the pid of the process with this fingerprint; None if it no longer runs."""
+    """Return the pid of the process with this identity; None if it no longer runs."""
     if known is None or not (pid := known.partition(":")[0]).isdigit():
         return None
-    return int(pid) if fingerprint(int(pid)) == known else None
+    return int(pid) if identity(int(pid)) == known else None
 
 
-def _parents() -> dict[int, tuple[int, str]]:
-    """Return parent and state of every process, by pid."""
-    found: dict[int, tuple[int, str]] = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-            found[int(entry.name)] = (int(fields[1]), fields[0])
-    return found
-
-
-def descendants(of: int, *, without: Iterable[int] = ()) -> list[int]:
+def running_below(of: int, *, without: Iterable[int] = ()) -> list[int]:
     """Return the running processes below `of`, except those in `without` and all processes below these."""
-    parents = _parents()
-    below: dict[int, list[int]] = {}
-    for pid, (parent, _) in parents.items():
-        below.setdefault(parent, []).append(pid)
     left_out = set(without)
-    found: list[int] = []
-    open_ = [of]
-    while open_:
-        children = [pid for pid in below.get(open_.pop(), []) if pid not in left_out]
-        found += [pid for pid in children if parents[pid][1] not in "ZX"]
-        open_ += children
-    return found
+    table = {pid: process for pid, process in read_table().items() if pid not in left_out}
+    return [pid for pid in descendants(table, (of,)) if not table[pid].zombie]
 
 
 def reap(*, without: Iterable[int]) -> None:
     """Collect adopted children that have ended, so that they do not stay as zombies."""
     own, kept = os.getpid(), set(without)
-    for pid, (parent, state) in _parents().items():
-        if parent == own and state == "Z" and pid not in kept:
+    for pid, process in read_table().items():
+        if process.parent == own and process.zombie and pid not in kept:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
 
@@ -127,13 +97,11 @@ def reap(*, without: Iterable[int]) -> None:
 def supervisors(runs: Path) -> list[int]:
     """Return the pids of the supervisors of all ranks whose folder is below `runs`."""
     prefix = f"{runs}{os.sep}"
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if _SUPERVISOR in words and any(word.startswith(prefix) for word in words):
-                found.append(int(entry.name))
-    return found
+    return [
+        pid
+        for pid in read_table()
+        if _SUPERVISOR in (words := read_arguments(pid)) and any(word.startswith(prefix) for word in words)
+    ]
 
 
 def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
@@ -145,16 +113,14 @@ def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
     """
     left_out = set(without)
     for pid in tuple(left_out):
-        left_out.update(descendants(pid))
+        left_out.update(running_below(pid))
     prefix = mark.encode()
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            names = (entry / "environ").read_bytes().split(b"\0")
-            own = any(name.startswith(prefix) for name in names)
-            if own and any(name.startswith(_SERVERS_PREFIX) for name in names) and int(entry.name) not in left_out:
-                found.append(int(entry.name))
-    return found
+    return [pid for pid in read_table() if pid not in left_out and _is_server(read_environment(pid), prefix)]
+
+
+def _is_server(environ: Mapping[bytes, bytes], mark: bytes) -> bool:
+    marked = any((b"%s=%s" % variable).startswith(mark) for variable in environ.items())
+    return marked and environ.get(b"JUPYTERHUB_SERVICE_PREFIX", b"").startswith(b"/user/")
 
 
 def end_all(list_them: Callable[[], list[int]], *, patience_s: float, tick: Callable[[], None]) -> int:

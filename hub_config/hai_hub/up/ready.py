@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from hai_client.errors import HaiError
+from hai_client.http import Transport
 from hai_hub.config.settings import API_PATH, HubSettings
-from hai_hub.shared.api import Api, ApiError
+from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, say
 from hai_hub.shared.errors import WRONG_INPUT, UpError
 from hai_hub.shared.logs import API_LOG, tail
@@ -55,7 +57,7 @@ class StartupCheck:
         if self._settings.service_apart:
             self._until("scheduling loop", lambda: loop_answers(self._settings))
         self._until("scheduler service", lambda: service_answers(self._settings))
-        through = Api(self._settings.url, timeout=_PATIENCE_S)
+        through = own_platform(self._settings.url, timeout_s=_PATIENCE_S)
         self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
 
     def _until(self, what: str, is_there: Callable[[], bool]) -> None:
@@ -86,22 +88,22 @@ class StartupCheck:
 
 def service_answers(settings: HubSettings) -> bool:
     """Return whether the API answers at its own address, without the proxy."""
-    return _answers(Api(settings.service_url + API_PATH, timeout=_PATIENCE_S), "/health")
+    return _answers(own_platform(settings.service_url + API_PATH, timeout_s=_PATIENCE_S), "/health")
 
 
 def loop_answers(settings: HubSettings) -> bool:
     """Return whether the scheduling loop is ready: it has ticked, or stands by for another loop."""
-    return _answers(Api(f"http://127.0.0.1:{settings.loop_port}", timeout=_PATIENCE_S), "/health/ready")
+    return _answers(own_platform(f"http://127.0.0.1:{settings.loop_port}", timeout_s=_PATIENCE_S), "/health/ready")
 
 
 def hub_answers(settings: HubSettings) -> bool:
     """Return whether the Hub answers through its proxy; the proxy has no routes before the Hub is up."""
-    return _answers(Api(settings.url, timeout=_PATIENCE_S), "/hub/health")
+    return _answers(own_platform(settings.url, timeout_s=_PATIENCE_S), "/hub/health")
 
 
-def _answers(api: Api, path: str) -> bool:
+def _answers(api: Transport, path: str) -> bool:
     try:
-        api.get(path)
-    except ApiError:
+        api.call("GET", path)
+    except HaiError:
         return False
     return True

@@ -1,6 +1,11 @@
 /** Many requests to read again become few readings. */
 
-/** Runs a function at most once every `interval` ms and never twice at a time; a request is never lost. */
+/**
+ * Runs a function at most once every `interval` ms and never twice at a time; a request is never lost.
+ *
+ * `Throttler` of `@lumino/polling` is something else: it drops requests that come while its function runs, and waits between
+ * two runs only if it also delays the first.
+ */
 export class Coalescer {
   private timer: ReturnType<typeof setTimeout> | null = null;
   private running = false;

@@ -17,7 +17,7 @@ from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
 from hai_scheduler.api.server.logins import Home
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.api.server.serving import Server
+from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def make_server(application: Application) -> HTTPServer:
     """Return a server with limits on headers, on slow clients and on log lines; handlers limit bodies."""
     # Refused requests, and malformed ones.
     calm(__name__, "tornado.general", "tornado.application")
-    return Server(
+    return ResilientServer(
         application,
         body_timeout=BODY_S,
         idle_connection_timeout=IDLE_S,

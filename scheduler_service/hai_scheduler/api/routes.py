@@ -8,13 +8,13 @@ from typing import Final
 
 from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.handlers import (
+    active_users,
     cluster,
     events,
     explaining,
     logs,
     meta,
     orphans,
-    owners,
     policy,
     probes,
     run_facts,
@@ -29,10 +29,10 @@ from hai_scheduler.api.wire.logs import LogLine
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.service.shared.caller import (
+    SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
+    SCOPE_CONTAINERS,
     SCOPE_METRICS,
-    SCOPE_OWNERS,
-    SCOPE_PLACES,
     SCOPE_READ,
     SCOPE_WRITE,
 )
@@ -359,16 +359,18 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
-        path="/places",
-        access=SCOPE_PLACES,
-        call=storage.places,
+        path="/container-config",
+        former="/places",
+        access=SCOPE_CONTAINERS,
+        call=storage.container_config,
         summary="What a development container of a user gets: mounts and environments, resolved",
     ),
     Route(
         method="GET",
-        path="/owners",
-        access=SCOPE_OWNERS,
-        call=owners.show,
+        path="/active-users",
+        former="/owners",
+        access=SCOPE_ACTIVE_USERS,
+        call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",
     ),
     Route(

@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from hai_scheduler.app.opening import Adapters as Adapters
 from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_adapters
 from hai_scheduler.app.service_secret import compare_secrets, kept_secret
 from hai_scheduler.app.starting import WaitingRoom, when_it_is_there, writable
-from hai_scheduler.app.state_lock import take, take_for_api
+from hai_scheduler.app.state_lock import StateLock, take, take_for_api
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.decisions import Decisions
@@ -105,6 +106,19 @@ class Parts:
     housekeeping: Housekeeping
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedViews:
+    """What both roles know, if one process has them both, as in tests."""
+
+    latest_plan: LatestPlan
+    policy_store: PolicyStore
+
+    @classmethod
+    def of(cls, settings: ServiceSettings) -> SharedViews:
+        """Return a new view of the cluster, and the policy numbers of the settings."""
+        return cls(latest_plan=LatestPlan(), policy_store=PolicyStore(settings))
+
+
 def assemble(
     adapters: Adapters,
     settings: ServiceSettings,
@@ -120,21 +134,11 @@ def assemble(
 
     The arguments are those of `assemble_loop` and `assemble_api`. Nothing is started.
     """
-    latest_plan, policy_store = LatestPlan(), PolicyStore(settings)
+    views = SharedViews.of(settings)
     loop = assemble_loop(
-        adapters,
-        settings,
-        tokens=tokens,
-        locations=locations,
-        holder=holder,
-        predecessor=predecessor,
-        latest_plan=latest_plan,
-        policy_store=policy_store,
+        adapters, settings, tokens=tokens, locations=locations, holder=holder, predecessor=predecessor, views=views
     )
-    api = assemble_api(
-        adapters, settings, locations=locations, holder=holder, latest_plan=latest_plan, policy_store=policy_store
-    )
-    latest_plan.sure = lambda: loop.cycle.leadership.sure
+    api = assemble_api(adapters, settings, locations=locations, holder=holder, views=views)
     return Parts(cycle=loop.cycle, follower=api.follower, services=api.services, housekeeping=loop.housekeeping)
 
 
@@ -146,8 +150,7 @@ def assemble_loop(
     locations: RankLocations,
     holder: str,
     predecessor: str | None = None,
-    latest_plan: LatestPlan | None = None,
-    policy_store: PolicyStore | None = None,
+    views: SharedViews | None = None,
 ) -> LoopParts:
     """Build the use cases that decide and act on the cluster. Nothing is started.
 
@@ -158,15 +161,15 @@ def assemble_loop(
         locations: The API's address and the folder of checkpoints, as ranks see them.
         holder: The name under which this loop asks for the leader lease; no other process has the same name.
         predecessor: The name of a loop that is known to be dead: its lease no longer counts.
-        latest_plan: The view of the latest tick; None: a new one.
-        policy_store: The policy numbers; None: those of the settings.
+        views: The view of the latest tick and the policy numbers; None: new ones.
     """
     store, bus, clock = adapters.store, adapters.bus, adapters.clock
     leadership = Leadership(
         store=store, clock=clock, holder=holder, length=settings.lease_length, predecessor=predecessor
     )
-    latest_plan = latest_plan if latest_plan is not None else LatestPlan(sure=lambda: leadership.sure)
-    policy_store = policy_store if policy_store is not None else PolicyStore(settings)
+    views = views or SharedViews.of(settings)
+    latest_plan, policy_store = views.latest_plan, views.policy_store
+    latest_plan.sure = lambda: leadership.sure
     effects = Effects(
         store=store,
         cluster=adapters.cluster,
@@ -224,8 +227,7 @@ def assemble_api(
     *,
     locations: RankLocations,
     holder: str | None = None,
-    latest_plan: LatestPlan | None = None,
-    policy_store: PolicyStore | None = None,
+    views: SharedViews | None = None,
 ) -> ApiParts:
     """Build the use cases that answer requests: they read and write the store, and leave the cluster to the loop.
 
@@ -234,12 +236,11 @@ def assemble_api(
         settings: Numbers of the service.
         locations: The API's address and the folder of checkpoints, as ranks see them.
         holder: The name of a loop in the same process, in tests.
-        latest_plan: The view of the cluster; None: a new one.
-        policy_store: The policy numbers; None: those of the settings.
+        views: The view of the cluster and the policy numbers; None: new ones.
     """
     store, bus, clock = adapters.store, adapters.bus, adapters.clock
-    latest_plan = latest_plan if latest_plan is not None else LatestPlan()
-    policy_store = policy_store if policy_store is not None else PolicyStore(settings)
+    views = views or SharedViews.of(settings)
+    latest_plan, policy_store = views.latest_plan, views.policy_store
     follower = Follower(
         store=store, cluster=adapters.cluster, bus=bus, clock=clock, policies=policy_store, latest_plan=latest_plan
     )
@@ -334,28 +335,18 @@ def _prepare_state(settings: Settings) -> Secret:
 async def _serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
-    accounts = accounts_of(settings)
-    locations = locations_of(settings, accounts)
     room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
-    try:
-        adapters = await when_it_is_there(lambda: _begin(settings, locations.api_url, secret, accounts), room, stop)
-        if adapters is None:
-            return
-        try:
+    async with _opened(settings, secret, lock, room, stop) as world:
+        if world is not None:
             parts = assemble_loop(
-                adapters,
+                world.adapters,
                 settings.service,
                 tokens=RunTokens(secret),
-                locations=locations,
+                locations=world.locations,
                 holder=holder,
                 predecessor=None if lock is None else lock.predecessor,
             )
             await _run_loop(parts, settings, stop)
-        finally:
-            await close_world(adapters)
-    finally:
-        if lock is not None:
-            lock.free()
 
 
 async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, alone: bool) -> None:
@@ -363,17 +354,35 @@ async def _serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *,
         # The loop and all ranks of this machine keep their share of the processor during a flood of requests.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
+    room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
+    async with _opened(settings, secret, lock, room, stop) as world:
+        if world is not None:
+            parts = assemble_api(world.adapters, settings.service, locations=world.locations)
+            await _run_api(parts, settings, secret, world.locations, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """The open adapters, and what ranks are told of the platform."""
+
+    adapters: Adapters
+    locations: RankLocations
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    settings: Settings, secret: Secret, lock: StateLock | None, room: WaitingRoom, stop: asyncio.Event
+) -> AsyncIterator[_World | None]:
+    """Open the adapters as soon as that is possible; at the end close them and free the lock. None: it is to stop."""
     accounts = accounts_of(settings)
     locations = locations_of(settings, accounts)
-    room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
     try:
         adapters = await when_it_is_there(lambda: _begin(settings, locations.api_url, secret, accounts), room, stop)
         if adapters is None:
+            yield None
             return
         try:
-            await _run_api(
-                assemble_api(adapters, settings.service, locations=locations), settings, secret, locations, stop
-            )
+            yield _World(adapters, locations)
         finally:
             await close_world(adapters)
     finally:

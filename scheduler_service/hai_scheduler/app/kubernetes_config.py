@@ -12,7 +12,7 @@ from traitlets import Dict, Enum, Float, Int, List, Unicode
 from traitlets.config import Configurable
 
 from hai_client.durations import parse_duration
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 
@@ -211,7 +211,7 @@ def _namespace(value: str) -> str:
 
 def _size(value: str) -> str:
     try:
-        return "" if not value or quantities.parse(value) > 0 else "write a size such as 16Gi"
+        return "" if not value or parse_quantity(value) > 0 else "write a size such as 16Gi"
     except ValueError as error:
         return str(error)
 

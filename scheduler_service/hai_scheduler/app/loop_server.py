@@ -11,7 +11,7 @@ from tornado.web import Application, RequestHandler
 
 from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler import __version__
-from hai_scheduler.api.server.serving import Server
+from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.shared.errors import Unavailable
@@ -55,7 +55,7 @@ def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> 
         (r"/health/ready", _Ready, {"readiness": readiness}),
         (r"/health", _Health, {"health": health}),
     ]
-    server = Server(
+    server = ResilientServer(
         Application(handlers, log_function=_say_nothing),
         body_timeout=BODY_S,
         idle_connection_timeout=IDLE_S,

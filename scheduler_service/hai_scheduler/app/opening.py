@@ -8,9 +8,10 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -24,7 +25,7 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.shared.orders import Workers
+from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
@@ -39,7 +40,7 @@ class Adapters:
     clock: Clock
     files: Files | None = None
     #: The worker processes that compute; None: this process computes.
-    workers: Workers | None = None
+    workers: ComputePool | None = None
 
 
 async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
@@ -72,7 +73,7 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
     return Adapters(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
 
 
-def _workers(settings: Settings) -> Workers | None:
+def _workers(settings: Settings) -> ComputePool | None:
     """The workers of the API process, not started yet; None for the loop."""
     if settings.role == "loop":
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import os
 import secrets
 from pathlib import Path
 from typing import Final
 
+from hai_client.whole_files import write_once
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 
@@ -21,18 +21,8 @@ SETTING: Final = "service_secret_fingerprint"
 
 def kept_secret(path: Path) -> Secret:
     """The secret in the file, which the first start makes with mode 0600: run tokens stay valid after restarts."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(32))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        # If replicas start together, one of them makes the file, and no other reads it half-written.
-        path.hardlink_to(draft)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    # If replicas start together, one of them makes the file, and no other reads it half-written.
+    write_once(path, secrets.token_hex(32), on_disk=True)
     return Secret(path.read_text(encoding="ascii").strip())
 
 
@@ -44,10 +34,10 @@ async def compare_secrets(store: Store, secret: Secret) -> bool:
     """
     mine = hmac.new(secret.reveal().encode(), SETTING.encode(), hashlib.sha256).hexdigest()
     async with store.write() as tx:
-        known = await tx.setting(SETTING)
+        known = await tx.settings.get(SETTING)
         if known == mine:
             return True
-        await tx.put_setting(SETTING, mine)
+        await tx.settings.put(SETTING, mine)
     if known is not None:
         log.error(
             "the service's secret is another than the one last used on this database: runs that were started with that"

@@ -45,17 +45,15 @@ class StateLock:
         Raises:
             OSError: The folder cannot be written, or its file system has no locks.
         """
-        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _locked(folder / FILE, fcntl.LOCK_EX)
+        if descriptor is None:
+            return None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             before = os.pread(descriptor, _LONGEST_NAME, 0).decode(errors="replace")
             # A name without its end of line was cut off when its owner died: it is not used.
             predecessor = before.removesuffix("\n") if before.endswith("\n") else None
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{name}\n".encode(), 0)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
         except BaseException:
             os.close(descriptor)
             raise
@@ -72,20 +70,25 @@ class StateLock:
         Raises:
             OSError: As for `try_take`.
         """
-        descriptor = os.open(folder / API_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return cls(descriptor)
+        descriptor = _locked(folder / API_FILE, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        return None if descriptor is None else cls(descriptor)
 
     def free(self) -> None:
         """Release the lock."""
         os.close(self._descriptor)
+
+
+def _locked(path: Path, how: int) -> int | None:
+    """Return the descriptor of a file with a lock on it; None while another process has the lock. Raises OSError."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return descriptor
 
 
 async def take(folder: Path, name: str, *, alone: bool, stop: asyncio.Event) -> StateLock | None:

@@ -85,7 +85,7 @@ class Cluster(MarkedCluster, Protocol):
     async def launch(self, launch: LaunchOrder) -> None:
         """Start every rank of the run. A repeated call starts no rank twice, and completes a partial start.
 
-        A late call starts nothing: when the run was killed or settled, or a later run of its task was launched.
+        A late call starts nothing: when the run was killed or finalized, or a later run of its task was launched.
         A rank that cannot be started is observed as EXITED with a `start_error`.
 
         Raises:
@@ -107,7 +107,7 @@ class Cluster(MarkedCluster, Protocol):
         """
         ...
 
-    async def settle(self, run_id: RunId) -> None:
+    async def finalize(self, run_id: RunId) -> None:
         """Release what is kept of a run whose end was recorded, except its logs. Does nothing for an unknown run."""
         ...
 

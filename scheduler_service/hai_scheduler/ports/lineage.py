@@ -1,47 +1,16 @@
-"""The parts of the ports Store and Cluster that keep a database and its runs together (decision 0016)."""
+"""The part of the port Cluster that keeps a database and its runs together (decision 0016)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from hai_scheduler.core.model.ids import Origin, RunId, TaskId
-from hai_scheduler.core.model.marks import LostPast, Mark
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.marks import Mark
 
 
 class Superseded(Exception):
     """The cluster's mark is newer than the given one: another process leads, or the database was set back."""
-
-
-class DatabaseTx(Protocol):
-    """The part of a transaction that identifies its database and its history."""
-
-    async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
-        """The origin of every run of those tasks, by run id; unknown tasks are left out."""
-        ...
-
-    async def mark(self) -> Mark:
-        """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""
-        ...
-
-    async def lost_past(self) -> LostPast:
-        """The ids that must not be used again."""
-        ...
-
-    async def count_steps(self, count: int, *, number: int) -> None:
-        """Count `count` more starts and ends of runs; `number` is the greatest run number among the started ones."""
-        ...
-
-    async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
-        """Begin a new epoch: the database was restored, or is new on its cluster.
-
-        Args:
-            epoch: The new epoch.
-            steps: The least number of starts and ends of runs that there have been.
-            after_task: New task ids are greater than this one.
-            past: The ids that must not be used again.
-        """
-        ...
 
 
 class MarkedCluster(Protocol):

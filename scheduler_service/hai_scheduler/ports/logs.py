@@ -27,7 +27,7 @@ class LogChunk:
 class LogPlace:
     """The place where another process of this machine can read the logs of a run by itself."""
 
-    #: The run's folder, with a subfolder for each rank; None: the store keeps the logs (`KeptLogs`).
+    #: The run's folder, with a subfolder for each rank; None: the store keeps the logs (`LogStore`).
     folder: str | None = None
     #: The folder of the parts of a rank's log, relative to the rank's folder.
     below: str = ""
@@ -62,7 +62,7 @@ class LogSource(Protocol):
         ...
 
 
-class KeptLogs(LogSource, Protocol):
+class LogStore(LogSource, Protocol):
     """The logs that ranks have sent; of each log the newest part is kept.
 
     Every call is a transaction of its own: logs arrive often and do not affect other facts of the store, so that

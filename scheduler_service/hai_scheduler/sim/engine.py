@@ -72,7 +72,7 @@ class Engine:
         self._agenda = EventQueue(now)
         self._stage = SimulatedCluster(setting, self._agenda, records)
         self._stage.uses = {(use.user, use.group): use for use in uses}
-        self._stage.strikes = list(strikes)
+        self._stage.nodes.strikes = list(strikes)
         self._quotas = setting.rows_of_quota()
         self._idle_since = 0
         self._unfinished = 0
@@ -128,7 +128,7 @@ class Engine:
     @property
     def tasks(self) -> dict[TaskId, Task]:
         """Every task that has been submitted and has not ended. Do not change the mapping."""
-        return self._stage.tasks
+        return self._stage.occupancy.tasks
 
     @property
     def finished(self) -> bool:
@@ -140,11 +140,11 @@ class Engine:
         stage = self._stage
         return Snapshot(
             now=self.now,
-            nodes=tuple(stage.nodes.values()),
-            tasks=tuple(stage.tasks.values()),
+            nodes=tuple(stage.nodes.by_name.values()),
+            tasks=tuple(stage.occupancy.tasks.values()),
             quotas=self._quotas,
             uses=tuple(stage.uses.values()),
-            strikes=tuple(stage.strikes),
+            strikes=tuple(stage.nodes.strikes),
             groups_of=self.setting.groups_of,
             remaining=self._remaining() if self.setting.discipline in _KNOWING else {},
             paused=self.setting.paused,
@@ -165,7 +165,7 @@ class Engine:
             return False
         self._agenda.play(at)
         self.now = at
-        if self._stage.stirred or (self._look_again is not None and self._look_again <= at):
+        if self._stage.occupancy.stirred or (self._look_again is not None and self._look_again <= at):
             self._settle()
         return True
 
@@ -195,7 +195,7 @@ class Engine:
     def _next(self) -> datetime | None:
         """Return the next moment: that of an event, rounded up to a tick, or when the last plan may change."""
         stage, look = self._stage, self._look_again
-        if stage.stirred:
+        if stage.occupancy.stirred:
             return self._rounded(self.now)
         if stage.over or (look is None and stage.still):
             return None
@@ -214,26 +214,28 @@ class Engine:
 
     def _settle(self) -> None:
         """Plan, carry out the decisions and, if they change the state at once, plan again."""
-        stage, rounds = self._stage, 0
+        occupancy, rounds = self._stage.occupancy, 0
         while True:
-            stage.stirred = False
+            occupancy.stirred = False
             made = self._plan()
             self._agenda.play(self.now)
             rounds += 1
-            if not stage.stirred or rounds == _MOST_ROUNDS:
+            if not occupancy.stirred or rounds == _MOST_ROUNDS:
                 break
         tick_on = self.now + self.setting.tick
-        look = tick_on if stage.stirred else made.look_again
-        stage.stirred = False
+        look = tick_on if occupancy.stirred else made.look_again
+        occupancy.stirred = False
         self._look_again = None if look is None else self._rounded(max(look, tick_on))
         if self._records is not None:
-            self._records.moment(self.now, stage.held, stage.waiting, stage.wanted, stage.ready)
+            ready = self._stage.nodes.ready
+            self._records.moment(self.now, occupancy.held, occupancy.waiting, occupancy.wanted, ready)
 
     def _plan(self) -> Plan:
         """Plan once, and carry out the decisions."""
         snapshot, timer = self.snapshot(), self.setting.timer
         if self.setting.check:
             snapshot.check()
+            self._stage.occupancy.check()
         began = timer()
         made = plan(snapshot, self.setting.policies, self.setting.discipline, self._cache)
         if self._records is not None:
@@ -248,9 +250,9 @@ class Engine:
     def _carry_out(self, decision: Decision) -> None:
         now, stage = self.now, self._stage
         if isinstance(decision, Quarantine):
-            stage.quarantine(decision.node)
+            stage.nodes.quarantine(decision.node)
             return
-        task = stage.tasks[decision.task_id]
+        task = stage.occupancy.tasks[decision.task_id]
         limit = self.setting.policies.of(task.group).max_grace
         match decision:
             case Start():
@@ -273,7 +275,7 @@ class Engine:
 
     def _guard(self) -> None:
         """Raise Stalled if no task has ended in the last `_MOST_IDLE_PLANS` plans."""
-        unfinished = len(self._stage.tasks) + self._stage.to_come
+        unfinished = len(self._stage.occupancy.tasks) + self._stage.to_come
         if unfinished != self._unfinished:
             self._unfinished, self._idle_since = unfinished, self.plans
         elif self.plans - self._idle_since > _MOST_IDLE_PLANS:
@@ -285,7 +287,7 @@ class Engine:
     def _remaining(self) -> dict[TaskId, timedelta]:
         """Return how much longer each task works, for the disciplines that know it."""
         found = {}
-        for task_id, body in self._stage.bodies.items():
+        for task_id, body in self._stage.jobs.progress.items():
             left = body.left(self.now)
             if left is not None:
                 found[task_id] = left

@@ -27,6 +27,8 @@ class JobProgress:
     unsaved: datetime | None = None
     #: When the job stopped its work because it was told to leave.
     stopped: datetime | None = None
+    #: How often it has saved by itself in this turn.
+    saves: int = 0
     #: Whether a job that cannot hear a notice was told to leave: it works on until it has saved, and is then ended.
     let_save: bool = False
     #: Whether the job is leaving.
@@ -41,6 +43,7 @@ class JobProgress:
         self.ticket += 1
         self.up = self.unsaved = self.stopped = None
         self.leaving = self.let_save = False
+        self.saves = 0
 
     def rise(self, now: datetime) -> None:
         """Note that all ranks are up."""
@@ -58,6 +61,7 @@ class JobProgress:
         """Save all work until now."""
         if self.unsaved is not None:
             self.kept, self.unsaved = self.worked(now), now
+            self.saves += 1
 
     def leave(self, now: datetime) -> None:
         """Note that the job was told to leave: it saves, and does not work any more."""

@@ -71,7 +71,7 @@ class Setting:
     failures: FailureModel | None = None
     paused: bool = False
     pause_grace: timedelta | None = None
-    #: Whether every snapshot is checked for contradictions before a plan is made from it.
+    #: Whether every snapshot, and the counts of tasks, are checked for contradictions before a plan is made.
     check: bool = False
     #: A clock of real time in seconds, to measure how long plans take.
     timer: Callable[[], float] = time.perf_counter

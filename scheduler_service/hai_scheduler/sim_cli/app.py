@@ -7,9 +7,9 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output
-from hai_client.cli.parser import Command, add_common, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.parser import Command, add_common, build
 from hai_client.errors import HaiError, Invalid
 from hai_scheduler.sim_cli import options
 

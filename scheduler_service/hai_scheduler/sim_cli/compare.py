@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
 from hai_scheduler.core.explaining.explain import nodes as count_of
 from hai_scheduler.sim import report

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from hai_client import constants
 from hai_client.api import Client
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
 from hai_client.wire.schema import TaskSummary
 from hai_scheduler.core.model.priority import Priority

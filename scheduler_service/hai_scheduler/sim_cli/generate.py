@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_scheduler.sim.formats.native import lines_of
 from hai_scheduler.sim.generate import Mix, generate
 from hai_scheduler.sim_cli.running import require_place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_scheduler.core.explaining.explain import node_names, why
 from hai_scheduler.core.model.decisions import Decision, Keep, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.policy import Policies, Policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_scheduler.sim.timeline import write_timeline
 from hai_scheduler.sim_cli.running import require_place, simulated, write_whole
 from hai_scheduler.sim_cli.settings import rules_of, study_of

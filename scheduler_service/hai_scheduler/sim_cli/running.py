@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
+from hai_client.whole_files import drafted
 from hai_scheduler.sim.simulate import SimulationOutcome, simulate
 from hai_scheduler.sim.summary import summarize
 from hai_scheduler.sim_cli.progress import Ticker
@@ -40,11 +41,8 @@ def require_place(option: str, path: str | None) -> None:
 
 def write_whole(option: str, path: str, write: Callable[[Path], None]) -> None:
     """Write a file under a temporary name, then rename it. Raises Invalid."""
-    target = Path(path)
-    beside = target.with_name(f".{os.getpid()}.{target.name}")
     try:
-        write(beside)
-        beside.replace(target)
+        with drafted(Path(path)) as draft:
+            write(draft)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise Invalid(f"{option}: {path!r} cannot be written: {error.strerror or error}; name another file") from None

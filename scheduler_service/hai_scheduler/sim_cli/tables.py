@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hai_client.cli.output import Column, Output
+from hai_client.cli.shared.output import Column, Output
 from hai_scheduler.sim.figures import Summary, rows_of
 
 

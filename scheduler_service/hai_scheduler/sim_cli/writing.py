@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_scheduler.sim_cli.running import write_whole
 
 

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output
-from hai_client.cli.parser import Command, build
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output
+from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import Invalid
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
@@ -170,9 +170,9 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
     try:
         marks, seen = Marks(runs_dir), look(runs_dir)
         async with store.write() as tx:
-            origins = await tx.origins({TaskId(parts_of(one.run_id)[0]) for one in seen})
+            origins = await tx.runs.origins({TaskId(parts_of(one.run_id)[0]) for one in seen})
             mark = await begin_epoch(tx, marks.all(), [run.run_id for run in seen], datetime.now(UTC))
-            past = await tx.lost_past()
+            past = await tx.database.lost_past()
         marks.put(mark)
     except (Temporary, Superseded, OSError) as error:
         raise Invalid(f"nothing was restored: {error}") from None

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
+from hai_client.rank.processes import end_with_parent
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.worker.frames import pack, unpack
 
@@ -102,10 +102,7 @@ def _be_the_child(parent: int, out: int, compute: Callable[[], bytes], memory: i
 def _set_apart(parent: int, memory: int, seconds: int) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        # The parent has died before the line above took effect, so no process reads the answer.
-        os._exit(1)
+    end_with_parent(signal.SIGKILL, parent)
     # The collector must not touch the parent's objects: that would copy their memory pages.
     gc.freeze()
     with contextlib.suppress(OSError):

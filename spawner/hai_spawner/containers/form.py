@@ -7,8 +7,8 @@ from typing import Final
 
 from jinja2 import Environment as Templates
 
+from hai_client.wire.storage import ContainerEnvironment
 from hai_spawner.containers.menu import SizeOption, standard
-from hai_spawner.containers.places import Environment
 
 #: Everything that is filled in is escaped. Plain HTML: the page must work without scripts of its own.
 _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
@@ -64,7 +64,7 @@ _TEMPLATE: Final = Templates(autoescape=True, trim_blocks=True, lstrip_blocks=Tr
 
 def render(
     offers: Sequence[SizeOption],
-    environments: Sequence[Environment],
+    environments: Sequence[ContainerEnvironment],
     *,
     sized: bool,
     default: str = "",

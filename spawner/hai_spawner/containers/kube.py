@@ -11,11 +11,11 @@ from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
 from traitlets import Bool, List, TraitError, Unicode, default, validate
 
+from hai_client.wire.storage import ContainerEnvironment
 from hai_spawner.containers.manifest import add_mounts, require_group
 from hai_spawner.containers.menu import Refusal
-from hai_spawner.containers.mixin import HaiSpawnerMixin, spawn_exception
-from hai_spawner.containers.places import Environment
-from hai_spawner.containers.refused import refusal_of, words_of
+from hai_spawner.containers.mixin import HaiSpawnerMixin
+from hai_spawner.containers.refused import refusal_of, spawn_exception, words_of
 from hai_spawner.sizes.capacity import NodeCapacity, PendingPod, rooms, server_of
 from hai_spawner.sizes.catalogue import Size
 from hai_spawner.sizes.nodes import CapacityReader, Unreadable
@@ -101,7 +101,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         return 90
 
     @property
-    def places_group(self) -> str:
+    def node_group(self) -> str:
         """The first of the node groups, as mount rules are for one node group."""
         return str(self.groups[0])
 
@@ -137,7 +137,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         key = (id(self.api), selector, namespace)
         return self._readers.setdefault(key, CapacityReader(self.api, selector, namespace))
 
-    def take(self, size: Size | None, environment: Environment | None) -> None:
+    def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
         image = (environment.image if environment else None) or (size.image if size else None)
@@ -168,7 +168,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         # Without this the server's environment would list all Services of the namespace.
         pod.spec.enable_service_links = bool(pod.spec.enable_service_links)
         try:
-            add_mounts(pod, self._places.mounts)
+            add_mounts(pod, self._container_config.mounts)
         except Refusal as refusal:
             raise spawn_exception(refusal) from None
         if self._size is not None:

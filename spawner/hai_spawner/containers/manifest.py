@@ -17,8 +17,8 @@ from kubernetes_asyncio.client.models import (
     V1VolumeMount,
 )
 
+from hai_client.wire.storage import Mounted
 from hai_spawner.containers.menu import Refusal, Why
-from hai_spawner.containers.places import Mount
 
 
 def require_group(pod: Any, label: str, groups: Collection[str]) -> None:
@@ -54,7 +54,7 @@ def _field(term: Any, name: str, camel: str) -> Any:
     return term.get(camel, term.get(name)) if isinstance(term, dict) else getattr(term, name)
 
 
-def add_mounts(pod: Any, mounts: Sequence[Mount]) -> None:
+def add_mounts(pod: Any, mounts: Sequence[Mounted]) -> None:
     """Mount a user's folders into the server's container.
 
     Args:
@@ -71,7 +71,7 @@ def add_mounts(pod: Any, mounts: Sequence[Mount]) -> None:
     for mount in mounts:
         if mount.mount_path.rstrip("/") in taken:
             raise Refusal(
-                Why.PLACES,
+                Why.SCHEDULER,
                 f"Two folders are mounted at {mount.mount_path}: one by a rule of the scheduler service, one by the "
                 "spawner's volume_mounts. An administrator must take one of them away.",
             )
@@ -94,7 +94,7 @@ def _path(mount: Any) -> str:
     return str(path).rstrip("/")
 
 
-def _volume(name: str, mount: Mount) -> V1Volume:
+def _volume(name: str, mount: Mounted) -> V1Volume:
     if mount.kind == "pvc":
         return V1Volume(name=name, persistent_volume_claim=V1PersistentVolumeClaimVolumeSource(claim_name=mount.source))
     # The type requires the folder to exist: the kubelet would else make a missing one, empty and owned by root.

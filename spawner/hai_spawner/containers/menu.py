@@ -20,7 +20,7 @@ class Why(StrEnum):
     FORBIDDEN = "forbidden"
     QUOTA = "quota"
     CAPACITY = "capacity"
-    PLACES = "places"
+    SCHEDULER = "scheduler"
     REFUSED = "refused"
     CLUSTER = "cluster"
 
@@ -30,7 +30,7 @@ _STATUS: Final[Mapping[Why, int]] = {
     Why.FORBIDDEN: 403,
     Why.QUOTA: 429,
     Why.CAPACITY: 503,
-    Why.PLACES: 503,
+    Why.SCHEDULER: 503,
     Why.REFUSED: 403,
     Why.CLUSTER: 503,
 }

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from dataclasses import replace
+from typing import Any, ClassVar, Final
 
-from jupyterhub.spawner import SpawnException
-from traitlets import Bool, CaselessStrEnum, Dict, List, TraitError, Unicode, default, validate
-from traitlets.config import Config, Configurable
-
+from hai_client.wire.storage import ContainerConfig, ContainerEnvironment
+from hai_spawner.containers.container_config import NOTHING, ContainerConfigError, environment_of, places_of
 from hai_spawner.containers.form import render
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
-from hai_spawner.containers.options import checked_options, form_options
-from hai_spawner.containers.places import Environment, Places, PlacesError, ask
+from hai_spawner.containers.options import checked_options
+from hai_spawner.containers.refused import spawn_exception
+from hai_spawner.containers.settings import SpawnerSettings
 from hai_spawner.sizes.allocations import Allocation, Allocations
 from hai_spawner.sizes.capacity import NodeCapacity
-from hai_spawner.sizes.catalogue import Person, Size, parse_sizes
-from hai_spawner.sizes.limits import Limit, parse_limits
-
-if TYPE_CHECKING:
-    # The class behind the mixin. At run time it is not Spawner, because JupyterHub refuses a Spawner without `start`.
-    from jupyterhub.spawner import Spawner as _Behind
-else:
-    _Behind = Configurable
+from hai_spawner.sizes.catalogue import Person, Size
 
 #: Arguments of JupyterLab on a platform: no requests to other sites, no installation of extensions from the browser.
 LAB_ARGUMENTS: Final = (
@@ -34,62 +27,13 @@ LAB_ARGUMENTS: Final = (
 _STATE: Final = "hai"
 
 
-class HaiSpawnerMixin(_Behind):
+class HaiSpawnerMixin(SpawnerSettings):
     """Adds sizes, limits, environments and folders of development containers to a spawner class.
 
     The decision is made in `run_pre_spawn_hook`. The Hub calls that for every start, from the page or by REST, after an
     administrator's hooks and before it reads `start_timeout`.
     """
 
-    sizes = Dict(
-        config=True,
-        help="""Sizes of development containers: a table for each size, by its name. Fields: title, description,
-        cpu (cores, such as 2), cpu_limit, memory (such as 8Gi), resource (such as nvidia.com/gpu or
-        nvidia.com/mig-1g.10gb), count, image, node_selector, allow (a table of groups, roles and admins; without
-        it all users may), start_timeout (seconds), lifetime, longest and idle (such as 12h), order. Empty: no choice.
-        """,
-    )
-    default_size = Unicode(
-        "", config=True, help="The size of a server whose user chooses none; empty: the first that could start."
-    )
-    limits = Dict(
-        config=True,
-        help="""Most servers at once: a table for each size, and for * (all sizes together), with the numbers
-        user (for one user), users (the same by name), group (for all members of a group together) and groups (the
-        same by name). A server starts only if none of the limits that apply is used up.
-        """,
-    )
-    hai_url = Unicode("", config=True, help="Address of the Hub as the user's server reaches it (HAI_URL).")
-    hai_api_url = Unicode("", config=True, help="Address of the scheduler's REST interface (HAI_API_URL).")
-    culler_url = Unicode(
-        "",
-        config=True,
-        help="Address of the service that ends idle servers, as the user's server reaches it (HAI_CULLER_URL).",
-    )
-    keep = List(
-        Unicode(),
-        config=True,
-        help="What counts as activity in the user's server: kernels (a busy one), terminals (an open one).",
-    )
-    ask_places = Bool(
-        False, config=True, help="Whether to ask the scheduler service for a user's folders and environments."
-    )
-    places_api_url = Unicode(
-        config=True, help="Address of the scheduler's REST interface as the Hub reaches it (default: hai_api_url)."
-    )
-    places_token_file = Unicode(
-        "", config=True, help="File with the token of the Hub service that may ask for places (hai-spawner)."
-    )
-    without_places = CaselessStrEnum(
-        ["refuse", "proceed"],
-        "refuse",
-        config=True,
-        help="What to do when the scheduler service does not answer: refuse to start, or proceed without the folders "
-        "and tell the user.",
-    )
-
-    #: Options that a request may have. A subclass may add others.
-    option_keys: ClassVar[frozenset[str]] = frozenset({"profile", "environment"})
     #: The grants of all servers of this Hub.
     ledger: ClassVar[Allocations] = Allocations()
 
@@ -101,79 +45,11 @@ class HaiSpawnerMixin(_Behind):
     log: Any
 
     _size: Size | None = None
-    _environment: Environment | None = None
-    _places: Places = Places()
+    _environment: ContainerEnvironment | None = None
+    _container_config: ContainerConfig = NOTHING
     _notes: tuple[str, ...] = ()
 
-    @classmethod
-    def check_config(cls, config: Config) -> None:
-        """Check sizes and limits when the Hub starts.
-
-        Raises:
-            ValueError: A size or a limit is wrong; the message names the field, its value and the remedy.
-        """
-        found: dict[str, Any] = {"sizes": {}, "limits": {}, "default_size": ""}
-        for section in (klass.__name__ for klass in reversed(cls.mro())):
-            if section in config:
-                found |= {name: config[section][name] for name in found if name in config[section]}
-        sizes = parse_sizes(dict(found["sizes"]), setting=f"{cls.__name__}.sizes")
-        parse_limits(dict(found["limits"]), list(sizes), setting=f"{cls.__name__}.limits")
-        if found["default_size"] and found["default_size"] not in sizes:
-            known = ", ".join(sizes) or "none are configured"
-            message = f"{cls.__name__}.default_size is {found['default_size']!r}: there is no such size ({known})"
-            raise ValueError(message)
-
-    @validate("sizes")
-    def _check_sizes(self, proposal: Any) -> Any:
-        try:
-            parse_sizes(proposal.value, setting=f"{type(self).__name__}.sizes")
-        except ValueError as error:
-            raise TraitError(str(error)) from error
-        return proposal.value
-
-    @default("places_api_url")
-    def _default_places_api_url(self) -> str:
-        return str(self.hai_api_url)
-
-    @default("default_url")
-    def _default_default_url(self) -> str:
-        return "/lab"
-
-    @default("options_form")
-    def _default_options_form(self) -> Any:
-        async def form(spawner: HaiSpawnerMixin) -> str:
-            return await spawner.form()
-
-        return form
-
-    @default("options_from_form")
-    def _default_options_from_form(self) -> Any:
-        def read(form: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-            try:
-                return form_options(form, self.option_keys)
-            except Refusal as refusal:
-                raise spawn_exception(refusal) from None
-
-        return read
-
-    @default("apply_user_options")
-    def _default_apply_user_options(self) -> Any:
-        # The Hub warns if options are not applied. `decide` applies them, after an administrator's hooks.
-        return lambda _spawner, _options: None
-
     # What a user is offered.
-
-    def known_sizes(self) -> dict[str, Size]:
-        """Return all sizes, by name."""
-        return parse_sizes(self.sizes, setting=f"{type(self).__name__}.sizes")
-
-    def known_limits(self) -> dict[str, Limit]:
-        """Return the limits on numbers of servers, by name of the size.
-
-        Raises:
-            ValueError: A limit is wrong.
-        """
-        return parse_limits(self.limits, list(self.known_sizes()), setting=f"{type(self).__name__}.limits")
 
     def person(self) -> Person:
         """Return the owner of the server, with groups and roles."""
@@ -190,33 +66,35 @@ class HaiSpawnerMixin(_Behind):
         """Return what is free for a new server; None: not known, so free capacity is not checked."""
         return None
 
-    async def places(self) -> Places:
+    async def container_config(self) -> ContainerConfig:
         """Return the folders and environments of the user.
 
         Raises:
-            Refusal: The scheduler service gives none, and `without_places` is `refuse` or the service refused the user.
+            Refusal: The scheduler service gives none, and `without_scheduler` is `refuse`, or the service refused the
+                user.
         """
-        if not self.ask_places:
-            return Places()
+        if not self.ask_scheduler:
+            return NOTHING
         person = self.person()
         try:
-            return await ask(
-                self.places_api_url,
-                self.places_token_file,
+            return await places_of(
+                self.scheduler_api_url,
+                self.scheduler_token_file,
                 user=person.name,
                 groups=person.groups,
-                node_group=self.places_group,
+                node_group=self.node_group,
             )
-        except PlacesError as error:
-            self.log.warning("No places for %s: %s", person.name, error)
-            if self.without_places == "proceed" and not error.wrong:
-                return Places(warnings=(f"Starting WITHOUT your folders and environments: {error}.",))
+        except ContainerConfigError as error:
+            self.log.warning("No mounts and environments for %s: %s", person.name, error)
+            if self.without_scheduler == "proceed" and not error.wrong:
+                warning = f"Starting WITHOUT your folders and environments: {error}."
+                return replace(NOTHING, warnings=(warning,))
             retry = "" if error.wrong else " Try again in a moment, and tell an administrator if it lasts."
             message = f"Your folders could not be found out, and without them nothing is started: {error}.{retry}"
-            raise Refusal(Why.PLACES, message) from error
+            raise Refusal(Why.SCHEDULER, message) from error
 
     @property
-    def places_group(self) -> str:
+    def node_group(self) -> str:
         """The node group that the server runs in."""
         return "jupyter"
 
@@ -230,11 +108,11 @@ class HaiSpawnerMixin(_Behind):
         sizes = self.known_sizes()
         notice = ""
         try:
-            places = await self.places()
-            notice = " ".join(places.warnings)
+            container_config = await self.container_config()
+            notice = " ".join(container_config.warnings)
         except Refusal as refusal:
-            places, notice = Places(), refusal.message
-        if not (sizes or places.environments or notice):
+            container_config, notice = NOTHING, refusal.message
+        if not (sizes or container_config.environments or notice):
             return ""
         offers = self.offers(await self.rooms() if sizes else None)
         try:
@@ -242,7 +120,12 @@ class HaiSpawnerMixin(_Behind):
         except Refusal:
             last = {}
         return render(
-            offers, places.environments, sized=bool(sizes), default=self.default_size, last=last, notice=notice
+            offers,
+            container_config.environments,
+            sized=bool(sizes),
+            default=self.default_size,
+            last=last,
+            notice=notice,
         )
 
     # A start.
@@ -271,8 +154,8 @@ class HaiSpawnerMixin(_Behind):
         """
         options = checked_options(self.user_options or {}, self.option_keys)
         await self.read_options(options)
-        places = await self.places()
-        environment = _environment(places, options.get("environment"))
+        container_config = await self.container_config()
+        environment = _environment(container_config, options.get("environment"))
         sizes = self.known_sizes()
         rooms = await self.rooms() if sizes else None
         # No await from here until the grant is recorded: two starts at once must not get the same last GPU.
@@ -291,10 +174,10 @@ class HaiSpawnerMixin(_Behind):
                 devices=self.devices_for(size),
             )
         )
-        self._places = places
+        self._container_config = container_config
         self.take(size, environment)
         self._remember({**options, "profile": size.name} if size else options)
-        self._notes = tuple(_notes(size, environment, places))
+        self._notes = tuple(_notes(size, environment, container_config))
 
     async def read_options(self, options: Mapping[str, str]) -> None:
         """Read the options that a subclass adds.
@@ -307,7 +190,7 @@ class HaiSpawnerMixin(_Behind):
         """Return the indices of the GPUs that a server of this size gets, if the spawner assigns them itself."""
         return ()
 
-    def take(self, size: Size | None, environment: Environment | None) -> None:
+    def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Set the spawner up for a size and an environment. Configured values are replaced, never changed in place."""
         self._size, self._environment = size, environment
         if size is None:
@@ -381,23 +264,20 @@ class HaiSpawnerMixin(_Behind):
             yield event
 
 
-def spawn_exception(refusal: Refusal) -> SpawnException:
-    """Return a refusal as JupyterHub's exception: shown as it is, counted by its reason, without a traceback."""
-    return SpawnException(refusal.message, reason=str(refusal.why), status_code=refusal.status)
-
-
-def _environment(places: Places, name: str | None) -> Environment | None:
-    found = places.environment(name)
+def _environment(container_config: ContainerConfig, name: str | None) -> ContainerEnvironment | None:
+    found = environment_of(container_config, name)
     if found is None and name is not None:
-        names = ", ".join(environment.name for environment in places.environments)
+        names = ", ".join(environment.name for environment in container_config.environments)
         remedy = f"use one of {names}" if names else "leave it out"
         raise Refusal(Why.OPTIONS, f"environment is {name!r}: there is none of that name for you; {remedy}.")
     return found
 
 
-def _notes(size: Size | None, environment: Environment | None, places: Places) -> Iterator[str]:
+def _notes(
+    size: Size | None, environment: ContainerEnvironment | None, container_config: ContainerConfig
+) -> Iterator[str]:
     if size is not None:
         yield f"Size {size.name}: {size.summary}"
     if environment is not None:
         yield f"Environment {environment.name}"
-    yield from places.warnings
+    yield from container_config.warnings

@@ -1,4 +1,4 @@
-"""Prepare a process of the Hub before it becomes a user's server, and identify it later."""
+"""Prepare a process of the Hub before it becomes a user's server."""
 
 from __future__ import annotations
 
@@ -25,19 +25,3 @@ def before_exec(home: Path, account: Account | None = None) -> Callable[[], None
         os.chdir(home)
 
     return prepare
-
-
-def fingerprint(pid: int) -> str | None:
-    """Return a text that identifies a process even if its pid is used again; None if there is no such process.
-
-    The text holds the boot id and the start time of the process, so it also works after a restart of the machine.
-    """
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return None
-    # The name in parentheses may hold anything; the fields behind it are plain. Start time is field 22.
-    fields = stat.rpartition(")")[2].split()
-    # A process that has ended stays listed as a zombie until its parent collects it.
-    return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"

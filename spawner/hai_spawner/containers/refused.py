@@ -1,9 +1,11 @@
-"""Explain to a user why the Kubernetes API refused the user's server."""
+"""Explain to a user why a server is not started, also where the Kubernetes API has refused it."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
+
+from jupyterhub.spawner import SpawnException
 
 from hai_spawner.containers.menu import Refusal, Why
 
@@ -41,3 +43,8 @@ def refusal_of(error: Any, what: str) -> Refusal:
     if "exceeded quota" in words:
         remedy = "Stop another server or choose a smaller size, or ask an administrator for more."
     return Refusal(Why.REFUSED, f"The cluster refuses the server's {what}: {words.rstrip('.')}. {remedy}")
+
+
+def spawn_exception(refusal: Refusal) -> SpawnException:
+    """Return a refusal as JupyterHub's exception: shown as it is, counted by its reason, without a traceback."""
+    return SpawnException(refusal.message, reason=str(refusal.why), status_code=refusal.status)

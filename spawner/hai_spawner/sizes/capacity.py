@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from hai_spawner.sizes.quantity import Amounts, format_bytes, format_count, parse_quantity
+from hai_client.quantity import format_bytes, format_count, parse_quantity
+from hai_spawner.sizes.catalogue import Amounts
 
 #: An object in the API server's JSON form.
 Json = Mapping[str, Any]

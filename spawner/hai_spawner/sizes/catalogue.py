@@ -10,7 +10,10 @@ from typing import Any, Final, NoReturn
 
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
-from hai_spawner.sizes.quantity import Amounts, format_bytes, format_count, parse_quantity
+from hai_client.quantity import format_bytes, format_count, parse_quantity
+
+#: Amounts by resource name, in whole units: cores, bytes, devices.
+Amounts = Mapping[str, Decimal]
 
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _RESOURCE: Final = re.compile(r"[a-z0-9.-]{1,253}/[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")

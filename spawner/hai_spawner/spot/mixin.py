@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hai_spawner.containers.menu import Refusal, Why
-from hai_spawner.containers.mixin import spawn_exception
+from hai_spawner.containers.refused import spawn_exception
 from hai_spawner.spot.form import render_spot
 from hai_spawner.spot.options import read_spot, spot_of_form, wants_spot
 from hai_spawner.spot.scheduler import SchedulerError
@@ -47,7 +47,7 @@ class SpotMixin(_Behind):
                 defaults, checked = read_spot(self.user_options, defaults), True
             except Refusal:
                 checked = False
-        waiting = self.spot.kept.task if self.spot.kept else None
+        waiting = self.spot.record.task if self.spot.record else None
         return form + render_spot(defaults, checked=checked, waiting=waiting)
 
     def run_options_from_form(self, form_data: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class SpotMixin(_Behind):
             await self.spot.give_up()
         except SchedulerError as error:
             text = f"This server's task in the queue cannot be stopped: {error}. Try again in a moment."
-            raise spawn_exception(Refusal(Why.PLACES, text)) from None
+            raise spawn_exception(Refusal(Why.SCHEDULER, text)) from None
         return await super().start()
 
     async def poll(self) -> int | None:
@@ -142,18 +142,18 @@ class SpotMixin(_Behind):
     def get_state(self) -> dict[str, Any]:
         """Return the state that outlives a restart of the Hub and the end of a turn, with the task."""
         state: dict[str, Any] = super().get_state()
-        if self.spot.kept is not None:
-            state[_STATE] = self.spot.kept.to_state()
+        if self.spot.record is not None:
+            state[_STATE] = self.spot.record.to_state()
         return state
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Restore the task of the server."""
         super().load_state(state)
         self.spot.load(state.get(_STATE))
-        self._is_spot = self.spot.kept is not None and self.spot.kept.run is not None
+        self._is_spot = self.spot.record is not None and self.spot.record.run is not None
 
     def clear_state(self) -> None:
         """Forget the run, because the server is not up. Its task, if there is one, goes on waiting."""
         super().clear_state()
-        if self.spot.kept is not None:
-            self.spot.kept = self.spot.kept.without_run
+        if self.spot.record is not None:
+            self.spot.record = self.spot.record.without_run

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-import aiohttp
+from hai_spawner.containers.service import ServiceAnswer, ServiceUnanswered, ask
 
 #: Scopes of the token: access to the service, and changes to its owner's tasks.
 SCOPES: Final = ("custom:hai:tasks:write", "access:services!service=hai")
 #: Seconds for which a token is valid, and seconds before its end at which it is replaced.
 TOKEN_LIFE_S: Final = 3600
 _RENEWED_S: Final = 300
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=15, sock_connect=5)
+_TIMEOUT_S: Final = 15.0
 
 
 class SchedulerError(Exception):
@@ -143,31 +143,20 @@ class Scheduler:
     async def _call(
         self, method: str, path: str, *, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        for attempt in (1, 2):
-            status, found = await self._ask(method, path, body, headers or {})
-            if status != 401 or attempt == 2:
-                break
+        answer = await self._ask(method, path, body, headers)
+        if answer.status == 401:
             # The owner or an administrator has revoked the token.
             self._tokens.forget(self._user)
-        if 200 <= status < 300:
-            return found
-        detail = str(found.get("detail") or "")
-        raise SchedulerError(detail or f"the scheduler service answers {status}", status)
+            answer = await self._ask(method, path, body, headers)
+        if 200 <= answer.status < 300:
+            return answer.body if isinstance(answer.body, dict) else {}
+        raise SchedulerError(answer.detail or f"the scheduler service answers {answer.status}", answer.status)
 
     async def _ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]
-    ) -> tuple[int, dict[str, Any]]:
-        sent = {"Authorization": f"Bearer {self._tokens.of(self._user)}", "Accept": "application/json", **headers}
+        self, method: str, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None
+    ) -> ServiceAnswer:
+        token, url = self._tokens.of(self._user), self._api_url + quote(path)
         try:
-            # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
-            async with (
-                aiohttp.ClientSession(timeout=_TIMEOUT) as session,
-                session.request(
-                    method, self._api_url + quote(path), json=body, headers=sent, allow_redirects=False
-                ) as answer,
-            ):
-                found = await answer.json(content_type=None)
-                return answer.status, found if isinstance(found, dict) else {}
-        except (OSError, aiohttp.ClientError, TimeoutError, ValueError) as error:
-            message = f"the scheduler service does not answer ({type(error).__name__})"
-            raise SchedulerError(message) from None
+            return await ask(method, url, token, body=body, headers=headers, timeout_s=_TIMEOUT_S)
+        except ServiceUnanswered as error:
+            raise SchedulerError(str(error)) from None

@@ -19,10 +19,11 @@ from jupyterhub.spawner import SpawnException
 from traitlets import CaselessStrEnum, Float, Integer, List, Unicode, default
 from traitlets.config import LoggingConfigurable
 
+from hai_client.constants import SPOT
 from hai_spawner.spot.limit import beside_the_limit
 from hai_spawner.spot.options import PRIORITIES, SpotOptions
 from hai_spawner.spot.scheduler import Scheduler, SchedulerError, Tokens
-from hai_spawner.spot.state import Kept, Visit, ending, exit_status, has_ended, serves, waiting_line
+from hai_spawner.spot.state import SpotRecord, SpotRegistration, ending, exit_status, has_ended, serves, waiting_line
 
 #: Variables that are not sent to the run: the values of the rank's own environment are right on its node.
 _NODES_OWN: Final = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
@@ -71,10 +72,10 @@ class SpotServer(LoggingConfigurable):
         super().__init__(**kwargs)
         self.spawner = spawner
         self.options: SpotOptions | None = None
-        self.kept: Kept | None = None
+        self.record: SpotRecord | None = None
         #: Whether a start is waiting, or was cancelled by the Hub while it waited.
         self.starting = False
-        self._door: asyncio.Future[Visit] | None = None
+        self._door: asyncio.Future[SpotRegistration] | None = None
         self._generation = ""
         #: The run that has reported the end of its server.
         self._left: str | None = None
@@ -102,13 +103,13 @@ class SpotServer(LoggingConfigurable):
         try:
             await self._sure_of_task()
             with beside_the_limit(self.spawner.handler):
-                visit = await self._knocked(self._door)
+                registration = await self._knocked(self._door)
         finally:
             self._door = None
         self.starting = False
-        self._keep(replace(self._known, run=visit.run, generation=self._generation))
+        self._keep(replace(self._known, run=registration.run, generation=self._generation))
         self._look_often()
-        return visit.url
+        return registration.url
 
     async def _sure_of_task(self) -> None:
         having = asyncio.ensure_future(self._have_task())
@@ -132,26 +133,26 @@ class SpotServer(LoggingConfigurable):
         """Use the task from before if its options are the same; else stop that task and submit a new one."""
         assert self.options is not None
         asked = self.options.to_user_options()
-        if self.kept is not None:
-            task = await self.scheduler.task(self.kept.task)
-            if not has_ended(task) and self.kept.asked == asked:
+        if self.record is not None:
+            task = await self.scheduler.task(self.record.task)
+            if not has_ended(task) and self.record.asked == asked:
                 assert task is not None
                 if task["held"]:
-                    await self.scheduler.resume(self.kept.task)
+                    await self.scheduler.resume(self.record.task)
                 return
             if not has_ended(task):
-                await self.scheduler.stop(self.kept.task)
+                await self.scheduler.stop(self.record.task)
             self._keep(None)
         task_id = await self.scheduler.submit(self.task_body(), secrets.token_hex(16))
         self.log.info("Spot container of %s is task %d", self.spawner._log_name, task_id)
-        self._keep(Kept(task=task_id, asked=asked))
+        self._keep(SpotRecord(task=task_id, asked=asked))
 
     def task_body(self) -> dict[str, Any]:
         """Return the body of the submission. It holds no secret, because other users may be allowed to see the task."""
         assert self.options is not None
         options = self.options
         body: dict[str, Any] = {
-            "name": f"spot-{self.spawner.name}" if self.spawner.name else "spot",
+            "name": f"{SPOT}-{self.spawner.name}" if self.spawner.name else SPOT,
             "command": self.command,
             "cwd": self.spawner.spot_cwd(self.cwd),
             "nodes": 1,
@@ -162,24 +163,17 @@ class SpotServer(LoggingConfigurable):
             # Only the launcher gets the signal, not the server.
             "profile": "sigterm",
             "env": {
-                "HAI_SPOT_URL": self._door_url,
+                "HAI_SPOT_URL": _door_url(self.spawner, self.hub_url),
                 "HAI_SPOT_SERVER": self.spawner.name,
                 "HAI_SPOT_PORT": str(self.port),
             },
-            "tags": ["spot"],
+            "tags": [SPOT],
         }
         if options.environment is not None:
             body["environment"] = options.environment
         return body
 
-    @property
-    def _door_url(self) -> str:
-        base = self.hub_url or self.spawner.hub_connect_url or self.spawner.hub.url
-        if not self.hub_url and self.spawner.hub_connect_url:
-            base = base.rstrip("/") + self.spawner.hub.base_url
-        return f"{base.rstrip('/')}/hai/spot"
-
-    async def _knocked(self, door: asyncio.Future[Visit]) -> Visit:
+    async def _knocked(self, door: asyncio.Future[SpotRegistration]) -> SpotRegistration:
         while True:
             done, _ = await asyncio.wait({door}, timeout=self.look_every)
             if done:
@@ -209,22 +203,27 @@ class SpotServer(LoggingConfigurable):
             Generation, command and environment to run; only the generation if the right server runs already; None if
             the Hub is not ready for the run.
         """
-        visit = Visit(run=run, address=address, port=port, generation=generation)
+        registration = SpotRegistration(run=run, address=address, port=port, generation=generation)
         if self._door is not None:
             if not self._door.done():
-                self._door.set_result(visit)
-            return self._orders(visit, self._generation)
-        kept = self.kept
-        if kept is None or kept.run != visit.run or kept.generation is None or self._left == visit.run:
+                self._door.set_result(registration)
+            return self._orders(registration, self._generation)
+        record = self.record
+        if (
+            record is None
+            or record.run != registration.run
+            or record.generation is None
+            or self._left == registration.run
+        ):
             return None
-        if visit.generation == kept.generation:
-            return {"generation": kept.generation}
+        if registration.generation == record.generation:
+            return {"generation": record.generation}
         # The last answer was lost. After a restart of the Hub the server's token is unknown, so there is no answer.
-        return self._orders(visit, kept.generation) if self.spawner.api_token else None
+        return self._orders(registration, record.generation) if self.spawner.api_token else None
 
-    def _orders(self, visit: Visit, generation: str) -> dict[str, Any]:
+    def _orders(self, registration: SpotRegistration, generation: str) -> dict[str, Any]:
         spawner = self.spawner
-        spawner.ip, spawner.port = visit.bind_ip, visit.port
+        spawner.ip, spawner.port = registration.bind_ip, registration.port
         env = {key: value for key, value in spawner.get_env().items() if isinstance(value, str)}
         for name in _NODES_OWN:
             env.pop(name, None)
@@ -241,20 +240,20 @@ class SpotServer(LoggingConfigurable):
 
         A server whose task waits for its next turn is not up: the Hub stops counting it, and the task keeps its place.
         """
-        kept = self.kept
-        if kept is None or (kept.run is None and not self.starting) or (kept.run and kept.run == self._left):
+        record = self.record
+        if record is None or (record.run is None and not self.starting) or (record.run and record.run == self._left):
             return 0
         try:
-            task = await self.scheduler.task(kept.task)
+            task = await self.scheduler.task(record.task)
         except SchedulerError as error:
             # The service may not answer for a moment, while the server still runs.
             self.log.warning("Whether %s is up cannot be asked: %s", self.spawner._log_name, error)
             return None
         if has_ended(task):
-            self.kept = None
+            self.record = None
             return exit_status(task)
         assert task is not None
-        return None if kept.run is None or serves(task, kept.run) else 0
+        return None if record.run is None or serves(task, record.run) else 0
 
     async def stop(self) -> None:
         """Stop the task for good, and wait until its server is gone.
@@ -262,17 +261,17 @@ class SpotServer(LoggingConfigurable):
         Raises:
             SchedulerError: The service does not answer; the task is kept.
         """
-        kept, self.starting = self.kept, False
-        if kept is None:
+        record, self.starting = self.record, False
+        if record is None:
             return
         await self.give_up()
         ends = asyncio.get_running_loop().time() + _STOP_WAIT_S
-        while asyncio.get_running_loop().time() < ends and not (kept.run and kept.run == self._left):
+        while asyncio.get_running_loop().time() < ends and not (record.run and record.run == self._left):
             try:
-                if has_ended(await self.scheduler.task(kept.task)):
+                if has_ended(await self.scheduler.task(record.task)):
                     break
             except SchedulerError as error:
-                self.log.debug("Task %d cannot be looked at: %s", kept.task, error)
+                self.log.debug("Task %d cannot be looked at: %s", record.task, error)
             await asyncio.sleep(0.5)
 
     async def give_up(self) -> None:
@@ -281,11 +280,11 @@ class SpotServer(LoggingConfigurable):
         Raises:
             SchedulerError: The service does not answer; the task is kept.
         """
-        if self.kept is None:
+        if self.record is None:
             return
         for attempt in range(_STOP_TRIES):
             try:
-                await self.scheduler.stop(self.kept.task)
+                await self.scheduler.stop(self.record.task)
                 break
             except SchedulerError as error:
                 if not error.temporary or attempt + 1 == _STOP_TRIES:
@@ -299,49 +298,34 @@ class SpotServer(LoggingConfigurable):
             yield {"progress": 5, "message": self.options.sentence}
         shown = ""
         while True:
-            event = await self._event()
+            event = await _event(self.scheduler, self.record)
             if event is not None and event["message"] != shown:
                 shown = event["message"]
                 yield event
             await asyncio.sleep(self.look_every)
-
-    async def _event(self) -> dict[str, Any] | None:
-        if self.kept is None:
-            return None
-        try:
-            explained = await self.scheduler.explain(self.kept.task)
-        except SchedulerError as error:
-            return {"progress": 10, "message": f"The scheduler cannot be asked now: {error}. The place is kept."}
-        if explained is None:
-            return None
-        if explained["state"] in ("queued", "suspended"):
-            return {"progress": 10, "message": waiting_line(explained)}
-        if self.kept.run is None:
-            return {"progress": 60, "message": f"Task {self.kept.task} has got its node; its launcher starts"}
-        return {"progress": 80, "message": "JupyterLab is starting"}
 
     # -- state ------------------------------------------------------------------------------------
 
     @property
     def scheduler(self) -> Scheduler:
         """The scheduler service, with requests in the owner's name."""
-        return Scheduler(self.spawner.places_api_url, self.spawner.user, self.tokens)
+        return Scheduler(self.spawner.scheduler_api_url, self.spawner.user, self.tokens)
 
     @property
-    def _known(self) -> Kept:
-        assert self.kept is not None
-        return self.kept
+    def _known(self) -> SpotRecord:
+        assert self.record is not None
+        return self.record
 
-    def _keep(self, kept: Kept | None) -> None:
+    def _keep(self, record: SpotRecord | None) -> None:
         """Store the task in the Hub's database at once, so that a restarted Hub finds it."""
-        self.kept = kept
+        self.record = record
         self.spawner.orm_spawner.state = self.spawner.get_state()
         self.spawner.user.db.commit()
 
     def load(self, state: Mapping[str, Any] | None) -> None:
         """Restore the task from the Hub's state."""
-        self.kept = Kept.from_state(state) if state else None
-        if self.kept is not None and self.kept.run is not None:
+        self.record = SpotRecord.from_state(state) if state else None
+        if self.record is not None and self.record.run is not None:
             self._look_often()
 
     def _look_often(self) -> None:
@@ -356,3 +340,28 @@ def _refused(error: SchedulerError) -> SpawnException:
         text += ". Try again in a moment, and tell an administrator if it lasts"
     status = 503 if error.status is None else error.status
     return SpawnException(f"{text}.", reason="spot_refused", status_code=status)
+
+
+def _door_url(spawner: Any, hub_url: str) -> str:
+    """Return the address at which a run calls the Hub, which is `hub_url` if nodes need another than servers."""
+    base = hub_url or spawner.hub_connect_url or spawner.hub.url
+    if not hub_url and spawner.hub_connect_url:
+        base = base.rstrip("/") + spawner.hub.base_url
+    return f"{base.rstrip('/')}/hai/spot"
+
+
+async def _event(scheduler: Scheduler, record: SpotRecord | None) -> dict[str, Any] | None:
+    """Return what the page shows of a start now; None: nothing new."""
+    if record is None:
+        return None
+    try:
+        explained = await scheduler.explain(record.task)
+    except SchedulerError as error:
+        return {"progress": 10, "message": f"The scheduler cannot be asked now: {error}. The place is kept."}
+    if explained is None:
+        return None
+    if explained["state"] in ("queued", "suspended"):
+        return {"progress": 10, "message": waiting_line(explained)}
+    if record.run is None:
+        return {"progress": 60, "message": f"Task {record.task} has got its node; its launcher starts"}
+    return {"progress": 80, "message": "JupyterLab is starting"}

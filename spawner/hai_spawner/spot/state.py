@@ -13,7 +13,7 @@ _ENDED: Final = frozenset({"succeeded", "failed", "stopped"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class SpotRecord:
     """What the Hub stores of a spot container: its task, and the run whose server is up.
 
     Attributes:
@@ -29,7 +29,7 @@ class Kept:
     generation: str | None = None
 
     @property
-    def without_run(self) -> Kept:
+    def without_run(self) -> SpotRecord:
         """The same task without a server that is up."""
         return replace(self, run=None, generation=None)
 
@@ -38,7 +38,7 @@ class Kept:
         return {"task": self.task, "asked": dict(self.asked), "run": self.run, "generation": self.generation}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Kept:
+    def from_state(cls, state: Mapping[str, Any]) -> SpotRecord:
         """Return the values from what `to_state` returned."""
         return cls(
             task=int(state["task"]), asked=state["asked"], run=state.get("run"), generation=state.get("generation")
@@ -46,7 +46,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class SpotRegistration:
     """A run that has called the Hub, and where its server listens.
 
     Attributes:

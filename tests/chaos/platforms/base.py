@@ -14,7 +14,7 @@ from hai_client import Client
 POLICY = {
     "min_run": '"2s"',
     "slice": '"4s"',
-    "worth": "0.0",
+    "min_run_per_switch": "0.0",
     "half_life": '"1m"',
     "max_rotations": "16",
     "strikes": "1000000",

@@ -16,11 +16,11 @@ from typing import Any
 
 from chaos.platforms.base import ENDS_S, Platform
 from chaos.processes import send
-from databases import PostgresServer
-from e2e.conftest import free_port
 from hai_client.errors import HaiError
 from hai_client.http import Transport
-from redis_server import RedisServer
+from kit.databases import PostgresServer
+from kit.ports import free_port
+from kit.redis_server import RedisServer
 
 PREFIX = "/services/hai/"
 _START_S = 120.0

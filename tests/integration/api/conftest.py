@@ -222,13 +222,7 @@ class World:
             "rotation_alarms": 0,
         }
         async with self.store.write() as tx:
-            await tx.put_setting(SETTING, LoopStatus(**well | told).text)
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
-        async with asyncio.timeout(60):
-            while not condition():  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
+            await tx.settings.put(SETTING, LoopStatus(**well | told).text)
 
     def listeners(self, topic: str) -> int:
         """The number of listeners to the topic now."""
@@ -259,17 +253,17 @@ class World:
             running_at=at(1),
         )
         async with self.store.write() as tx:
-            task = await tx.get_task(task.id)
-            return await tx.save_task(replace(task, state=TaskState.RUNNING, run=run))
+            task = await tx.tasks.get(task.id)
+            return await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=run))
 
     async def end(self, task: Task, reason: Reason, state: TaskState, **about_run: Any) -> Task:
         """End the task's run."""
         async with self.store.write() as tx:
-            task = await tx.get_task(task.id)
+            task = await tx.tasks.get(task.id)
             assert task.run is not None
             run = replace(task.run, ended_at=at(33), reason=reason, **about_run)
             over = at(33) if state.ended else None
-            return await tx.save_task(replace(task, state=state, run=run, reason=reason, ended_at=over))
+            return await tx.tasks.save(replace(task, state=state, run=run, reason=reason, ended_at=over))
 
 
 @asynccontextmanager
@@ -357,7 +351,7 @@ async def world() -> AsyncIterator[World]:
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=4))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=4))
     async with served(services, tokens) as (root, hub, client):
         world = World(
             store=store,
@@ -391,7 +385,7 @@ async def platform() -> AsyncIterator[tuple[World, Cycle]]:
     )
     async with store.write() as tx:
         for level in Priority:
-            await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+            await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
     await parts.cycle.tick()
     async with served(parts.services, tokens) as (root, hub, client):
         world = World(

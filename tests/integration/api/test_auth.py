@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 from hai_scheduler.api.routes import ROUTES
-from hai_scheduler.api.server import endpoint
+from hai_scheduler.api.server import streaming
 from hai_scheduler.api.server.route import OPEN, RUN
 from hai_scheduler.core.model.ids import RunId
 
@@ -109,7 +109,7 @@ async def test_the_hub_is_asked_once_for_a_token(world) -> None:
 async def test_groups_of_a_user_are_recorded_when_they_change(world) -> None:
     await world.json("GET", "/me")
     async with world.store.read() as tx:
-        assert {user.name: user.groups for user in await tx.users()} == {"alice": {"ml"}}
+        assert {user.name: user.groups for user in await tx.users.all()} == {"alice": {"ml"}}
 
 
 async def test_a_service_is_never_taken_for_the_user_of_its_name(world) -> None:
@@ -169,7 +169,7 @@ async def test_a_cookie_counts_only_with_its_xsrf_proof(world) -> None:
 
 
 async def test_a_stream_by_cookie_is_looked_at_again_too(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     proof = await login(world)
     path = f"/events?_xsrf={proof}"
     async with asyncio.timeout(10), world.ask("GET", path, None, headers=FETCH) as response:

@@ -69,7 +69,7 @@ async def test_quota_is_written_read_and_removed(world) -> None:
 
 async def test_me_says_what_i_may_hold_and_hold(world) -> None:
     async with world.store.write() as tx:
-        await tx.put_quota(Quota(subject="group:ml", group="training", priority=Priority.HIGH, limit=8))
+        await tx.quotas.put(Quota(subject="group:ml", group="training", priority=Priority.HIGH, limit=8))
     await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
     status, me = await world.json("GET", "/me")
     assert (status, me["name"], me["admin"], me["groups"]) == (200, "alice", False, ["ml"])
@@ -121,7 +121,7 @@ async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
     await world.json("GET", "/tasks/a")
     await world.json("GET", "/nowhere")
     async with world.store.write() as tx:
-        await tx.put_node_mark("node-1", NodeMark.QUARANTINED)
+        await tx.nodes.put_mark("node-1", NodeMark.QUARANTINED)
     await world.loop_says(rotation_alarms=2)
     async with world.ask("GET", "/metrics", "metrics") as response:
         await response.read()

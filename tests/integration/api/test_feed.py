@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.api.server import endpoint
+from hai_scheduler.api.server import streaming
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
+from kit.waiting import until
 
 
 def feed(world, query: str = "", who: str = "alice", last: str | None = None):
@@ -93,7 +94,9 @@ async def test_what_only_admins_may_ask_for_only_admins_are_told(world, resume) 
     await world.json("DELETE", "/environments/e", "admin")
     await world.json("DELETE", "/mounts/m", "admin")
     async with world.store.write() as tx:
-        await tx.add_event(HistoryEvent(at=world.latest_plan.last_tick, kind="new.kind", actor="x", data={"secret": 1}))
+        await tx.events.add(
+            HistoryEvent(at=world.latest_plan.last_tick, kind="new.kind", actor="x", data={"secret": 1})
+        )
     await world.json("POST", "/cluster/pause", "admin", json={})
     await world.json("PUT", "/policy", "admin", json={"set": {"slice": "1h"}})
     await world.submit("mine")
@@ -125,7 +128,7 @@ def test_what_all_users_are_told_is_a_short_list() -> None:
 
 @pytest.mark.parametrize("path", ["/events", "/tasks/train/logs?follow=1"])
 async def test_an_open_stream_ends_when_its_token_is_revoked(world, monkeypatch, path: str) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     await world.submit()
     async with world.stream(path) as messages:
         del world.hub.tokens["alice-token"]
@@ -135,7 +138,7 @@ async def test_an_open_stream_ends_when_its_token_is_revoked(world, monkeypatch,
 
 
 async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world) as messages:
         await anext(messages)
         world.hub.tokens["alice-token"]["scopes"].remove("custom:hai:tasks:read")
@@ -146,7 +149,7 @@ async def test_an_open_stream_ends_when_its_scope_is_taken_away(world, monkeypat
 
 
 async def test_a_user_who_is_no_longer_an_admin_has_to_begin_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world, "?user=*", "admin") as messages:
         await anext(messages)
         world.hub.tokens["admin-token"]["scopes"].remove("custom:hai:admin")
@@ -156,13 +159,13 @@ async def test_a_user_who_is_no_longer_an_admin_has_to_begin_again(world, monkey
 
 
 async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "LOOKS_AGAIN", 0.0)
+    monkeypatch.setattr(streaming, "LOOKS_AGAIN", 0.0)
     async with feed(world) as messages:
         await anext(messages)
         asked = len(world.hub.asked)
         world.hub.broken = True
         world.hub.forget()
-        await world.until(lambda: len(world.hub.asked) > asked + 1)
+        await until("the Hub to be asked again", lambda: len(world.hub.asked) > asked + 1)
         await world.submit("after")
         assert (await anext(messages))[0] == "task.submitted"
 
@@ -170,8 +173,8 @@ async def test_an_open_stream_outlives_a_hub_that_starts_again(world, monkeypatc
 async def test_a_reader_who_goes_away_leaves_nothing_behind(world) -> None:
     async with feed(world) as messages:
         await anext(messages)
-        await world.until(lambda: world.listeners("feed") == 1)
-    await world.until(lambda: not world.listeners("feed"))
+        await until("the reader of the feed to listen", lambda: world.listeners("feed") == 1)
+    await until("the reader of the feed to be gone", lambda: not world.listeners("feed"))
 
 
 async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
@@ -181,7 +184,7 @@ async def test_proxies_are_asked_not_to_hold_a_stream_back(world) -> None:
 
 
 async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "KEEP_ALIVE", 0.05)
+    monkeypatch.setattr(streaming, "KEEP_ALIVE", 0.05)
     async with asyncio.timeout(60), world.ask("GET", "/events") as response:
         seen = b""
         while seen.count(b": keep-alive\n\n") < 2:
@@ -189,17 +192,17 @@ async def test_a_quiet_stream_is_kept_alive(world, monkeypatch) -> None:
 
 
 async def test_a_stream_ends_in_time_so_that_rights_are_looked_at_again(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "STREAM_LIFE", 0.1)
+    monkeypatch.setattr(streaming, "STREAM_LIFE", 0.1)
     async with feed(world) as messages:
         assert [event async for event, _, _ in messages] == ["hello"]
 
 
 async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monkeypatch) -> None:
-    monkeypatch.setattr(endpoint, "STALLED", 0.3)
+    monkeypatch.setattr(streaming, "STALLED", 0.3)
     text = "x" * 100_000
     async with world.store.write() as tx:
         for _ in range(400):
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(
                     at=world.latest_plan.last_tick, kind="task.held", actor="a", user="alice", data={"text": text}
                 )
@@ -210,6 +213,6 @@ async def test_a_reader_who_takes_nothing_is_let_go_and_holds_little(world, monk
         b"GET /services/hai/api/v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\n\r\n"
     )
     await writer.drain()
-    await world.until(lambda: world.listeners("feed") == 1)
-    await world.until(lambda: not world.listeners("feed"))
+    await until("the reader of the feed to listen", lambda: world.listeners("feed") == 1)
+    await until("the reader of the feed to be gone", lambda: not world.listeners("feed"))
     writer.transport.abort()

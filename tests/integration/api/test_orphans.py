@@ -19,7 +19,7 @@ async def test_admins_alone_see_and_end_them(world) -> None:
         assert await world.json("POST", "/orphans/7.1/end", "admin") == (200, {**row, "ending": True})
     async with world.store.read() as tx:
         (kept,) = await read_orphans(tx)
-        told = [event for event in await tx.events(after=0, limit=100) if event.kind == "run.orphan_killed"]
+        told = [event for event in await tx.events.page(after=0, limit=100) if event.kind == "run.orphan_killed"]
     assert kept.ending
     assert [(event.actor, event.data["run"]) for event in told] == [("root", "7.1")], "said twice, written once"
     for method, path in (("GET", "/orphans"), ("POST", "/orphans/7.1/end")):

@@ -17,6 +17,7 @@ import pytest
 from hai_client.archive import build
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.topics import TICK
+from kit.waiting import until
 
 JOB = """
 import time
@@ -74,7 +75,7 @@ class Pods:
 
     async def up(self) -> None:
         """Both wait for each other; then the cluster sees both."""
-        await self._world.until(lambda: self._world.listeners(TICK) == 2)
+        await until("the poll to listen", lambda: self._world.listeners(TICK) == 2)
         self._world.cluster.up[self._task.run_id(1)] = ADDRESSES
         await self._world.bus.ring(TICK)
 
@@ -89,14 +90,14 @@ class Pods:
 
     async def wrote(self, rank: int, lines: int) -> None:
         """Wait until the service has `lines` lines of the log of the rank."""
-        async with asyncio.timeout(60):
-            while True:
-                try:
-                    if len(await self.log(rank)) >= lines:
-                        return
-                except LookupError:
-                    pass
-                await asyncio.sleep(0.01)
+
+        async def log() -> list[str]:
+            try:
+                return await self.log(rank)
+            except LookupError:
+                return []
+
+        await until(f"{lines} lines of rank {rank}", log, met=lambda said: len(said) >= lines)
 
 
 @pytest.fixture

@@ -29,7 +29,10 @@ async def test_every_number_is_shown_with_its_meaning_and_where_it_comes_from(wo
 async def test_an_admin_changes_numbers_and_all_users_read_them(world) -> None:
     async with world.stream("/events", "bob") as feed:
         assert (await anext(feed))[0] == "hello"
-        change = {"group": "training", "set": {"slice": "1h", "worth": 5, "weights": {"alice": 2, "bbo": 1}}}
+        change = {
+            "group": "training",
+            "set": {"slice": "1h", "min_run_per_switch": 5, "weights": {"alice": 2, "bbo": 1}},
+        }
         status, policy = await world.json("PUT", "/policy", "admin", json=change)
         kind, _, event = await anext(feed)
     assert status == 200
@@ -45,14 +48,21 @@ async def test_an_admin_changes_numbers_and_all_users_read_them(world) -> None:
     await world.json("PUT", "/policy", "admin", json={"group": "training", "unset": ["slice", "weights"]})
     policy = (await world.json("GET", "/policy"))[1]
     assert number(policy, "slice")["groups"]["training"]["source"] == "default"
-    assert number(policy, "worth")["groups"]["training"]["value"] == 5.0
+    assert number(policy, "min_run_per_switch")["groups"]["training"]["value"] == 5.0
     assert len(policy["warnings"]) == 0
+
+
+async def test_a_number_by_its_name_of_an_earlier_release_is_taken_and_the_answer_says_so(world) -> None:
+    status, policy = await world.json("PUT", "/policy", "admin", json={"set": {"worth": 5}})
+    assert (status, number(policy, "min_run_per_switch")["common"]["value"]) == (200, 5.0)
+    assert policy["warnings"] == ["worth is called min_run_per_switch now: the next release knows only that"]
+    assert (await world.json("GET", "/policy"))[1]["warnings"] == []
 
 
 @pytest.mark.parametrize(
     ("body", "field", "said"),
     [
-        ({"set": {"min_run": "2h", "worth": 5}}, "set.min_run", "below min_run"),
+        ({"set": {"min_run": "2h", "min_run_per_switch": 5}}, "set.min_run", "below min_run"),
         ({"set": {"slice": "banana"}}, "set.slice", "write for example"),
         ({"set": {"colour": 1}}, "set", "is not a policy number"),
         ({"set": {"slice": "1h"}, "group": "trianing"}, "group", "choose one of training"),
@@ -78,7 +88,7 @@ async def test_only_admins_may_change_numbers(world) -> None:
 
 async def test_what_does_not_fit_the_configuration_is_told(world) -> None:
     async with world.store.write() as tx:
-        await tx.put_setting(
+        await tx.settings.put(
             "policy", '{"all": {"slice": {"value": "1s", "by": "x", "at": "2026-01-05"}}, "groups": {}}'
         )
     policy = (await world.json("GET", "/policy"))[1]

@@ -25,19 +25,19 @@ async def test_ready_says_who_leads_and_tells_no_names(world) -> None:
     assert await ready() == {"status": "ready", "leader": "nobody"}
     now, another, this = world.latest_plan.last_tick, "machine-8:815", "machine-7:4711"
     async with world.store.write() as tx:
-        await tx.acquire_lease(another, now=now, length=timedelta(hours=1))
+        await tx.lease.acquire(another, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "another"}
     world.latest_plan.leading = True
     assert await ready() == {"status": "ready", "leader": "another"}, "it has been lost, and no service has noticed yet"
     async with world.store.write() as tx:
-        await tx.release_lease(another)
-        await tx.acquire_lease(this, now=now, length=timedelta(hours=1))
+        await tx.lease.release(another)
+        await tx.lease.acquire(this, now=now, length=timedelta(hours=1))
     assert await ready() == {"status": "ready", "leader": "this"}
     world.latest_plan.sure = lambda: False
     assert await ready() == {"status": "ready", "leader": "nobody"}, "it may have run out since"
     async with world.store.write() as tx:
-        await tx.release_lease(this)
-        await tx.acquire_lease(another, now=now - timedelta(hours=1), length=timedelta(minutes=1))
+        await tx.lease.release(this)
+        await tx.lease.acquire(another, now=now - timedelta(hours=1), length=timedelta(minutes=1))
     assert await ready() == {"status": "ready", "leader": "nobody"}
 
 
@@ -61,7 +61,7 @@ async def test_without_its_database_it_is_not_ready_and_says_so_in_time(world, m
         with suppress(asyncio.CancelledError):
             await thawed.wait()
         await thawed.wait()
-        yield SimpleNamespace(lease=no_lease)
+        yield SimpleNamespace(lease=SimpleNamespace(get=no_lease))
 
     async def no_lease() -> None:
         return None

@@ -12,6 +12,7 @@ import pytest
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.service.shared.topics import TICK, run_topic
+from kit.waiting import until
 
 NOW = "2026-01-05T12:00:10Z"
 
@@ -43,7 +44,7 @@ async def test_a_rank_that_waits_hears_of_a_notice_at_once(world, running) -> No
     object.__setattr__(world.services.rank_reports, "look_every", 600.0)  # who hears of it has heard the bell
     topic = run_topic(running.run_id(1))
     waiting = asyncio.ensure_future(notice(world, running, "rank=1&wait=60"))
-    await world.until(lambda: world.listeners(topic))
+    await until("the poll to listen", lambda: world.listeners(topic))
     await world.json("POST", f"/tasks/{running.id}/suspend")
     async with asyncio.timeout(60):
         status, answer = await waiting
@@ -73,9 +74,9 @@ async def test_of_one_rank_there_are_no_peers_to_wait_for(world) -> None:
 async def test_a_rank_that_goes_away_while_it_waits_leaves_nothing_behind(world, running) -> None:
     topic = run_topic(running.run_id(1))
     waiting = asyncio.ensure_future(notice(world, running, "rank=1&wait=60"))
-    await world.until(lambda: world.listeners(topic))
+    await until("the poll to listen", lambda: world.listeners(topic))
     waiting.cancel()
-    await world.until(lambda: not world.listeners(topic))
+    await until("the poll to be gone", lambda: not world.listeners(topic))
 
 
 async def test_reports_are_taken_down(world, running) -> None:
@@ -140,7 +141,7 @@ async def test_a_rank_that_waits_for_the_others_hears_of_them_when_the_cluster_r
     assert await addresses(world, running, "rank=1&wait=0.05") == (200, {"addresses": None})
     object.__setattr__(world.services.rendezvous, "look_every", 600.0)  # who hears of it has heard the bell
     waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
-    await world.until(lambda: world.listeners(TICK))
+    await until("the poll to listen", lambda: world.listeners(TICK))
     world.cluster.up[running.run_id(1)] = ("10.0.0.1", "10.0.0.2")
     await world.bus.ring(TICK)
     async with asyncio.timeout(60):
@@ -151,7 +152,7 @@ async def test_a_rank_that_waits_for_the_others_hears_of_them_when_the_cluster_r
 async def test_a_rank_whose_run_is_told_to_leave_before_it_began_waits_no_longer(world, running) -> None:
     object.__setattr__(world.services.rendezvous, "look_every", 0.01)
     waiting = asyncio.ensure_future(addresses(world, running, "rank=1&wait=60"))
-    await world.until(lambda: world.listeners(TICK))
+    await until("the poll to listen", lambda: world.listeners(TICK))
     await world.json("POST", f"/tasks/{running.id}/suspend")
     async with asyncio.timeout(60):
         assert (await waiting)[0] == 410
@@ -235,8 +236,8 @@ async def test_a_rank_whose_pod_is_being_ended_takes_the_others_with_it_in_time(
 
 async def test_a_rank_that_asks_why_it_is_being_ended_learns_that_its_run_was_killed(world, running) -> None:
     async with world.store.write() as tx:
-        task = await tx.get_task(running.id)
-        await tx.save_task(replace(task, run=replace(task.run, killed_at=task.submitted_at)))
+        task = await tx.tasks.get(running.id)
+        await tx.tasks.save(replace(task, run=replace(task.run, killed_at=task.submitted_at)))
     status, problem = await report(world, running, kind="leaving", seconds=20)
     assert (status, problem["code"]) == (410, "gone")
     assert await report(world, running, kind="saved", step=1) == (204, None)

@@ -69,18 +69,18 @@ async def test_a_task_names_its_environment(world) -> None:
         assert "choose one of torch, or leave it out" in problem["detail"]
 
 
-async def test_a_container_gets_its_places(world) -> None:
+async def test_a_container_gets_its_mounts_and_environments(world) -> None:
     await world.json("GET", "/me")
     home = {**RULE, "mount_path": "/home/{user}", "source": "homes/{user}", "kind": "pvc", "read_only": False}
     await world.json("PUT", "/mounts/home", "admin", json=home)
     await world.json("PUT", "/mounts/data", "admin", json={**RULE, "subject": "group:ml"})
     await world.json("PUT", "/mounts/weak", "admin", json={**RULE, "priority": 9})
     await world.json("PUT", "/environments/torch", "admin", json={**TORCH, "variables": {"A": "{user}", "T": "{task}"}})
-    status, places = await world.json("GET", "/places?user=alice", "admin")
+    status, config = await world.json("GET", "/container-config?user=alice", "admin")
     home_of = {"rule": "home", "kind": "pvc", "source": "homes", "sub_path": "alice", "mount_path": "/home/alice"}
     data = {"rule": "data", "kind": "host_path", "source": "/src", "sub_path": "", "mount_path": "/data"}
     torch = {"name": "torch", "description": "", "image": TORCH["image"], "python": None}
-    assert (status, places) == (
+    assert (status, config) == (
         200,
         {
             "user": "alice",
@@ -92,23 +92,36 @@ async def test_a_container_gets_its_places(world) -> None:
             "warnings": [],
         },
     )
-    path = f"/places?user=alice&groups={quote(json.dumps(['nlp', 'a,b']))}&node_group=training"
-    places = (await world.json("GET", path, "admin"))[1]
-    assert (places["groups"], places["node_group"]) == (["a,b", "nlp"], "training")
-    assert [mount["rule"] for mount in places["mounts"]] == ["weak", "home"]
+    path = f"/container-config?user=alice&groups={quote(json.dumps(['nlp', 'a,b']))}&node_group=training"
+    config = (await world.json("GET", path, "admin"))[1]
+    assert (config["groups"], config["node_group"]) == (["a,b", "nlp"], "training")
+    assert [mount["rule"] for mount in config["mounts"]] == ["weak", "home"]
+
+
+async def test_places_is_the_former_path(world) -> None:
+    """A spawner of before asks `/places`."""
+    await world.json("GET", "/me")
+    answers = []
+    for path, deprecated in (("/places", True), ("/container-config", False)):
+        async with world.ask("GET", f"{path}?user=alice", "admin") as answer:
+            assert (answer.status, "Deprecation" in answer.headers) == (200, deprecated)
+            answers.append(await answer.json())
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize(
     ("scopes", "status"),
     [
+        (["custom:hai:containers"], 200),
         (["custom:hai:places"], 200),
         (["custom:hai:admin"], 200),
         (["custom:hai:tasks:write"], 403),
+        (["custom:hai:containers!user=spawner"], 403),
         (["custom:hai:places!user=spawner"], 403),
     ],
-    ids=["places", "admin", "write", "filtered"],
+    ids=["containers", "its former name", "admin", "write", "filtered", "its former name, filtered"],
 )
-async def test_places_are_for_spawners_and_admins(world, scopes: list[str], status: int) -> None:
+async def test_container_configs_are_for_spawners_and_admins(world, scopes: list[str], status: int) -> None:
     access = "access:services!service=hai"
     for kind in ("service", "user"):
         world.hub.tokens[f"{kind}s-token"] = {
@@ -117,7 +130,7 @@ async def test_places_are_for_spawners_and_admins(world, scopes: list[str], stat
             "groups": [],
             "scopes": [access, *scopes],
         }
-        assert (await world.json("GET", "/places?user=alice", f"{kind}s"))[0] == status
+        assert (await world.json("GET", "/container-config?user=alice", f"{kind}s"))[0] == status
 
 
 @pytest.mark.parametrize(
@@ -161,11 +174,11 @@ WRONG: dict[str, tuple[str, str, Any, str]] = {
     "a number": ("PUT", "/environments/x", {**TORCH, "variables": {"A": 1}}, "variables.A"),
     "an empty list of subjects": ("PUT", "/environments/x", {**TORCH, "subjects": []}, "subjects"),
     "an odd subject": ("PUT", "/environments/x", {**TORCH, "subjects": ["total:ml"]}, "subjects"),
-    "no user": ("GET", "/places", None, "user"),
-    "an empty user": ("GET", "/places?user=", None, "user"),
-    "groups that are no JSON": ("GET", "/places?user=a&groups=ml,nlp", None, "groups"),
-    "groups that are no list": ("GET", "/places?user=a&groups=%22ml%22", None, "groups"),
-    "a group that is no text": ("GET", "/places?user=a&groups=%5B1%5D", None, "groups[0]"),
+    "no user": ("GET", "/container-config", None, "user"),
+    "an empty user": ("GET", "/container-config?user=", None, "user"),
+    "groups that are no JSON": ("GET", "/container-config?user=a&groups=ml,nlp", None, "groups"),
+    "groups that are no list": ("GET", "/container-config?user=a&groups=%22ml%22", None, "groups"),
+    "a group that is no text": ("GET", "/container-config?user=a&groups=%5B1%5D", None, "groups[0]"),
 }
 
 
@@ -176,7 +189,7 @@ async def test_what_is_wrong_is_refused_by_name_and_nothing_is_stored(world, wha
     assert (status, problem["code"]) == (400, "invalid"), problem
     assert field in [error["field"] for error in problem["errors"]], problem
     async with world.store.read() as tx:
-        assert (list(await tx.mount_rules()), list(await tx.environments())) == ([], [])
+        assert (list(await tx.mount_rules.all()), list(await tx.environments.all())) == ([], [])
 
 
 async def test_what_variables_hold_is_not_repeated_in_an_error(world) -> None:
@@ -190,6 +203,6 @@ async def test_what_variables_hold_is_not_repeated_in_an_error(world) -> None:
 
 async def test_a_user_whose_name_fits_no_path_is_told_the_rule(world) -> None:
     await world.json("PUT", "/mounts/home", "admin", json={**RULE, "mount_path": "/home/{user}"})
-    status, problem = await world.json("GET", "/places?user=..%2Fbob", "admin")
+    status, problem = await world.json("GET", "/container-config?user=..%2Fbob", "admin")
     assert (status, problem["errors"][0]["field"]) == (400, "user")
     assert "mount rule 'home': mount_path: the user name '../bob' cannot be part of a path" in problem["detail"]

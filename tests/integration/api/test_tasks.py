@@ -56,7 +56,7 @@ async def test_a_task_that_waits_for_its_retry_says_until_when(world) -> None:
     task = await world.submit(retry=Retry(count=2))
     async with world.store.write() as tx:
         later = datetime.now(UTC) + timedelta(seconds=30)
-        await tx.save_task(replace(task, state=TaskState.SUSPENDED, retries=1, not_before=later))
+        await tx.tasks.save(replace(task, state=TaskState.SUSPENDED, retries=1, not_before=later))
     shown = (await world.json("GET", f"/tasks/{task.id}"))[1]
     assert (shown["retries"], shown["retries_used"]) == (2, 1)
     assert datetime.fromisoformat(shown["retry_at"]) == later

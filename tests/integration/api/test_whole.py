@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from kit.waiting import until
 
 TASK = {"command": ["python", "train.py"], "cwd": "/w", "nodes": 2}
 
@@ -11,12 +11,11 @@ async def test_a_user_reads_why_their_task_lost_its_nodes_and_when_it_goes_on(pl
     world, cycle = platform
 
     async def tick_until(ref: str, state: str, who: str = "alice") -> dict:
-        async with asyncio.timeout(60):
-            while True:
-                await cycle.tick()
-                task = (await world.json("GET", f"/tasks/{ref}", who))[1]
-                if task["state"] == state:
-                    return task
+        async def look() -> dict:
+            await cycle.tick()
+            return (await world.json("GET", f"/tasks/{ref}", who))[1]
+
+        return await until(f"task {ref} to be {state}", look, met=lambda task: task["state"] == state)
 
     async with world.stream("/events?after=0") as feed:
         await world.json("POST", "/tasks", json={**TASK, "name": "low", "priority": "NORMAL"})

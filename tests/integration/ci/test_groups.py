@@ -13,7 +13,7 @@ import pytest
 
 TESTS = Path(__file__).parents[2]
 CONFTEST = """
-from groups import scheduling
+from kit.groups import scheduling
 
 def pytest_xdist_make_scheduler(config, log):
     return scheduling(config, log, lambda nodeid: nodeid.partition("[")[2].partition("-")[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
+
+from kit.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = f'set -euo pipefail\nlogs=$PWD\n. "{ROOT}/.ci/parts"\ntrap end_parts EXIT\n'
@@ -98,20 +99,14 @@ def test_what_does_not_leave_when_it_is_interrupted_is_killed_with_all_that_it_h
     )
     assert done.returncode == 0
     child = int((tmp_path / "child").read_text())
-    ends = time.monotonic() + SOON_S
-    while running(child):
-        assert time.monotonic() < ends
-        time.sleep(0.01)
+    wait_for("the child to end", lambda: not running(child))
 
 
 def test_ctrl_c_interrupts_the_parts_too(tmp_path: Path) -> None:
     (tmp_path / "tidy.py").write_text(TIDY)
     words = ["bash", "-c", SCRIPT + "begin tidy python3 tidy.py\nfinish tidy"]
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        ends = time.monotonic() + SOON_S
-        while not (tmp_path / "up").exists():
-            assert time.monotonic() < ends
-            time.sleep(0.01)
+        wait_for("the part to begin", (tmp_path / "up").exists)
         # As a terminal does it: to all in the foreground.
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=SOON_S)

@@ -7,38 +7,21 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 import pytest
 
-T = TypeVar("T")
-#: Seconds after which what has not come never will, on a machine that is busy with other work too.
-PATIENCE = 120.0
+from kit.ports import free_port
+from kit.waiting import wait_for
+
 STANDIN = Path(__file__).with_name("standin")
 READY = "Ctrl-C stops everything"
-
-
-def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
-    deadline = time.monotonic() + seconds
-    while not (value := look()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {seconds:.0f} s for {what}")
-        time.sleep(0.02)
-    return value
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

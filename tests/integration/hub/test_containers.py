@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hai_hub.culler.__main__ import Culler
+from hai_hub.culler.decision import CullPolicy, RunningServer
 from hai_hub.culler.hub import HubApi, Unanswered
-from hai_hub.culler.judging import RunningServer, Terms
-from hai_hub.culler.terms import TermsBook
+from hai_hub.culler.settings import CullPolicies
+from kit.waiting import until
 
 if TYPE_CHECKING:
     from conftest import Up
@@ -70,11 +71,7 @@ async def stop(hub: Any) -> None:
 
 
 async def until_gone(hub: Any) -> None:
-    async with asyncio.timeout(120):
-        while True:
-            if await server(hub) is None:
-                return
-            await asyncio.sleep(0.05)
+    await until("the server to be gone", lambda: server(hub), met=lambda shown: shown is None)
 
 
 async def server(hub: Any) -> dict[str, Any] | None:
@@ -86,13 +83,13 @@ async def server(hub: Any) -> dict[str, Any] | None:
 
 async def environment(hub: Any) -> dict[str, str]:
     """What the server sees of it."""
-    async with asyncio.timeout(120):
-        while True:
-            async with hub.get("/user/ann/", allow_redirects=False) as answer:
-                if answer.status == 200 and answer.content_type != "text/html":
-                    shown: dict[str, Any] = json.loads(await answer.text())
-                    return dict(shown["environ"])
-            await asyncio.sleep(0.05)
+
+    async def shown() -> dict[str, Any] | None:
+        async with hub.get("/user/ann/", allow_redirects=False) as answer:
+            served = answer.status == 200 and answer.content_type != "text/html"
+            return dict(json.loads(await answer.text())["environ"]) if served else None
+
+    return await until("the server of ann to answer", shown)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +170,7 @@ async def test_a_server_at_the_end_of_its_time_is_ended_with_the_cullers_own_rig
     await environment(hub)
     env = culler_environment(sized)
     now = [datetime.now(UTC)]
-    terms = TermsBook(usual=Terms(idle=None))
+    terms = CullPolicies(usual=CullPolicy(idle=None))
     async with HubApi(hub=env["JUPYTERHUB_API_URL"], scheduler="", token=env["JUPYTERHUB_API_TOKEN"]) as api:
         culler = Culler(api, terms, tmp_path / "culler.json", lambda: now[0])
         await culler.look()

@@ -6,6 +6,8 @@ import json
 import signal
 from typing import TYPE_CHECKING
 
+from kit.waiting import wait_for
+
 if TYPE_CHECKING:
     from conftest import Up
 
@@ -54,9 +56,4 @@ def _service_port(up: Up) -> int:
 
 
 def _wait_for_the_hub(up: Up) -> None:
-    import time
-
-    deadline = time.monotonic() + MINUTE
-    while not any("-m hai_hub.up.hub " in line for line in up.left().values()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for("the Hub", lambda: any("-m hai_hub.up.hub " in line for line in up.left().values()))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kit.waiting import until
+
 if TYPE_CHECKING:
     from conftest import Up
 
@@ -88,13 +90,13 @@ async def test_a_users_server_knows_the_platform_and_none_of_its_secrets(up: Up)
     async with client:
         async with client.get("/hub/spawn") as page:
             assert page.status == 200
-        async with asyncio.timeout(120):
-            while True:
-                async with client.get("/user/ann/") as answer:
-                    if answer.status == 200 and answer.content_type != "text/html":
-                        shown = json.loads(await answer.text())
-                        break
-                await asyncio.sleep(0.1)
+
+        async def page() -> dict[str, Any] | None:
+            async with client.get("/user/ann/") as answer:
+                served = answer.status == 200 and answer.content_type != "text/html"
+                return json.loads(await answer.text()) if served else None
+
+        shown = await until("the server of ann to answer", page)
     env: dict[str, str] = shown["environ"]
     home = up.state / "home" / "ann"
     assert (env["HAI_URL"], env["HOME"], shown["cwd"]) == (up.url, str(home), str(home))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import time
@@ -13,6 +12,7 @@ import aiohttp
 import pytest
 
 from hai_hub.up.restarter import LIMIT
+from kit.waiting import until
 
 if TYPE_CHECKING:
     from conftest import Up
@@ -33,28 +33,29 @@ async def open_server(up: Up) -> aiohttp.ClientSession:
 
 async def until_served(client: aiohttp.ClientSession) -> None:
     """Until her server answers, by way of the proxy."""
-    async with asyncio.timeout(MINUTE):
-        while True:
-            try:
-                async with client.get("/user/ann/") as answer:
-                    if answer.status == 200 and answer.content_type != "text/html":
-                        return
-            except aiohttp.ClientConnectionError:
-                pass
-            await asyncio.sleep(0.05)
+
+    async def served() -> bool:
+        try:
+            async with client.get("/user/ann/") as answer:
+                return answer.status == 200 and answer.content_type != "text/html"
+        except aiohttp.ClientConnectionError:
+            return False
+
+    await until("the server of ann to answer", served)
 
 
 async def until_known(up: Up) -> None:
     """Until the service is reached through the Hub, and the Hub tells it whose token that is."""
-    async with asyncio.timeout(MINUTE), up.api(up.login["token"]) as api:
-        while True:
-            try:
-                async with api.get(API + "/me") as answer:
-                    if answer.status == 200:
-                        return
-            except aiohttp.ClientConnectionError:
-                pass
-            await asyncio.sleep(0.05)
+
+    async def known() -> bool:
+        try:
+            async with api.get(API + "/me") as answer:
+                return answer.status == 200
+        except aiohttp.ClientConnectionError:
+            return False
+
+    async with up.api(up.login["token"]) as api:
+        await until("the service to know the token", known)
 
 
 async def test_a_killed_hub_is_started_again_beside_the_service_and_the_servers(fresh: Up) -> None:

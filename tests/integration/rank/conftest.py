@@ -6,36 +6,25 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table, send
+from kit.ports import free_port
+from kit.waiting import wait_for
 
-T = TypeVar("T")
 #: Seconds; on a busy machine too, an event that has not come by then never comes.
 DEADLINE_S = 60.0
-
-
-def eventually(look: Callable[[], T], *, within: float = DEADLINE_S) -> T:
-    """The first true result of `look`."""
-    end = time.monotonic() + within
-    while True:
-        seen = look()
-        if seen:
-            return seen
-        assert time.monotonic() < end, f"{look} did not become true within {within} s"
-        time.sleep(0.01)
 
 
 def _printed(log: str) -> list[str]:
@@ -47,7 +36,7 @@ class FakeService:
     """A stand-in for the service, with the endpoints that a supervisor calls."""
 
     def __init__(self) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.reports: list[dict[str, Any]] = []
         self.tokens: set[str] = set()
         self.polls = 0
@@ -361,7 +350,7 @@ class Bench:
 
     def printed(self, text: str) -> None:
         """Wait until the log holds a line."""
-        eventually(lambda: text in self.lines())
+        wait_for(f"{text!r} to be printed", lambda: text in self.lines())
 
     def processes(self) -> list[int]:
         """The ids of the processes of the rank, without the supervisor."""
@@ -376,12 +365,6 @@ class Bench:
             supervisor.wait()
         for pid in self.processes():
             send(pid, signal.SIGKILL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -430,8 +413,3 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small file system cannot be mounted here")
     yield place
     subprocess.run([umount, "-l", str(place)], check=True)
-
-
-@pytest.fixture(name="eventually")
-def _eventually() -> Callable[..., Any]:
-    return eventually

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,24 +12,18 @@ from typing import Any
 import pytest
 
 from hai_client.rank.processes import read_environment, read_table
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
+from kit.waiting import until
 
 RUN = RunId("5.1")
-
-
-async def settle(look: Callable[[], Awaitable[Any]]) -> Any:
-    end = time.monotonic() + 15
-    while not (seen := await look()):
-        assert time.monotonic() < end
-        await asyncio.sleep(0.02)
-    return seen
 
 
 class World:
@@ -84,7 +76,7 @@ class World:
             ranks = runs[0].ranks if runs else ()
             return ranks if all(rank.state in states for rank in ranks) else ()
 
-        return await settle(look)
+        return await until(f"all ranks to be {', '.join(states)}", look)
 
 
 @pytest.fixture
@@ -97,7 +89,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     async def gone() -> bool:
         return all(rank.state.gone for run in await last.observe() for rank in run.ranks)
 
-    await settle(gone)
+    await until("every rank to be gone", gone)
     assert world.processes() == []
     for cluster in world.clusters:
         await cluster.close()

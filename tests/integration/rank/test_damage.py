@@ -19,7 +19,8 @@ from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
-from integration.rank.test_local_cluster import RUN, Crash, World, settle
+from integration.rank.test_local_cluster import RUN, Crash, World
+from kit.waiting import until
 
 NEIGHBOUR = RunId("6.1")
 #: Ways in which a file may be damaged. The token of another run, or a part of a token, looks like a right one.
@@ -46,7 +47,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     async def gone() -> bool:
         return all(rank.state.gone for run in await last.observe() for rank in run.ranks)
 
-    await settle(gone)
+    await until("every rank to be gone", gone)
     assert world.processes() == []
     for cluster in world.clusters:
         await cluster.close()
@@ -66,7 +67,7 @@ async def state_of(cluster: LocalCluster, run: RunId, *states: RankState) -> Any
         ranks = [rank for seen in await cluster.observe() if seen.run_id == run for rank in seen.ranks]
         return ranks[0] if ranks and ranks[0].state in states else None
 
-    return await settle(look)
+    return await until(f"run {run} to be {', '.join(states)}", look)
 
 
 def platform_of(world: World) -> list[int]:
@@ -121,16 +122,12 @@ async def test_a_launch_that_a_power_cut_has_left_in_pieces_is_made_whole(
     await neighbour(world, cluster)
     await cluster.launch(launch)
     await state_of(cluster, RUN, RankState.RUNNING)
-    await settle(lambda: _soon(counted(world)))
+    await until("the command to have counted", lambda: counted(world))
     assert counted(world) == "x\n"
     order = json.loads((world.rank_folder() / "spec.json").read_text())
     record = json.loads((world.rank_folder().parent / "run.json").read_text())
     assert order["env"]["MASTER_PORT"] == str(record["master_port"])
     assert (world.rank_folder() / "token").read_text() == "run:5.1:secret"
-
-
-async def _soon(value: Any) -> Any:
-    return value
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -144,7 +141,9 @@ async def test_a_run_that_a_power_cut_has_ended_is_lost_and_never_starts_again(
     first = world.open()
     await first.launch(launch)
     await state_of(first, RUN, RankState.RUNNING)
-    await settle(lambda: _soon(counted(world) and (name != "processes" or path_of(world, name).exists())))
+    await until(
+        "the command to have counted", lambda: counted(world) and (name != "processes" or path_of(world, name).exists())
+    )
     await first.close()
     cut_the_power(world)
     DAMAGE[damage](path_of(world, name))
@@ -175,7 +174,7 @@ async def test_a_live_run_whose_files_are_damaged_is_never_doubled_and_can_be_en
     cluster = world.open()
     await cluster.launch(launch)
     await state_of(cluster, RUN, RankState.RUNNING)
-    await settle(lambda: _soon(counted(world)))
+    await until("the command to have counted", lambda: counted(world))
     if name == "runtime/notice.json":
         path_of(world, name).write_text("{}")
     await neighbour(world, cluster)
@@ -247,4 +246,4 @@ async def test_what_remains_of_a_removed_folder_is_not_started_by_a_later_servic
         table = read_table()
         return not any(pid in table and not table[pid].zombie for pid in everybody) and not world.processes()
 
-    await settle(ended)
+    await until("every process of the platform to end", ended)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.waiting import wait_for
+
 STUBBORN = """
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1):
@@ -31,7 +33,7 @@ while True:
 
 
 @pytest.mark.parametrize("ending", ["the command leaves", "the rank is killed"])
-def test_what_forks_changes_its_session_and_ignores_signals_is_gone_in_the_end(bench, eventually, ending) -> None:
+def test_what_forks_changes_its_session_and_ignores_signals_is_gone_in_the_end(bench, ending) -> None:
     leaves = ending == "the command leaves"
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave" if leaves else "stay")
     if not leaves:
@@ -42,7 +44,7 @@ def test_what_forks_changes_its_session_and_ignores_signals_is_gone_in_the_end(b
     assert status["exit_code"] == (0 if leaves else 128 + signal.SIGKILL)
 
 
-def test_a_process_without_any_environment_does_not_escape(bench, eventually) -> None:
+def test_a_process_without_any_environment_does_not_escape(bench) -> None:
     bench.run("sh", "-c", "env -i setsid sleep 3599 & sleep 0.1")
     from hai_client.rank.processes import read_arguments, read_table
 
@@ -82,11 +84,11 @@ def test_repeating_the_order_to_end_does_not_restart_the_wait(bench) -> None:
     assert bench.processes() == []
 
 
-def test_the_death_of_the_supervisor_takes_the_command_with_it(bench, eventually) -> None:
+def test_the_death_of_the_supervisor_takes_the_command_with_it(bench) -> None:
     supervisor = bench.start("sleep", "600")
-    eventually(lambda: bench.status().get("pid"))
+    wait_for("the command to have started", lambda: bench.status().get("pid"))
     supervisor.kill()
-    eventually(lambda: not bench.processes())
+    wait_for("every process to be gone", lambda: not bench.processes())
     assert bench.status()["state"] == "running"
 
 
@@ -107,15 +109,15 @@ def test_output_written_just_before_the_end_is_in_the_log(bench) -> None:
 
 
 def test_a_command_that_has_ended_was_told_nothing_however_late_the_notice_and_the_order_to_end_come(
-    bench, service, eventually
+    bench, service
 ) -> None:
     """Processes that the command left behind take long to end; the notice and the order come during that time."""
     supervisor = bench.start(sys.executable, "-c", STUBBORN, "leave", term_wait_s=3)
     bench.printed("away")
     pid = bench.status()["pid"]
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    wait_for("the process to be gone", lambda: not Path(f"/proc/{pid}").exists())
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     supervisor.terminate()
     status = bench.wait()
     assert (status["exit_code"], status["signalled"]) == (0, False)

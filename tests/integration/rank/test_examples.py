@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.local.cluster import LocalCluster, LocalSettings
+from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
+from kit.waiting import until
 
 pytest.importorskip("sklearn")
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -58,20 +58,10 @@ class Trainer:
             return next(run.ranks for run in await self.cluster.observe() if run.run_id == run_id)
 
         if tell_at is not None:
-            await until(lambda: log(), lambda text: tell_at in text)
+            await until(f"{tell_at!r} in the log", log, met=lambda text: tell_at in text)
             self._service.notify()
-        seen = await until(ranks, lambda ranks: all(rank.state.gone for rank in ranks))
+        seen = await until("every rank to be gone", ranks, met=lambda ranks: all(rank.state.gone for rank in ranks))
         return seen, await log()
-
-
-async def until(read: Callable, enough: Callable):
-    import asyncio
-
-    end = time.monotonic() + 240
-    while not enough(seen := await read()):
-        assert time.monotonic() < end, seen
-        await asyncio.sleep(0.02)
-    return seen
 
 
 def weights(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import signal
@@ -22,7 +21,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
-from integration.rank.test_local_cluster import RUN, World, settle, world
+from integration.rank.test_local_cluster import RUN, World, world
+from kit.waiting import until
 
 __all__ = ["world"]
 
@@ -128,13 +128,13 @@ async def test_a_server_that_was_killed_is_started_again_and_ranks_go_on(world: 
     first = await running(world, cluster)
     dead = fork_server(cluster)
     os.kill(dead, blow)
-    await settle(lambda: asyncio.sleep(0, not alive(dead)))
+    await until("the killed process to be gone", lambda: not alive(dead))
     assert all(map(alive, first))
     await cluster.kill(RUN)
     await world.ranks(cluster, RankState.EXITED)
     await cluster.launch(number_of(world.launch("sleep 600"), 2))
     (folder,) = [path for path in (world.settings.runs_dir / "5").iterdir() if path.name == "2"]
-    await settle(lambda: asyncio.sleep(0, (folder / "0" / "status.json").exists()))
+    await until("the first status", lambda: (folder / "0" / "status.json").exists())
     assert fork_server(cluster) != dead
     assert parent(int((folder / "0" / "lock").read_text())) == fork_server(cluster)
     await cluster.kill(RunId("5.2"))
@@ -150,7 +150,7 @@ async def test_a_server_that_answers_nothing_is_replaced(world: World, monkeypat
     await world.ranks(cluster, RankState.EXITED)
     os.kill(stopped, signal.SIGSTOP)
     await cluster.launch(number_of(world.launch("touch started; sleep 600"), 2))
-    await settle(lambda: asyncio.sleep(0, (world.folder / "started").exists()))
+    await until("the command to start", lambda: (world.folder / "started").exists())
     assert not alive(stopped)
     await cluster.kill(RunId("5.2"))
 
@@ -176,7 +176,7 @@ async def test_whichever_of_the_two_dies_nothing_of_the_rank_is_left(world: Worl
     def naps() -> list[int]:
         return [pid for pid in read_table() if alive(pid) and read_arguments(pid) == ["sleep", nap]]
 
-    await settle(lambda: asyncio.sleep(0, naps()))
+    await until("the naps to start", lambda: naps())
     os.kill(keeper if victim == "keeper" else supervisor, signal.SIGKILL)
     await world.ranks(cluster, RankState.LOST)
     assert (naps(), world.processes(), alive(keeper), alive(supervisor)) == ([], [], False, False)
@@ -188,9 +188,9 @@ async def test_a_keeper_that_has_ended_leaves_no_zombie_and_no_handle(world: Wor
     await cluster.launch(world.launch("true"))
     await world.ranks(cluster, RankState.EXITED)
     keeper = int((world.rank_folder() / "lock").read_text())
-    await settle(lambda: asyncio.sleep(0, read_process(keeper) is None))
+    await until("the keeper to be gone", lambda: read_process(keeper) is None)
     # The connection to the fork server stays.
-    await settle(lambda: asyncio.sleep(0, mine() <= before + 1))
+    await until("the open files to be closed", lambda: mine() <= before + 1)
 
 
 def test_many_threads_at_once_get_each_their_own_and_a_second_start_is_none(tmp_path: Path) -> None:

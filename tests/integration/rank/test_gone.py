@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import datetime
 
+from kit.waiting import wait_for
+
 #: Seconds; far longer than these tests take.
 LONG_S = 300
 #: A job that ignores SIGTERM, as Lightning does under Slurm's variables, and goes on training.
@@ -19,10 +21,10 @@ while True:
 DONE = "from hai_client import job\njob._job._say('done', local_rank=0, local_size=1, all_ranks={all})\n"
 
 
-def test_a_rank_that_is_done_is_killed_soon_though_it_passes_sigterm_over(bench, service, eventually) -> None:
+def test_a_rank_that_is_done_is_killed_soon_though_it_passes_sigterm_over(bench, service) -> None:
     supervisor = bench.python(DONE.format(all="None") + BYPASSES, profile="slurm", term_wait_s=LONG_S)
     bench.printed("up")
-    eventually(lambda: bench.status()["done"])
+    wait_for("the rank to be done", lambda: bench.status()["done"])
     supervisor.terminate()
     assert bench.wait()["exit_code"] == 137
 
@@ -60,9 +62,7 @@ def test_at_the_deadline_it_has_its_time(bench, service) -> None:
     assert "saved" in bench.lines()
 
 
-def test_a_rank_that_writes_a_checkpoint_is_not_hurried_by_another_that_spoke_for_it(
-    bench, service, eventually, tmp_path
-) -> None:
+def test_a_rank_that_writes_a_checkpoint_is_not_hurried_by_another_that_spoke_for_it(bench, service, tmp_path) -> None:
     slow = (
         "import os, signal, sys, time\nprint('up', flush=True)\n"
         "def leave(*_):\n"
@@ -78,7 +78,7 @@ def test_a_rank_that_writes_a_checkpoint_is_not_hurried_by_another_that_spoke_fo
     bench.printed("saving")
     # The supervisor has seen it as well: it looks ten times a second.
     begin = time.monotonic()
-    eventually(lambda: time.monotonic() - begin > 1)
+    wait_for("a second to pass", lambda: time.monotonic() - begin > 1)
     supervisor.terminate()
     bench.wait()
     assert "saved" in bench.lines()

@@ -15,7 +15,8 @@ import pytest
 from hai_client.rank.processes import children_of, read_arguments, read_table
 from hai_scheduler.adapters.local.runs import OVERDUE_S
 from hai_scheduler.core.model.run import RankState
-from integration.rank.test_local_cluster import RUN, World, settle, world  # noqa: F401  a fixture
+from integration.rank.test_local_cluster import RUN, World, world  # noqa: F401  a fixture
+from kit.waiting import until
 
 
 def platform_of(world: World) -> list[int]:
@@ -58,7 +59,7 @@ async def test_a_supervisor_that_does_not_heed_the_order_is_killed_and_leaves_no
     async def up() -> bool:
         return bool(named(nap))
 
-    await settle(up)
+    await until("every process to be up", up)
     await cluster.kill(RUN)
     then = time.time() - 600 - 2 * OVERDUE_S
     os.utime(world.rank_folder() / "kill", (then, then))
@@ -111,7 +112,7 @@ async def test_what_both_leave_when_they_are_killed_at_once_is_found_by_its_vari
     async def up() -> bool:
         return len(world.processes()) >= 5
 
-    await settle(up)
+    await until("every process to be up", up)
     kill_both_at_once(world)
     await world.ranks(cluster, RankState.LOST)
     assert world.processes() == []
@@ -125,7 +126,7 @@ async def test_what_both_leave_and_has_no_variables_is_found_by_the_supervisors_
         found, known = named(nap), world.rank_folder() / "processes"
         return bool(found) and known.exists() and f"\n{found[0]} " in known.read_text()
 
-    await settle(listed)
+    await until("the process to be in the supervisor's list", listed)
     kill_both_at_once(world)
     await world.ranks(cluster, RankState.LOST)
     assert named(nap) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.processes import read_arguments, read_process, read_table
+from kit.waiting import wait_for
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ def nameless(nap: str) -> tuple[str, ...]:
     return ("sh", "-c", f"env -i setsid sh -c 'trap \"\" TERM HUP INT; sleep {nap}; sleep {nap}' & sleep 600")
 
 
-def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap, eventually) -> None:
+def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap) -> None:
     keeper = bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     os.kill(supervisor_of(bench), signal.SIGKILL)
     assert keeper.wait(60) == 128 + signal.SIGKILL
     assert (named(nap), bench.processes()) == ([], [])
@@ -59,34 +60,34 @@ def test_the_keeper_ends_what_a_killed_supervisor_leaves(bench, nap, eventually)
     assert "the supervisor was killed by signal 9" in (bench.folder / "supervisor.log").read_text()
 
 
-def test_the_supervisor_ends_everything_when_its_keeper_is_killed(bench, nap, eventually) -> None:
+def test_the_supervisor_ends_everything_when_its_keeper_is_killed(bench, nap) -> None:
     keeper = bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     keeper.kill()
     keeper.wait()
-    eventually(lambda: is_free(bench))
+    wait_for("the lock of the rank to be free", lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
     assert bench.status()["state"] == "running"
     assert "the process that keeps the supervisor was killed" in (bench.folder / "supervisor.log").read_text()
 
 
 @pytest.mark.parametrize("target", ["supervisor", "keeper"])
-def test_while_anything_of_the_rank_is_left_it_counts_as_supervised(bench, nap, eventually, target) -> None:
+def test_while_anything_of_the_rank_is_left_it_counts_as_supervised(bench, nap, target) -> None:
     keeper = bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     pid = supervisor_of(bench) if target == "supervisor" else keeper.pid
     os.kill(pid, signal.SIGKILL)
     # Whenever the lock is free, no process is left. The lock is read first, so that the answer cannot be outdated.
-    eventually(lambda: is_free(bench))
+    wait_for("the lock of the rank to be free", lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
 
 
-def test_a_signal_to_the_process_group_does_not_reach_both(bench, nap, eventually) -> None:
+def test_a_signal_to_the_process_group_does_not_reach_both(bench, nap) -> None:
     keeper = bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     os.killpg(keeper.pid, signal.SIGKILL)
     keeper.wait()
-    eventually(lambda: is_free(bench))
+    wait_for("the lock of the rank to be free", lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
 
 
@@ -97,17 +98,17 @@ def test_a_task_that_kills_its_supervisor_leaves_nothing(bench, nap) -> None:
     assert (named(nap), bench.processes()) == ([], [])
 
 
-def test_a_supervisor_that_is_stopped_goes_on_at_once(bench, tmp_path: Path, eventually) -> None:
+def test_a_supervisor_that_is_stopped_goes_on_at_once(bench, tmp_path: Path) -> None:
     go = tmp_path / "go"
     bench.start("sh", "-c", f"kill -STOP $PPID; while [ ! -e {go} ]; do sleep 0.02; done; exit 4")
-    eventually(lambda: supervisor_of(bench))
+    wait_for("the supervisor", lambda: supervisor_of(bench))
     go.touch()
     assert bench.wait()["exit_code"] == 4
 
 
-def test_both_stopped_heed_an_order_to_end_that_comes_with_sigcont(bench, eventually) -> None:
+def test_both_stopped_heed_an_order_to_end_that_comes_with_sigcont(bench) -> None:
     keeper = bench.start("sleep", "600")
-    eventually(lambda: bench.status().get("pid"))
+    wait_for("the command to have started", lambda: bench.status().get("pid"))
     os.kill(keeper.pid, signal.SIGSTOP)
     os.kill(supervisor_of(bench), signal.SIGSTOP)
     keeper.terminate()
@@ -115,23 +116,23 @@ def test_both_stopped_heed_an_order_to_end_that_comes_with_sigcont(bench, eventu
     assert bench.wait()["exit_code"] == 143
 
 
-def test_a_stopped_supervisor_whose_keeper_is_killed_ends_the_rank_all_the_same(bench, nap, eventually) -> None:
+def test_a_stopped_supervisor_whose_keeper_is_killed_ends_the_rank_all_the_same(bench, nap) -> None:
     keeper = bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     supervisor = supervisor_of(bench)
     os.kill(keeper.pid, signal.SIGSTOP)
     os.kill(supervisor, signal.SIGSTOP)
     keeper.kill()
     keeper.wait()
-    eventually(lambda: is_free(bench))
+    wait_for("the lock of the rank to be free", lambda: is_free(bench))
     assert (named(nap), bench.processes()) == ([], [])
 
 
-def test_a_rank_whose_folder_is_removed_is_ended(bench, nap, eventually) -> None:
+def test_a_rank_whose_folder_is_removed_is_ended(bench, nap) -> None:
     import shutil
 
     bench.start(*nameless(nap))
-    eventually(lambda: named(nap))
+    wait_for("the nap to have started", lambda: named(nap))
     shutil.rmtree(bench.folder)
     bench.supervisors[-1].wait(60)
     assert (named(nap), bench.processes()) == ([], [])

@@ -15,12 +15,13 @@ import pytest
 
 from hai_client.rank.processes import read_process, read_table
 from hai_scheduler.adapters.local import folders
-from hai_scheduler.adapters.local.runs import LocalRank, LocalRun
+from hai_scheduler.adapters.local.runs import LocalRank
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent, Temporary
-from integration.rank.local_world import RUN, World, settle
+from integration.rank.local_world import RUN, World
 from integration.rank.local_world import world as world
+from kit.waiting import until
 
 
 async def test_the_checkpoint_folder_is_made(world: World) -> None:
@@ -73,7 +74,7 @@ async def test_a_launch_that_stopped_half_way_is_completed(world: World, monkeyp
         counts = [world.folder / f"{rank}.count" for rank in (0, 1)]
         return all(count.exists() and count.stat().st_size for count in counts)
 
-    await settle(counted)
+    await until("both ranks to have counted", counted)
     assert [(world.folder / f"{rank}.count").read_text() for rank in (0, 1)] == ["x\n", "x\n"]
     ports = {json.loads((world.rank_folder(n) / "spec.json").read_text())["env"]["MASTER_PORT"] for n in (0, 1)}
     assert len(ports) == 1
@@ -87,7 +88,7 @@ async def test_when_the_supervisor_is_killed_no_process_is_left_and_the_rank_is_
     async def up() -> bool:
         return len(world.processes()) >= 5
 
-    await settle(up)
+    await until("every process to be up", up)
     os.kill(int((world.rank_folder() / "lock").read_text()), signal.SIGKILL)
     (rank,) = await world.ranks(cluster, RankState.LOST)
     assert world.processes() == []
@@ -125,7 +126,7 @@ async def test_what_has_lost_its_environment_is_found_by_the_supervisors_list(wo
         known = world.rank_folder() / "processes"
         return pid.exists() and known.exists() and f"\n{pid.read_text().strip()} " in known.read_text()
 
-    await settle(listed)
+    await until("the process to be in the supervisor's list", listed)
     os.kill(int((world.rank_folder() / "lock").read_text()), signal.SIGKILL)
     await world.ranks(cluster, RankState.LOST)
     left = read_process(int((world.folder / "pid").read_text()))
@@ -195,7 +196,7 @@ async def test_supervisors_leave_no_zombie_in_the_service(world: World) -> None:
     async def none_left() -> bool:
         return zombies() <= before
 
-    await settle(none_left)
+    await until("every zombie to be gone", none_left)
 
 
 def zombies() -> set[int]:
@@ -215,7 +216,7 @@ async def test_services_that_share_the_folder_see_each_others_runs(world: World)
     async def counted() -> bool:
         return all((world.folder / f"{rank}.count").exists() for rank in (0, 1))
 
-    await settle(counted)
+    await until("both ranks to have counted", counted)
     assert [(world.folder / f"{rank}.count").read_text() for rank in (0, 1)] == ["x\n", "x\n"]
     await other.kill(RUN)
     await world.ranks(one, RankState.EXITED)
@@ -261,7 +262,7 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
     world: World, monkeypatch
 ) -> None:
     starter, other = world.open(shared=True), world.open(shared=True)
-    load = other._load
+    load = other._runs.load
 
     async def load_and_be_paused() -> None:
         await load()
@@ -270,8 +271,8 @@ async def test_a_rank_that_was_prepared_since_the_last_look_is_not_taken_for_one
         await world.ranks(starter, RankState.RUNNING)
         folders.RunFolder(world.settings.runs_dir, RUN).mark_killed()
 
-    other._runs[RUN] = LocalRun(folders.RunFolder(other._root, RUN), other._starter)
-    monkeypatch.setattr(other, "_load", load_and_be_paused)
+    other._runs.take(folders.RunFolder(other._root, RUN))
+    monkeypatch.setattr(other._runs, "load", load_and_be_paused)
     (seen,) = await other.observe()
     assert seen.killed
     assert [rank.state for rank in seen.ranks] == [RankState.RUNNING]

@@ -16,8 +16,9 @@ import pytest
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.cluster import LaunchOrder
-from integration.rank.local_world import RUN, World, settle
+from integration.rank.local_world import RUN, World
 from integration.rank.local_world import world as world
+from kit.waiting import until
 
 
 async def environment(world: World, launch: LaunchOrder, rank: int = 0) -> dict[str, str]:
@@ -104,7 +105,7 @@ async def test_secrets_of_the_service_reach_neither_job_nor_supervisor(world: Wo
     async def log() -> bytes:
         return (await cluster.read_log(RUN, 0, offset=0, limit=1 << 20)).data
 
-    text = await settle(log)
+    text = await until("a log", log)
     assert b"hush-hush" not in text
     assert b"JUPYTERHUB" not in text
 

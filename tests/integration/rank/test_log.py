@@ -15,6 +15,7 @@ import pytest
 from hai_client.rank.logs import MARK, MAX_LINE, LogWriter, Splitter
 from hai_client.rank.marks import unlike_ours
 from hai_scheduler.adapters.shared.log_parts import read_log
+from kit.waiting import wait_for
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ")
 
@@ -202,7 +203,7 @@ def test_a_job_whose_log_may_not_grow_finishes_all_the_same(bench) -> None:
     assert len(lines) + status["log_lost_lines"] == 200_001
 
 
-def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk: Path, eventually) -> None:
+def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk: Path) -> None:
     bench.folder = small_disk / "rank"
     bench.start(
         "sh",
@@ -214,11 +215,11 @@ def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk
         profile="cooperative",
         env={"MARKER": (marker := f"tmp/{bench.mark}")},
     )
-    eventually(lambda: Path("/", marker).exists())
+    wait_for("the mark of the command", lambda: Path("/", marker).exists())
     with pytest.raises(OSError, match="No space left"):
         (small_disk / "filler").write_bytes(b"x" * (1 << 20))
     service.notify()
-    eventually(lambda: bench.status().get("notified_at"))
+    wait_for("the supervisor to be told", lambda: bench.status().get("notified_at"))
     assert (bench.folder / "runtime" / "notice.json").exists()
     Path("/", f"{marker}.go").touch()
     status = bench.wait()
@@ -231,7 +232,7 @@ def test_a_full_disk_costs_log_lines_and_nothing_else(bench, service, small_disk
     assert sentence.fullmatch(bench.lines()[-1]) or bench.lines()[-1] == "end"
 
 
-def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: Path, eventually) -> None:
+def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: Path) -> None:
     bench.folder = small_disk / "rank"
     filler = small_disk / "filler"
     bench.prepare(
@@ -249,8 +250,11 @@ def test_when_there_is_room_again_the_log_says_what_was_lost(bench, small_disk: 
     # Its room is enough for what may still be in the pipe when it goes.
     filler.write_bytes(b"x" * 400_000)
     Path("/", marker).touch()
-    eventually(lambda: Path("/", f"{marker}.lost").exists())
-    eventually(lambda: bench.status().get("log_lost_lines") or _idle(bench))
+    wait_for("the mark of the lost line", lambda: Path("/", f"{marker}.lost").exists())
+    wait_for(
+        "the loss of lines to be told, or nothing more to do",
+        lambda: bench.status().get("log_lost_lines") or _idle(bench),
+    )
     filler.unlink()
     Path("/", f"{marker}.go").touch()
     status = bench.wait()

@@ -13,6 +13,7 @@ import pytest
 from hai_client.rank.address import Address
 from hai_client.rank.api import RankApi, Unreachable
 from hai_scheduler.adapters.local.folders import ADDRESS_FILE, announce
+from kit.waiting import wait_for
 
 SAVES = (
     "import signal, sys, time\n"
@@ -67,17 +68,17 @@ def strangers() -> Iterator[list[Stranger]]:
     "answer", [None, NOT_FOUND, NOT_FOUND.replace(b"404 Not Found", b"200 OK"), b"220 mail.example ESMTP\r\n"]
 )
 def test_a_rank_hears_its_notice_and_is_heard_although_another_program_has_the_old_port(
-    bench, service, eventually, strangers, tmp_path, answer
+    bench, service, strangers, tmp_path, answer
 ) -> None:
     runs = tmp_path / "runs"
     announce(runs, service.url, alone=True)
     bench.start(sys.executable, "-c", SAVES, address_file=str(runs / ADDRESS_FILE))
     bench.printed("up")
-    eventually(lambda: service.polls)
+    wait_for("a poll for notices", lambda: service.polls)
     old = service.port
     service.stop()
     strangers.append(Stranger(old, answer))
-    eventually(lambda: strangers[0].visits)
+    wait_for("a visit to the stranger", lambda: strangers[0].visits)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         service.port = probe.getsockname()[1]

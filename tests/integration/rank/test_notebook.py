@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.waiting import wait_for
+
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
@@ -30,7 +32,7 @@ def text(path: Path) -> str:
 
 
 def test_a_notebook_that_saves_now_and_then_is_left_until_it_has_and_keeps_its_outputs(
-    bench, service, eventually, tmp_path
+    bench, service, tmp_path
 ) -> None:
     output = start(
         bench,
@@ -44,7 +46,7 @@ def test_a_notebook_that_saves_now_and_then_is_left_until_it_has_and_keeps_its_o
     (tmp_path / "checkpoints").mkdir()
     bench.printed("up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (tmp_path / "save").touch()
     status = bench.wait()
     assert status["exit_code"] == 143

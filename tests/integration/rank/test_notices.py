@@ -11,6 +11,7 @@ import time
 import pytest
 
 from hai_client.rank.times import rfc3339
+from kit.waiting import wait_for
 
 #: A job that prints which signal came, then goes on.
 EARS = """
@@ -76,15 +77,13 @@ def test_a_notice_reaches_the_job_at_once(bench, service) -> None:
     assert service.tokens == {"Bearer run:41.2:abc"}
 
 
-def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says_then(
-    bench, service, eventually
-) -> None:
+def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says_then(bench, service) -> None:
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")
     service.notify(revision=1, deadline="2126-01-01T00:07:00Z")
     bench.printed("main heard SIGTERM")
     service.notify(revision=2, deadline="2126-01-01T00:09:00Z")
-    eventually(lambda: len(service.reports) == 2)
+    wait_for("two reports", lambda: len(service.reports) == 2)
     (bench.folder / "go").touch()
     bench.wait()
     told = (
@@ -94,24 +93,24 @@ def test_the_log_says_once_why_the_job_was_told_to_leave_and_before_what_it_says
     assert bench.story() == ["main up", told, "main heard SIGTERM"]
 
 
-def test_the_service_is_told_that_the_notice_was_received(bench, service, eventually) -> None:
+def test_the_service_is_told_that_the_notice_was_received(bench, service) -> None:
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")
     service.notify(revision=3)
-    eventually(lambda: service.reports)
+    wait_for("a report", lambda: service.reports)
     assert (service.reports[0]["kind"], service.reports[0]["revision"]) == ("received", 3)
     assert service.reports[0]["at"] == bench.status()["notified_at"]
 
 
-def test_an_extension_changes_the_file_and_sends_no_second_signal(bench, service, eventually) -> None:
+def test_an_extension_changes_the_file_and_sends_no_second_signal(bench, service) -> None:
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")
     service.notify(revision=1)
     bench.printed("main heard SIGTERM")
     first = bench.status()["notified_at"]
     service.notify(revision=2, deadline="2126-01-01T00:09:00Z")
-    eventually(lambda: "00:09:00" in (bench.folder / "runtime" / "notice.json").read_text())
-    eventually(lambda: len(service.reports) == 2)
+    wait_for("the later deadline", lambda: "00:09:00" in (bench.folder / "runtime" / "notice.json").read_text())
+    wait_for("two reports", lambda: len(service.reports) == 2)
     (bench.folder / "go").touch()
     status = bench.wait()
     assert bench.lines() == ["main up", "main heard SIGTERM"]
@@ -119,11 +118,11 @@ def test_an_extension_changes_the_file_and_sends_no_second_signal(bench, service
 
 
 @pytest.mark.parametrize(("profile", "heard"), [("slurm", ["main heard SIGUSR1"]), ("cooperative", []), ("kill", [])])
-def test_the_profile_names_the_signal(bench, service, eventually, profile, heard) -> None:
+def test_the_profile_names_the_signal(bench, service, profile, heard) -> None:
     bench.start(sys.executable, "-c", EARS, profile=profile)
     bench.printed("main up")
     service.notify()
-    eventually(lambda: service.reports)
+    wait_for("a report", lambda: service.reports)
     for line in heard:
         bench.printed(line)
     (bench.folder / "go").touch()
@@ -132,17 +131,17 @@ def test_the_profile_names_the_signal(bench, service, eventually, profile, heard
     assert status["signalled"] is bool(heard), "a notice alone ends no command"
 
 
-def test_a_service_that_comes_late_and_comes_back_is_found(bench, service, eventually) -> None:
+def test_a_service_that_comes_late_and_comes_back_is_found(bench, service) -> None:
     service.stop()
     bench.start(sys.executable, "-c", EARS)
     bench.printed("main up")
     service.start()
-    eventually(lambda: service.polls)
+    wait_for("a poll for notices", lambda: service.polls)
     service.stop()
     service.start()
     service.notify()
     bench.printed("main heard SIGTERM")
-    eventually(lambda: service.kinds() == ["received"])
+    wait_for("the report that the notice was received", lambda: service.kinds() == ["received"])
 
 
 def test_workers_under_shells_get_the_signal_and_their_helpers_do_not(bench, service) -> None:
@@ -207,16 +206,19 @@ def test_of_a_tree_like_torchruns_only_the_workers_get_the_signal(bench, service
     assert len(bench.lines()) == 6
 
 
-def test_workers_that_an_agent_starts_after_the_notice_get_the_signal_too(bench, service, eventually) -> None:
+def test_workers_that_an_agent_starts_after_the_notice_get_the_signal_too(bench, service) -> None:
     prepare_agent(bench)
     bench.start()
     bench.printed("agent up")
     service.notify()
-    eventually(lambda: service.reports)
+    wait_for("a report", lambda: service.reports)
     (bench.folder / "spawn").touch()
     # A young worker without a handler yet dies of the signal.
     for name in ("worker-0", "worker-1"):
-        eventually(lambda name=name: {f"{name} heard SIGTERM", f"{name} died"} & set(bench.lines()))
+        wait_for(
+            f"{name} to hear SIGTERM or to die",
+            lambda name=name: {f"{name} heard SIGTERM", f"{name} died"} & set(bench.lines()),
+        )
     (bench.folder / "go").touch()
     assert bench.wait()["exit_code"] == 0
     assert not {"agent heard", "other heard SIGTERM"} & set(bench.lines())
@@ -238,7 +240,7 @@ def test_a_script_that_is_its_own_worker_number_0_is_signalled_with_the_others(b
     bench.printed("zero heard SIGTERM")
 
 
-def test_a_shell_that_dies_leaves_its_saving_worker_the_time_it_needs(bench, service, eventually) -> None:
+def test_a_shell_that_dies_leaves_its_saving_worker_the_time_it_needs(bench, service) -> None:
     saver = (
         "import signal, sys, time\n"
         "def save(*_):\n    print('saving', flush=True); time.sleep(1.0); print('saved', flush=True); sys.exit(0)\n"
@@ -278,7 +280,7 @@ while not job.should_suspend():
 """
 
 
-def test_a_job_that_polls_saves_and_is_done(bench, service, eventually) -> None:
+def test_a_job_that_polls_saves_and_is_done(bench, service) -> None:
     bench.python(JOB + "job.saving(300)\njob.set_state('epoch 3')\njob.suspended(step=12, path='/ckpt/12')")
     bench.printed("up")
     service.notify()
@@ -293,15 +295,15 @@ def test_a_job_that_polls_saves_and_is_done(bench, service, eventually) -> None:
     assert own == ["saving", "state", "saved", "done"]
 
 
-def test_a_report_is_repeated_until_the_service_takes_it(bench, service, eventually) -> None:
+def test_a_report_is_repeated_until_the_service_takes_it(bench, service) -> None:
     service.refuse_reports = 2
     bench.python("from hai_client import job\nimport time\njob.saved(1)\njob.saved(2)\ntime.sleep(600)")
-    eventually(lambda: len(service.reports) == 2)
+    wait_for("two reports", lambda: len(service.reports) == 2)
     assert [report["step"] for report in service.reports] == [1, 2]
     assert bench.status()["checkpoint"]["step"] == 2
 
 
-def test_a_node_is_done_when_the_last_of_its_workers_is(bench, service, eventually) -> None:
+def test_a_node_is_done_when_the_last_of_its_workers_is(bench, service) -> None:
     bench.folder.mkdir()
     (bench.folder / "worker.py").write_text(
         "import sys, time, os\nfrom hai_client import job\n"
@@ -316,15 +318,15 @@ def test_a_node_is_done_when_the_last_of_its_workers_is(bench, service, eventual
         f"LOCAL_WORLD_SIZE=2 LOCAL_RANK=1 {sys.executable} worker.py; sleep 600",
     )
     bench.printed("waits")
-    eventually(lambda: bench.status()["checkpoint"])
+    wait_for("a checkpoint", lambda: bench.status()["checkpoint"])
     assert bench.status()["done"] is False
     assert "done" not in service.kinds()
     (bench.folder / "go").touch()
-    eventually(lambda: bench.status()["done"])
-    eventually(lambda: service.kinds().count("done") == 1)
+    wait_for("the rank to be done", lambda: bench.status()["done"])
+    wait_for("one report that it is done", lambda: service.kinds().count("done") == 1)
 
 
-def test_scontrol_requeue_is_done_for_every_rank(bench, service, eventually) -> None:
+def test_scontrol_requeue_is_done_for_every_rank(bench, service) -> None:
     from hai_scheduler.adapters.local.environment import shim_folder
 
     bench.start(
@@ -337,12 +339,15 @@ def test_scontrol_requeue_is_done_for_every_rank(bench, service, eventually) -> 
     )
     bench.printed("node-2")
     os.kill(bench.status()["pid"], signal.SIGUSR1)
-    eventually(lambda: bench.status()["done_all"])
+    wait_for("all ranks to be done", lambda: bench.status()["done_all"])
     assert bench.status()["done"] is True
-    eventually(lambda: service.reports)
+    wait_for("a report", lambda: service.reports)
     assert (service.reports[0]["kind"], service.reports[0]["all_ranks"]) == ("done", True)
 
 
-def test_a_report_that_makes_no_sense_is_dropped_with_a_word_in_the_log(bench, eventually) -> None:
+def test_a_report_that_makes_no_sense_is_dropped_with_a_word_in_the_log(bench) -> None:
     bench.start("sh", "-c", "echo nonsense > $HAI_RUNTIME_DIR/reports/1.json; sleep 600")
-    eventually(lambda: any(line.startswith("[hai] report 1.json was dropped") for line in bench.lines()))
+    wait_for(
+        "the line on the dropped report",
+        lambda: any(line.startswith("[hai] report 1.json was dropped") for line in bench.lines()),
+    )

@@ -11,6 +11,7 @@ import pytest
 
 from hai_client.rank.complete import QUIET_S
 from hai_client.rank.processes import read_table
+from kit.waiting import wait_for
 
 LONG_S = 300
 #: Seconds; enough on a busy machine where the supervisor sees all writes. The slow rule takes at least `QUIET_S`.
@@ -48,15 +49,13 @@ def checkpoints(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("earlier", [0, 2], ids=["the first save", "the third save"])
 @pytest.mark.parametrize("when", ["before the save", "in the middle of it"])
-def test_three_files_with_computing_between_them_are_never_torn(
-    bench, service, eventually, checkpoints, earlier, when
-) -> None:
+def test_three_files_with_computing_between_them_are_never_torn(bench, service, checkpoints, earlier, when) -> None:
     code = THREE.replace("EARLIER", str(earlier))
     bench.python(code, profile="auto", patience_s=LONG_S, env={"HAI_CHECKPOINT_DIR": str(checkpoints)})
     bench.printed("up")
     if when == "before the save":
         service.notify()
-        eventually(lambda: bench.status()["notified_at"])
+        wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "save").touch()
     bench.printed(f"wrote model {earlier + 1}")
     if when != "before the save":
@@ -102,7 +101,7 @@ def listens(bench) -> bool:
     return False
 
 
-def begin(bench, service, eventually, checkpoints: Path, *command: str, label: str = "") -> float:
+def begin(bench, service, checkpoints: Path, *command: str, label: str = "") -> float:
     """Start a job that saves when it may, and let it save before and after the notice.
 
     Returns the time of the second save.
@@ -110,18 +109,18 @@ def begin(bench, service, eventually, checkpoints: Path, *command: str, label: s
     env = {"HAI_CHECKPOINT_DIR": str(checkpoints)}
     bench.start(*command, profile="auto", patience_s=LONG_S, term_wait_s=60, env=env)
     bench.printed(f"{label}starts")
-    eventually(lambda: listens(bench))
+    wait_for("the command to listen", lambda: listens(bench))
     (bench.folder / "listened").touch()
     bench.printed(f"{label}up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "save").touch()
-    eventually(lambda: (bench.folder / "done").exists() and (bench.folder / "done").read_text())
+    wait_for("the command's note", lambda: (bench.folder / "done").exists() and (bench.folder / "done").read_text())
     return float((bench.folder / "done").read_text())
 
 
-def test_a_save_like_the_one_before_needs_a_short_silence_only(bench, service, eventually, checkpoints) -> None:
-    saved = begin(bench, service, eventually, checkpoints, sys.executable, "-c", ONE)
+def test_a_save_like_the_one_before_needs_a_short_silence_only(bench, service, checkpoints) -> None:
+    saved = begin(bench, service, checkpoints, sys.executable, "-c", ONE)
     status = bench.wait()
     assert time.time() - saved < SOON_S
     assert (status["exit_code"], status["signal"], status["caught"]) == (143, 15, False)
@@ -140,7 +139,7 @@ sys.exit(1)
 
 @pytest.mark.parametrize("through_shell", [False, True], ids=["alone", "under a shell"])
 def test_a_launcher_that_is_slow_to_see_that_its_workers_were_ended_is_killed(
-    bench, service, eventually, checkpoints, through_shell
+    bench, service, checkpoints, through_shell
 ) -> None:
     bench.folder.mkdir()
     (bench.folder / "torchrun").write_text(SLOW_AGENT.replace(", STDOUT", "").replace("RELAY\n", ""))
@@ -148,7 +147,7 @@ def test_a_launcher_that_is_slow_to_see_that_its_workers_were_ended_is_killed(
     command = [sys.executable, "torchrun"]
     if through_shell:
         command = ["bash", "-c", 'trap "echo cleaned" EXIT\n"$0" torchrun\necho after', sys.executable]
-    saved = begin(bench, service, eventually, checkpoints, *command)
+    saved = begin(bench, service, checkpoints, *command)
     status = bench.wait()
     # This includes the polls of the bench.
     assert time.time() - saved < QUIET_S + 2
@@ -158,15 +157,13 @@ def test_a_launcher_that_is_slow_to_see_that_its_workers_were_ended_is_killed(
         assert (status["exit_code"], status["signal"]) == (143, 15)
 
 
-def test_a_launcher_hands_on_what_its_workers_have_printed_before_it_is_killed(
-    bench, service, eventually, checkpoints
-) -> None:
+def test_a_launcher_hands_on_what_its_workers_have_printed_before_it_is_killed(bench, service, checkpoints) -> None:
     bench.folder.mkdir()
     relay = "for line in worker.stdout:\n    print('0:', line.decode(), end='', flush=True)\n"
     agent = SLOW_AGENT.replace("STDOUT", "stdout=subprocess.PIPE").replace("RELAY\n", relay)
     (bench.folder / "torchrun").write_text(agent)
     (bench.folder / "worker.py").write_text(ONE.replace('open("done"', 'print("last", flush=True)\nopen("done"'))
-    begin(bench, service, eventually, checkpoints, sys.executable, "torchrun", label="0: ")
+    begin(bench, service, checkpoints, sys.executable, "torchrun", label="0: ")
     status = bench.wait()
     assert bench.lines() == ["0: starts", "0: up", "0: last"]
     assert (status["exit_code"], status["signal"]) == (143, 15)
@@ -184,13 +181,37 @@ subprocess.Popen(["./raylet", "600"])
 
 
 def test_rays_driver_is_left_until_a_checkpoint_is_there_though_it_catches_the_signal(
-    bench, service, eventually, checkpoints
+    bench, service, checkpoints
 ) -> None:
     bench.folder.mkdir()
     shutil.copy(shutil.which("sleep") or "", bench.folder / "raylet")
-    saved = begin(bench, service, eventually, checkpoints, sys.executable, "-c", RAY + ONE)
+    saved = begin(bench, service, checkpoints, sys.executable, "-c", RAY + ONE)
     status = bench.wait()
     assert time.time() - saved < QUIET_S + 2
     assert status["checkpoint"]["path"] == str(checkpoints / "model.pt")
+    assert (status["exit_code"], status["caught"]) == (143, False)
+    assert bench.processes() == []
+
+
+#: Ray's own program on a node ends with its driver; a process that it has started stays, and has a handler.
+RAY_WITH_AN_AGENT = """
+import os, signal, subprocess, sys, time
+raylet = subprocess.Popen(["./raylet", "-c", '"$0" agent.py & wait', sys.executable])
+def end(*_):
+    raylet.kill()
+    print("ends slowly", flush=True)
+    time.sleep(30)
+signal.signal(signal.SIGTERM, end)
+"""
+AGENT = "import signal, time\nsignal.signal(15, lambda *_: 0)\nwhile True: time.sleep(60)\n"
+
+
+def test_what_a_ray_leaves_behind_is_not_waited_for(bench, service, checkpoints) -> None:
+    bench.folder.mkdir()
+    shutil.copy(shutil.which("sh") or "", bench.folder / "raylet")
+    (bench.folder / "agent.py").write_text(AGENT)
+    saved = begin(bench, service, checkpoints, sys.executable, "-c", RAY_WITH_AN_AGENT + ONE)
+    status = bench.wait()
+    assert time.time() - saved < QUIET_S + 4
     assert (status["exit_code"], status["caught"]) == (143, False)
     assert bench.processes() == []

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from interpreters import interpreter
+from kit.interpreters import interpreter
+from kit.waiting import wait_for
 
 #: A job that prints which signal came, and leaves when it may.
 EARS = """
@@ -37,7 +38,7 @@ ALONE = {"nodes": ["n-b"]}
 FIRST = {"HAI_RANK": "0"}
 
 
-def test_the_command_starts_when_all_ranks_are_up_and_knows_the_master(pod, service, eventually) -> None:
+def test_the_command_starts_when_all_ranks_are_up_and_knows_the_master(pod, service) -> None:
     pod.start("sh", "-c", "env; exit 3", env={"OWN": "container"})
     time.sleep(0.3)
     assert pod.log() == []
@@ -78,10 +79,10 @@ def test_a_service_that_comes_late_is_found(pod, service) -> None:
 
 
 @pytest.mark.parametrize("answer", [204, 410], ids=["evicted", "killed"])
-def test_a_pod_that_is_ended_while_it_waits_never_starts_its_command(pod, service, eventually, answer) -> None:
+def test_a_pod_that_is_ended_while_it_waits_never_starts_its_command(pod, service, answer) -> None:
     service.leaving = answer
     process = pod.start("touch", "started")
-    eventually(lambda: service.tokens)
+    wait_for("a request with a token", lambda: service.tokens)
     process.terminate()
     assert pod.wait() == 143
     assert not (pod.folder / "started").exists()
@@ -90,11 +91,9 @@ def test_a_pod_that_is_ended_while_it_waits_never_starts_its_command(pod, servic
     assert "the command was not started" in pod.sent()[0]
 
 
-def test_a_pod_that_is_ended_while_it_waits_for_a_service_that_is_away_is_no_failure_of_its_user(
-    pod, service, eventually
-) -> None:
+def test_a_pod_that_is_ended_while_it_waits_for_a_service_that_is_away_is_no_failure_of_its_user(pod, service) -> None:
     process = pod.start("touch", "started", env={"HAI_TERMINATION_GRACE": "8"})
-    eventually(lambda: service.tokens)
+    wait_for("a request with a token", lambda: service.tokens)
     service.stop()
     process.terminate()
     assert pod.wait() == 125
@@ -150,10 +149,10 @@ def test_a_rank_is_not_started_twice(pod) -> None:
     assert not (pod.folder / "started").exists()
 
 
-def test_the_job_in_a_pod_speaks_to_the_platform(pod, service, eventually) -> None:
+def test_the_job_in_a_pod_speaks_to_the_platform(pod, service) -> None:
     service.gather("10.0.0.1", "10.0.0.2")
     pod.start(sys.executable, "-c", SAVES, profile="cooperative")
-    eventually(lambda: pod.sent() == ["in n-b"])
+    wait_for("the line to reach the service", lambda: pod.sent() == ["in n-b"])
     service.notify()
     assert pod.wait() == 0
     assert pod.sent() == ["in n-b", "told turn_over"]
@@ -167,14 +166,14 @@ class TestSigterm:
     """SIGTERM from the kubelet, whatever the reason for it."""
 
     @pytest.fixture
-    def rank(self, pod, service, eventually):
+    def rank(self, pod, service):
         pod.start(sys.executable, "-c", EARS, env=FIRST, **ALONE)
-        eventually(lambda: pod.log() == ["up"])
+        wait_for("the command to be up", lambda: pod.log() == ["up"])
         return pod
 
-    def test_it_is_a_notice_that_the_service_hears_of(self, rank, service, eventually) -> None:
+    def test_it_is_a_notice_that_the_service_hears_of(self, rank, service) -> None:
         rank.process.terminate()
-        eventually(lambda: "heard SIGTERM" in rank.log())
+        wait_for("the command to hear SIGTERM", lambda: "heard SIGTERM" in rank.log())
         (report,) = [report for report in service.reports if report["kind"] == "leaving"]
         assert 40 < report["seconds"] <= 60
         notice = json.loads((rank.run / "runtime" / "notice.json").read_text())
@@ -184,54 +183,54 @@ class TestSigterm:
         assert rank.wait() == 5
         assert "received" not in service.kinds(), "the service has told it nothing"
 
-    def test_it_is_a_notice_though_the_service_is_away(self, rank, service, eventually) -> None:
+    def test_it_is_a_notice_though_the_service_is_away(self, rank, service) -> None:
         service.stop()
         rank.process.terminate()
-        eventually(lambda: "heard SIGTERM" in rank.log())
+        wait_for("the command to hear SIGTERM", lambda: "heard SIGTERM" in rank.log())
         service.start()
-        eventually(lambda: "leaving" in service.kinds())
+        wait_for("the report that it leaves", lambda: "leaving" in service.kinds())
         (rank.folder / "go").touch()
         assert rank.wait() == 5
         assert rank.sent() == ["up", "heard SIGTERM"]
 
-    def test_it_ends_a_run_that_the_service_has_killed(self, rank, service, eventually) -> None:
+    def test_it_ends_a_run_that_the_service_has_killed(self, rank, service) -> None:
         service.leaving = 410
         rank.process.terminate()
         assert rank.wait() == 137
         assert rank.sent() == ["up", "heard SIGTERM"]
         assert not (rank.run / "runtime" / "notice.json").exists()
 
-    def test_a_second_one_ends_it(self, rank, service, eventually) -> None:
+    def test_a_second_one_ends_it(self, rank, service) -> None:
         rank.process.terminate()
-        eventually(lambda: "heard SIGTERM" in rank.log())
+        wait_for("the command to hear SIGTERM", lambda: "heard SIGTERM" in rank.log())
         rank.process.terminate()
         assert rank.wait() == 137
         assert rank.message()["exit_code"] == 137
 
-    def test_after_the_deadline_of_a_notice_it_ends_it(self, rank, service, eventually) -> None:
+    def test_after_the_deadline_of_a_notice_it_ends_it(self, rank, service) -> None:
         service.notify(deadline="2020-01-01T00:00:00Z")
-        eventually(lambda: "heard SIGTERM" in rank.log())
+        wait_for("the command to hear SIGTERM", lambda: "heard SIGTERM" in rank.log())
         assert rank.process.poll() is None
         rank.process.terminate()
         assert rank.wait() == 137
         assert "leaving" not in service.kinds()
 
-    def test_before_the_deadline_of_a_notice_the_job_goes_on_saving(self, rank, service, eventually) -> None:
+    def test_before_the_deadline_of_a_notice_the_job_goes_on_saving(self, rank, service) -> None:
         service.notify()
-        eventually(lambda: "heard SIGTERM" in rank.log())
+        wait_for("the command to hear SIGTERM", lambda: "heard SIGTERM" in rank.log())
         rank.process.terminate()
-        eventually(lambda: "leaving" in service.kinds())
+        wait_for("the report that it leaves", lambda: "leaving" in service.kinds())
         told = rank.run / "runtime" / "notice.json"
-        eventually(lambda: not json.loads(told.read_text())["deadline"].startswith("2126"))
+        wait_for("an earlier deadline", lambda: not json.loads(told.read_text())["deadline"].startswith("2126"))
         (rank.folder / "go").touch()
         assert rank.wait() == 5
         assert rank.log().count("heard SIGTERM") == 1
 
 
-def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service, eventually) -> None:
+def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service) -> None:
     # 6 s: less what is set aside for the end, 0.7 s are left to save.
     pod.start(sys.executable, "-c", EARS, env={**FIRST, "HAI_TERMINATION_GRACE": "6"}, **ALONE)
-    eventually(lambda: pod.log() == ["up"])
+    wait_for("the command to be up", lambda: pod.log() == ["up"])
     before = time.monotonic()
     pod.process.terminate()
     assert pod.wait() == 137
@@ -239,15 +238,13 @@ def test_when_the_pods_time_is_over_the_command_is_ended_by_itself(pod, service,
     assert pod.sent()[:2] == ["up", "heard SIGTERM"]
 
 
-def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away_meanwhile(
-    pod, service, eventually
-) -> None:
+def test_a_long_log_is_all_sent_before_the_pod_ends_though_the_service_went_away_meanwhile(pod, service) -> None:
     lines = 30_000
     pod.start("sh", "-c", f"seq 1 {lines}; while [ ! -e go ]; do sleep 0.05; done; echo end", env=FIRST, **ALONE)
-    eventually(lambda: service.log)
+    wait_for("a part of the log", lambda: service.log)
     service.stop()
     (pod.folder / "go").touch()
-    eventually(lambda: pod.message().get("state") == "exited")
+    wait_for("the pod's last message", lambda: pod.message().get("state") == "exited")
     assert pod.process.poll() is None, "it waits for the service"
     service.start()
     assert pod.wait() == 0
@@ -294,12 +291,12 @@ def test_a_command_runs_several_times_in_a_pod(pod, service) -> None:
     assert sorted(pod.sent()) == ["2/4 0 10.0.0.1,10.0.0.2", "3/4 1 10.0.0.1,10.0.0.2"]
 
 
-def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:
+def test_a_rank_runs_on_python_3_8(pod, service) -> None:
     python = interpreter("3.8")
     pod.python = python
     service.gather("10.0.0.1", "10.0.0.2")
     pod.start(python, "-c", SAVES, env={"PATH": f"{Path(python).parent}:/usr/bin:/bin"})
-    eventually(lambda: pod.sent() == ["in n-b"])
+    wait_for("the line to reach the service", lambda: pod.sent() == ["in n-b"])
     pod.process.send_signal(signal.SIGTERM)
     assert pod.wait() in (0, 143)
     assert pod.sent() == ["in n-b", "told evicted"]
@@ -307,9 +304,7 @@ def test_a_rank_runs_on_python_3_8(pod, service, eventually) -> None:
     assert (pod.folder / "output").read_text() == ""
 
 
-def test_the_record_of_a_pod_says_what_was_caught_and_which_checkpoint_was_seen(
-    pod, service, eventually, tmp_path
-) -> None:
+def test_the_record_of_a_pod_says_what_was_caught_and_which_checkpoint_was_seen(pod, service, tmp_path) -> None:
     code = (
         "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
         "open(os.environ['HAI_CHECKPOINT_DIR'] + '/model.pt', 'w').write('1')\ntime.sleep(600)\n"
@@ -317,9 +312,9 @@ def test_the_record_of_a_pod_says_what_was_caught_and_which_checkpoint_was_seen(
     checkpoints = tmp_path / "checkpoints"
     variables = {"HAI_CHECKPOINT_DIR": str(checkpoints)}
     pod.start(sys.executable, "-c", code, env=FIRST, task_env=variables, profile="auto", patience_s=300, **ALONE)
-    eventually(lambda: "up" in pod.log())
+    wait_for("the command to be up", lambda: "up" in pod.log())
     service.notify()
-    eventually(lambda: pod.message().get("notified_at"))
+    wait_for("the message that it was told", lambda: pod.message().get("notified_at"))
     (pod.folder / "go").touch()
     assert pod.wait() == 143
     message = pod.message()

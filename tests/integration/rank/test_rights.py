@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank import supervisor
+from hai_client.rank import records
 from hai_scheduler.adapters.local import rights
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Temporary
@@ -138,7 +138,7 @@ def test_a_folder_that_cannot_be_looked_at_now_is_not_taken_for_a_removed_one(
     rank.mkdir(parents=True)
     rank.parent.chmod(0)
     try:
-        assert not supervisor._is_removed(str(rank))
+        assert not records.is_removed(str(rank))
     finally:
         rank.parent.chmod(0o700)
-    assert supervisor._is_removed(str(rank / "none"))
+    assert records.is_removed(str(rank / "none"))

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from hai_client.rank.processes import read_arguments, read_program
+from kit.waiting import wait_for
 
 LONG_S = 300
 SHELLS = [name for name in ("bash", "dash", "zsh", "ksh") if shutil.which(name)]
@@ -104,14 +105,16 @@ NEXT = {
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("text", NEXT.values(), ids=NEXT)
-def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventually, text, shell) -> None:
+def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, text, shell) -> None:
     """No process was told: a shell whose last command has ended by itself may end by itself too."""
     patience = 1 if "sleep" in text else LONG_S
     script(bench, text, WAITS, shell, profile="auto", patience_s=patience)
-    eventually(lambda: "up" in bench.log() or bench.processes())
-    eventually(lambda: any("stage.py" in word for pid in bench.processes() for word in read_arguments(pid)))
+    wait_for("the first process", lambda: "up" in bench.log() or bench.processes())
+    wait_for(
+        "the stage to run", lambda: any("stage.py" in word for pid in bench.processes() for word in read_arguments(pid))
+    )
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     status = bench.wait()
     assert not (bench.folder / "began").exists()
@@ -120,7 +123,7 @@ def test_nor_after_a_stage_that_comes_to_its_end_untold(bench, service, eventual
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
+def test_not_even_one_of_thirty(bench, service, shell) -> None:
     """Each stage reads a pipe until its end, so stages end and begin as quickly as possible."""
     rounds = range(30)
     lines = "".join(f"( cat gate.{number}; touch began.{number} ) &\n" for number in rounds)
@@ -129,9 +132,11 @@ def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
         os.mkfifo(bench.folder / f"gate.{number}")
     # Opening a pipe for writing waits until a reader has opened it.
     gates = [os.open(bench.folder / f"gate.{number}", os.O_WRONLY) for number in rounds]
-    eventually(lambda: sum(read_program(pid) == "cat" for pid in bench.processes()) == len(rounds))
+    wait_for(
+        "a `cat` for each round", lambda: sum(read_program(pid) == "cat" for pid in bench.processes()) == len(rounds)
+    )
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     for gate in gates:
         os.close(gate)
     status = bench.wait()
@@ -139,7 +144,7 @@ def test_not_even_one_of_thirty(bench, service, eventually, shell) -> None:
     assert (status["exit_code"], status["signalled"]) == (143, True)
 
 
-def test_a_stage_waits_for_what_still_works_beside_it(bench, service, eventually) -> None:
+def test_a_stage_waits_for_what_still_works_beside_it(bench, service) -> None:
     """A process in the background is not ended because a next stage would start."""
     text = '"$PYTHON" stage.py other &\ncat gate\ntouch began\n'
     script(bench, text, WAITS + "print('saved', flush=True)\n", profile="auto", patience_s=LONG_S)
@@ -147,21 +152,21 @@ def test_a_stage_waits_for_what_still_works_beside_it(bench, service, eventually
     gate = os.open(bench.folder / "gate", os.O_WRONLY)
     bench.printed("other up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     os.close(gate)
-    eventually(lambda: not any(read_program(pid) == "cat" for pid in bench.processes()))
+    wait_for("every `cat` to end", lambda: not any(read_program(pid) == "cat" for pid in bench.processes()))
     (bench.folder / "go").touch()
     bench.wait()
     assert "saved" in bench.lines()
     assert not (bench.folder / "began").exists()
 
 
-def test_a_stage_starts_helpers_of_its_own_after_the_notice(bench, service, eventually) -> None:
+def test_a_stage_starts_helpers_of_its_own_after_the_notice(bench, service) -> None:
     forks = WAITS + "import subprocess\nprint(subprocess.check_output(['sh', '-c', 'expr 40 + 2; date > helped']))\n"
     script(bench, '"$PYTHON" stage.py one\necho finished\n', forks, profile="auto", patience_s=LONG_S)
     bench.printed("one up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     status = bench.wait()
     assert bench.lines() == ["one up", "b'42\\n'", "finished"]
@@ -190,11 +195,11 @@ def test_what_a_script_does_at_its_end_may_need_a_shell_of_its_own(bench, servic
     assert (bench.folder / "cleaned").read_text()
 
 
-def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, service, eventually) -> None:
+def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, service) -> None:
     script(bench, NEXT["line"], WAITS, profile="sigterm", signal="USR1", signal_before_s=1)
     bench.printed("one up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     bench.wait()
     assert not (bench.folder / "began").exists()
@@ -215,7 +220,7 @@ while True:
 """
 
 
-def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, service, eventually) -> None:
+def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, service) -> None:
     waits = WAITS.replace("not os.path.exists('go')", "not os.path.exists('go') or sys.argv[1] != 'one'")
     script(bench, STAGES, waits, profile="auto", patience_s=LONG_S)
     bench.printed("one up")
@@ -224,7 +229,7 @@ def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, s
         assert debugger.stdout is not None
         assert debugger.stdout.readline() == b"attached\n"
         service.notify()
-        eventually(lambda: bench.status()["notified_at"])
+        wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
         (bench.folder / "go").touch()
         status = bench.wait()
     assert debugger.returncode == 0
@@ -232,14 +237,14 @@ def test_what_a_debugger_keeps_from_being_held_is_ended_when_it_is_seen(bench, s
     assert (status["exit_code"], status["signalled"]) == (143, True)
 
 
-def test_a_script_whose_last_stage_comes_to_its_end_has_come_to_its_own(bench, service, eventually) -> None:
+def test_a_script_whose_last_stage_comes_to_its_end_has_come_to_its_own(bench, service) -> None:
     waits = (
         "import os, sys, time\nprint(sys.argv[1], 'up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
     )
     script(bench, '"$PYTHON" stage.py one\necho finished\n', waits, profile="auto", patience_s=LONG_S)
     bench.printed("one up")
     service.notify()
-    eventually(lambda: bench.status()["notified_at"])
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
     (bench.folder / "go").touch()
     status = bench.wait()
     assert bench.lines() == ["one up", "finished"]

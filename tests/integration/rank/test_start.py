@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.waiting import wait_for
+
 
 def test_the_status_of_the_command_is_the_status_of_the_rank(bench) -> None:
     status = bench.run("sh", "-c", "echo hello; exit 3")
@@ -70,7 +72,7 @@ def test_a_spec_that_cannot_be_read_is_the_platforms(bench) -> None:
     assert "profile is 'unheard-of'; it must be one of" in status["start_error"]
 
 
-def test_of_two_supervisors_on_one_folder_one_starts_the_command(bench, eventually) -> None:
+def test_of_two_supervisors_on_one_folder_one_starts_the_command(bench) -> None:
     bench.prepare("sh", "-c", "echo started >> count; sleep 0.5")
     first, second = bench.start(), bench.start()
     assert (first.wait(60), second.wait(60)) == (0, 0)
@@ -83,9 +85,9 @@ def test_a_rank_that_has_ended_is_not_started_again(bench) -> None:
     assert (bench.folder / "count").read_text() == "started\n"
 
 
-def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench, eventually) -> None:
+def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench) -> None:
     first = bench.start("sh", "-c", "echo started >> draft; cp draft copy; mv copy count; sleep 60")
-    eventually((bench.folder / "count").exists)
+    wait_for("the command to have counted", (bench.folder / "count").exists)
     first.kill()
     first.wait()
     assert bench.start().wait(60) == 0
@@ -93,11 +95,11 @@ def test_a_rank_whose_supervisor_was_killed_is_not_started_again(bench, eventual
     assert bench.status()["state"] == "running"
 
 
-def test_the_lock_is_held_by_the_platform_alone_and_names_the_keeper(bench, eventually) -> None:
+def test_the_lock_is_held_by_the_platform_alone_and_names_the_keeper(bench) -> None:
     import fcntl
 
     supervisor = bench.start("sh", "-c", "setsid sleep 60 & sleep 60")
-    eventually(lambda: len(bench.processes()) >= 3)
+    wait_for("three processes", lambda: len(bench.processes()) >= 3)
     assert int((bench.folder / "lock").read_text()) == supervisor.pid
     holders = {int(pid) for path in Path("/proc").glob("[0-9]*/fd/*") for pid in held_by(path, bench.folder / "lock")}
     (below,) = (Path(f"/proc/{supervisor.pid}/task/{supervisor.pid}/children")).read_text().split()

@@ -8,13 +8,11 @@ import json
 import os
 import shlex
 import signal
-import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 import pytest
@@ -23,13 +21,13 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from redis_server import RedisServer
-
-T = TypeVar("T")
+from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.ports import free_port
+from kit.redis_server import RedisServer
+from kit.waiting import PATIENCE, until
 
 PREFIX = "/services/hai/"
 SECRET = "the-secret-that-all-replicas-of-these-tests-share"
@@ -40,17 +38,6 @@ SOON = 120.0
 TAKEOVER = 60.0
 
 
-async def until(look: Callable[[], Awaitable[T]], *, within: float = SOON) -> T:
-    """The first true result of `look`."""
-    ends = time.monotonic() + within
-    while True:
-        seen = await look()
-        if seen:
-            return seen
-        assert time.monotonic() < ends, f"{look} did not become true within {within} s"
-        await asyncio.sleep(0.02)
-
-
 class _User(RequestHandler):
     """A stand-in for the Hub's API of tokens: `NAME-token` belongs to the user NAME, with all scopes."""
 
@@ -58,12 +45,6 @@ class _User(RequestHandler):
         name = self.request.headers["Authorization"].split(" ", 1)[1].removesuffix("-token")
         scopes = ["access:services!service=hai", "custom:hai:tasks:write", "custom:hai:admin", "custom:hai:metrics"]
         self.write(json.dumps({"name": name, "kind": "user", "groups": [], "scopes": scopes}))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass
@@ -175,11 +156,8 @@ class Replica:
     async def state(self, task: int) -> str:
         return str((await self.get(f"/tasks/{task}"))["state"])
 
-    async def wait_for(self, task: int, state: str, *, within: float = SOON) -> None:
-        async def reached() -> bool:
-            return await self.state(task) == state
-
-        await until(reached, within=within)
+    async def wait_for(self, task: int, state: str, *, within: float = PATIENCE) -> None:
+        await until(f"task {task} to be {state}", lambda: self.state(task), within, met=lambda seen: seen == state)
 
     def send(self, number: signal.Signals) -> None:
         """Send the signal to loop and API."""
@@ -220,7 +198,7 @@ class Pair:
             return None
 
         try:
-            return await until(found)
+            return await until("a leader and a follower", found)
         except AssertionError:
             pytest.fail(f"there are no leader and follower:\n{self.logs()}")
 
@@ -342,10 +320,10 @@ async def _stop_tasks(replica: Replica) -> None:
     async def none() -> bool:
         return not await unfinished()
 
-    await until(replica.ready)
+    await until("the service to be ready", replica.ready)
     for task in await unfinished():
         await replica.json("POST", f"/tasks/{task}/stop")
-    await until(none)
+    await until("every task to end", none)
 
 
 def _end_ranks(state: Path) -> None:

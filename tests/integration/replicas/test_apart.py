@@ -11,8 +11,9 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from databases import empty_postgres, postgres_url
-from integration.replicas.conftest import Replica, _end_ranks, service_environment, until
+from integration.replicas.conftest import Replica, _end_ranks, service_environment
+from kit.databases import empty_postgres, postgres_url
+from kit.waiting import until
 
 #: The Hub of a module is shared, and with it the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -55,7 +56,7 @@ async def well(machine: Replica) -> bool:
 async def test_on_a_fresh_machine_both_start_at_once_and_a_ring_starts_what_is_submitted(machine: Replica) -> None:
     machine.words += RARELY
     await machine.launch()
-    await until(machine.leads)
+    await until("the service to lead", machine.leads)
     task = await machine.submit("rung", "sleep 600")
     await machine.wait_for(task, "running", within=30)
     status, _ = await machine.json("POST", f"/tasks/{task}/stop")
@@ -65,7 +66,7 @@ async def test_on_a_fresh_machine_both_start_at_once_and_a_ring_starts_what_is_s
 
 async def test_with_the_loop_dead_the_api_answers_and_says_what_is_wrong(machine: Replica) -> None:
     await machine.launch()
-    await until(lambda: well(machine))
+    await until("all to be well", lambda: well(machine))
     assert machine.process is not None
     machine.process.send_signal(signal.SIGKILL)
     await machine.process.wait()
@@ -75,16 +76,16 @@ async def test_with_the_loop_dead_the_api_answers_and_says_what_is_wrong(machine
         said = await health(machine)
         return "The scheduling loop has not ticked for" in str(said.get("detail"))
 
-    await until(told)
+    await until("the health to say that the loop does not tick", told)
     assert await machine.state(task) == "queued"
     await machine.launch_loop()
     await machine.wait_for(task, "succeeded")
-    await until(lambda: well(machine))
+    await until("all to be well", lambda: well(machine))
 
 
 async def test_with_the_api_dead_ticks_go_on(machine: Replica, tmp_path: Path) -> None:
     await machine.launch()
-    await until(lambda: well(machine))
+    await until("all to be well", lambda: well(machine))
     one = await machine.submit("one", f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done")
     two = await machine.submit("two", f"touch {tmp_path}/two")
     await machine.wait_for(one, "running")
@@ -96,10 +97,10 @@ async def test_with_the_api_dead_ticks_go_on(machine: Replica, tmp_path: Path) -
     async def ran() -> bool:
         return await asyncio.to_thread((tmp_path / "two").exists)
 
-    await until(ran)
+    await until("the second task to run", ran)
     assert await machine.loop_says() == "this"
     await machine.launch_api()
-    await until(machine.ready)
+    await until("the service to be ready", machine.ready)
     for task in (one, two):
         await machine.wait_for(task, "succeeded")
 
@@ -113,7 +114,7 @@ async def test_either_may_come_first(machine: Replica) -> None:
         except (aiohttp.ClientError, TimeoutError):
             return False
 
-    await until(answers)
+    await until("the API to answer without a loop", answers)
     assert "has not ticked yet" in str((await health(machine))["detail"])
     task = await machine.submit("first", "true")
     await machine.launch_loop()

@@ -13,9 +13,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from databases import empty_postgres, postgres_url
-from integration.replicas.conftest import SECRET, Replica, service_environment, until
-from redis_server import RedisServer
+from integration.replicas.conftest import SECRET, Replica, service_environment
+from kit.databases import empty_postgres, postgres_url
+from kit.redis_server import RedisServer
+from kit.waiting import until
 
 #: The Hub of a module is shared, and with it the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -104,7 +105,7 @@ async def test_a_service_that_starts_before_its_database_waits_and_says_so(servi
     async def live() -> bool:
         return await answers(service, "/health/live") == (200, {"status": "live"})
 
-    await until(live)
+    await until("the service to be live", live)
     for path in ("/health/ready", "/health", "/tasks"):
         answer = await answers(service, path)
         assert answer is not None
@@ -113,7 +114,7 @@ async def test_a_service_that_starts_before_its_database_waits_and_says_so(servi
         assert "waits for its database" in problem["detail"]
     assert service.api_log.read_text().count("the service cannot start yet and tries again") == 1
     await door.open()
-    await until(service.leads)
+    await until("the service to lead", service.leads)
     assert "Traceback" not in service.said
     assert "the waiting is over" in service.api_log.read_text()
     task = await service.submit("after", "true")
@@ -126,7 +127,7 @@ async def test_who_waits_for_its_database_can_be_told_to_end(service: Replica) -
     async def waits() -> bool:
         return all("the service cannot start yet" in log.read_text() for log in (service.log, service.api_log))
 
-    await until(waits)
+    await until("both processes to say what they wait for", waits)
     assert await service.end(signal.SIGTERM) == 0
     assert "Traceback" not in service.said
 
@@ -134,7 +135,7 @@ async def test_who_waits_for_its_database_can_be_told_to_end(service: Replica) -
 async def test_a_database_that_freezes_makes_it_unready_within_a_second_or_so(service: Replica, door: Door) -> None:
     await door.open()
     await service.launch()
-    await until(service.leads)
+    await until("the service to lead", service.leads)
     door.freeze()
     for _ in range(5):
         began = time.monotonic()
@@ -146,7 +147,7 @@ async def test_a_database_that_freezes_makes_it_unready_within_a_second_or_so(se
         assert (await answers(service, "/health/live") or (0,))[0] == 200
         assert (await answers(service, "/health") or (0,))[0] == 200
     door.thaw()
-    await until(service.leads)
+    await until("the service to lead", service.leads)
 
 
 async def test_a_service_whose_database_is_frozen_at_its_start_waits_too(service: Replica, door: Door) -> None:
@@ -157,10 +158,10 @@ async def test_a_service_whose_database_is_frozen_at_its_start_waits_too(service
     async def unready() -> bool:
         return (await answers(service, "/health/ready") or (0,))[0] == 503
 
-    await until(unready)
+    await until("the service to be unready", unready)
     assert (await answers(service, "/health/live") or (0,))[0] == 200
     door.thaw()
-    await until(service.leads)
+    await until("the service to lead", service.leads)
 
 
 @pytest.mark.parametrize(

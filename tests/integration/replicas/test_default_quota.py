@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from integration.replicas.conftest import Replica, until
+from integration.replicas.conftest import Replica
+from kit.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -20,7 +21,7 @@ async def asked(replica: Replica, priority: str, nodes: int = 1) -> tuple[int, A
 async def test_a_new_platform_opens_what_its_setting_says_and_a_closed_one_stays_closed(single: Replica) -> None:
     single.words = [*single.words, "--HaiScheduler.default_quota=2"]
     await single.launch()
-    await until(single.leads)
+    await until("the service to lead", single.leads)
     rows = (await single.get("/quotas"))["items"]
     assert {(row["subject"], row["priority"], row["limit"]) for row in rows} == {
         ("public", level, 2) for level in ("NORMAL", "BELOW_NORMAL", "LOW")
@@ -35,7 +36,7 @@ async def test_a_new_platform_opens_what_its_setting_says_and_a_closed_one_stays
         assert (await single.json("DELETE", "/quotas", json=key))[0] == 204
     await single.end(signal.SIGTERM)
     await single.launch()
-    await until(single.leads)
+    await until("the service to lead", single.leads)
     assert (await single.get("/quotas"))["items"] == []
     status, problem = await asked(single, "AUTO")
     assert status == 422

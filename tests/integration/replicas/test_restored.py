@@ -17,7 +17,8 @@ from tornado.web import Application
 
 from hai_client.errors import Invalid
 from hai_scheduler.state_cli.app import run_backup, run_restore
-from integration.replicas.conftest import PREFIX, SECRET, Replica, _end_ranks, _User, until
+from integration.replicas.conftest import PREFIX, SECRET, Replica, _end_ranks, _User
+from kit.waiting import until
 
 #: A command that runs until it is ended.
 FOREVER = "echo started; while :; do sleep 0.1; done"
@@ -34,7 +35,7 @@ class Alone:
     async def start(self) -> Replica:
         """Start it and wait until it schedules."""
         await self.service.launch()
-        await until(self.service.leads)
+        await until("the service to lead", self.service.leads)
         return self.service
 
     def restore_by_hand(self, backup: Path) -> None:
@@ -110,7 +111,7 @@ async def test_a_copy_that_is_put_back_by_hand_confuses_no_run_with_another(alon
     assert await service.state(known) == "running"
     (orphan,) = (await service.get("/orphans"))["items"]
     assert (orphan["run"], orphan["user"], orphan["live"]) == (f"{stray}.1", "ann", True)
-    await until(lambda: service.is_told_to_be("degraded"))
+    await until("the health to be degraded", lambda: service.is_told_to_be("degraded"))
     (kept,) = (alone.state / "runs" / ".aside").glob(f"*-1/{secret}/1/0/log/*")
     assert "ann has a secret" in kept.read_text()
 
@@ -124,14 +125,14 @@ async def test_a_copy_that_is_put_back_by_hand_confuses_no_run_with_another(alon
         told = await service.get(f"/tasks/{task['id']}/explain")
         return "runs that belong to no task" in str(told)
 
-    await until(explained)
+    await until("the explanation to name the orphans", explained)
     assert not mark.exists(), "nothing is started over a run that lives"
     assert (await service.json("POST", f"/orphans/{stray}.1/end"))[0] == 200
     await service.wait_for(task["id"], "succeeded")
     assert mark.read_text() == "x\n"
     assert await alone.log(task["id"]) == ["of bob"]
     assert (await service.get("/orphans"))["items"] == []
-    await until(lambda: service.is_told_to_be("ok"))
+    await until("the health to be good again", lambda: service.is_told_to_be("ok"))
     assert await service.state(known) == "running"
 
 

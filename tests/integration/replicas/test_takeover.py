@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from integration.replicas.conftest import TAKEOVER, Pair, until
+from integration.replicas.conftest import TAKEOVER, Pair
+from kit.waiting import until
 
 #: The replicas of a module are shared, and with them the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -23,7 +24,7 @@ async def test_after_a_kill_the_other_leads_and_every_task_runs_once(pair: Pair)
     await leader.end(signal.SIGKILL)
     died = time.monotonic()
     gap = [await follower.submit(f"gap-{n}", pair.counting(f"gap-{n}")) for n in range(4)]
-    await until(follower.leads, within=TAKEOVER)
+    await until("the service to lead", follower.leads, within=TAKEOVER)
     print(f"took over in {time.monotonic() - died:.1f} s")
 
     for task in gap:
@@ -47,7 +48,7 @@ async def test_killed_again_and_again_while_tasks_come_nothing_is_lost_or_double
             tasks[name] = await (leader, follower)[n % 2].submit(name, pair.counting(name, "sleep 0.3"))
         # Whatever the leader is doing now, it does not finish it.
         await leader.end(signal.SIGKILL)
-        await until(follower.leads, within=TAKEOVER)
+        await until("the service to lead", follower.leads, within=TAKEOVER)
         await leader.launch()
     leader, _ = await pair.roles()
     for name, task in tasks.items():
@@ -63,14 +64,14 @@ async def test_a_leader_that_was_stopped_for_long_follows_when_it_goes_on(pair: 
     leader.send(signal.SIGSTOP)
     try:
         # Stopped in the middle of a transaction, it is thrown out by the database first.
-        await until(follower.leads, within=2 * TAKEOVER)
+        await until("the service to lead", follower.leads, within=2 * TAKEOVER)
         tasks = [await follower.submit(f"t-{n}", pair.counting(f"t-{n}")) for n in range(3)]
         for task in tasks:
             await follower.wait_for(task, "succeeded")
         assert (await follower.json("POST", f"/tasks/{first}/stop"))[0] == 200
     finally:
         leader.send(signal.SIGCONT)
-    await until(leader.follows)
+    await until("the old leader to follow", leader.follows)
     assert await pair.roles() == (follower, leader)
     await leader.wait_for(first, "stopped")
     more = await leader.submit("more", pair.counting("more"))
@@ -90,7 +91,7 @@ async def test_a_leader_that_is_told_to_end_hands_over_at_once(pair: Pair) -> No
         leader, follower = await pair.start()
         assert await leader.end(signal.SIGTERM) == 0
         ended = time.monotonic()
-        await until(follower.leads)
+        await until("the service to lead", follower.leads)
         print(f"handed over in {time.monotonic() - ended:.2f} s")
         task = await follower.submit("after", pair.counting("after"))
         await follower.wait_for(task, "succeeded")

@@ -12,7 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from integration.replicas.conftest import PASSWORDS, SOON, Pair, Replica, until
+from integration.replicas.conftest import PASSWORDS, SOON, Pair, Replica
+from kit.waiting import until
 
 #: The replicas of a module are shared, and with them the loop.
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -37,7 +38,7 @@ async def agree(one: Replica, other: Replica, path: str) -> Any:
         return seen[0] == seen[1]
 
     try:
-        await until(same)
+        await until("both to answer alike", same)
     except AssertionError:
         pytest.fail(f"{path}: {json.dumps(seen[0], indent=1)}\n!=\n{json.dumps(seen[1], indent=1)}")
     return seen[0]
@@ -49,7 +50,7 @@ async def test_of_two_that_start_at_once_one_leads_and_both_answer_alike(pair: P
     held = await follower.submit("holds", "sleep 300", nodes=2)
     await follower.wait_for(held, "running")
     waits = await leader.submit("waits", "true", nodes=2)
-    explained = await until(lambda: _explained(follower, waits))
+    explained = await until("the follower to explain the task", lambda: _explained(follower, waits))
     assert explained["verdict"]["kind"] in {"CAPACITY", "TURN"}
 
     for path in ("/cluster", "/nodes", "/tasks?user=*", f"/tasks/{waits}/explain", f"/tasks/{waits}/decisions", "/me"):
@@ -153,7 +154,7 @@ async def test_a_replica_whose_database_is_not_there_says_so_in_one_line_and_wai
         return all("database does not answer" in log.read_text() for log in (alone.log, alone.api_log))
 
     try:
-        await until(waits)
+        await until("both processes to say what they wait for", waits)
         assert alone.up
     finally:
         assert await alone.end(signal.SIGTERM) == 0

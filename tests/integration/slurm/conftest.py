@@ -7,16 +7,16 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import hai_client
-from hai_client.rank.environment import Run, Seat, rank_environment
+from hai_client.rank.environment import RankContext, Run, rank_environment
 from hai_client.slurm.starting import launching
 from hai_client.slurm.variables import loopbacks
+from kit.waiting import wait_for
 
 SHIMS = str(Path(hai_client.__file__).parent / "shims")
 LIMIT_S = 60.0
@@ -47,7 +47,9 @@ class Ranks:
     def environment(self, rank: int, **given: str) -> dict[str, str]:
         runtime = self.root / str(rank)
         (runtime / "reports").mkdir(parents=True, exist_ok=True)
-        seat = Seat(rank=rank, node=f"node-{rank + 1}", gpus=2, runtime_dir=str(runtime), token_file=str(self.token))
+        seat = RankContext(
+            rank=rank, node=f"node-{rank + 1}", gpus=2, runtime_dir=str(runtime), token_file=str(self.token)
+        )
         first = [str(Path(sys.executable).parent)]
         task = {"HAI_TASK_NAME": "n", "HAI_USER": "alice", "HAI_RESTARTS": "0", **given}
         return rank_environment(task, self.run, seat, home=str(self.root), path_first=first, shims=SHIMS)
@@ -108,12 +110,10 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
-def wait_for(path: Path, count: int = 1) -> list[str]:
+def lines_of(path: Path, count: int = 1) -> list[str]:
     """The lines of a file, as soon as it has at least `count` of them."""
-    end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end:
-        lines = path.read_text().splitlines() if path.exists() else []
-        if len(lines) >= count:
-            return lines
-        time.sleep(0.02)
-    raise AssertionError(f"{path} has not got {count} lines")
+
+    def look() -> list[str]:
+        return path.read_text().splitlines() if path.exists() else []
+
+    return wait_for(f"{count} lines in {path}", look, LIMIT_S, met=lambda lines: len(lines) >= count)

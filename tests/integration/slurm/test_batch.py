@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from hai_client.slurm import wire
-from integration.slurm.conftest import SHIMS, ended, wait_for
+from integration.slurm.conftest import SHIMS, ended, lines_of
 from integration.slurm.test_launcher import EARS
 
 BASH = "#!/bin/bash\n"
@@ -40,7 +40,7 @@ def test_the_output_of_a_step_can_be_taken_as_a_word(ranks) -> None:
 def test_a_rank_that_comes_late_hears_that_the_job_is_over(ranks) -> None:
     gang = ranks(2)
     first = gang.start(0, [f"{SHIMS}/hai-batch", "--", BASH + "echo over > over; exit 3"])
-    wait_for(gang.root / "over")
+    lines_of(gang.root / "over")
     second = gang.start(1, [f"{SHIMS}/hai-batch", "--", BASH])
     assert (ended(first)[0], ended(second)[0]) == (3, 0)
 
@@ -71,11 +71,11 @@ def test_what_srun_is_sent_reaches_the_tasks_of_all_nodes(ranks) -> None:
         + "while [ ! -e go ]; do sleep 0.02; done\nkill -USR1 $pid; wait $pid"
     )
     first, _ = gang.batch(script, EARS=EARS)
-    wait_for(gang.root / "heard", 2)
+    lines_of(gang.root / "heard", 2)
     (gang.root / "leave").write_text("4")
     (gang.root / "go").touch()
     assert ended(first)[0] == 4
-    assert sorted(wait_for(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 SIGUSR1", "0 up", "0 up"]
+    assert sorted(lines_of(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 SIGUSR1", "0 up", "0 up"]
 
 
 def test_after_a_notice_no_further_step_is_started(ranks) -> None:
@@ -92,7 +92,7 @@ def test_the_shell_alone_is_told_where_the_script_says_so(ranks) -> None:
         "srun sh -c 'echo ${LOCAL_RANK:-none} > up; exec sleep 60' & pid=$!\nwait $pid\n"
     )
     (first,) = gang.batch(script, "--signal-shell")
-    assert wait_for(gang.root / "up") == ["none"]
+    assert lines_of(gang.root / "up") == ["none"]
     first.send_signal(signal.SIGUSR1)
     assert ended(first) == (0, "shell heard\n")
 
@@ -102,11 +102,11 @@ def test_a_script_without_steps_gets_the_signal_itself(ranks) -> None:
     (first,) = gang.batch(
         BASH + f'LOCAL_RANK=0 {sys.executable} -c "$EARS"\n', EARS=EARS.replace("'LOCAL_RANK'", "'X'"), X="x"
     )
-    wait_for(gang.root / "heard", 1)
+    lines_of(gang.root / "heard", 1)
     (gang.root / "leave").write_text("0")
     first.send_signal(signal.SIGUSR1)
     assert ended(first)[0] == 0
-    assert wait_for(gang.root / "heard", 2) == ["x up", "x SIGUSR1"]
+    assert lines_of(gang.root / "heard", 2) == ["x up", "x SIGUSR1"]
 
 
 def test_a_copy_of_the_output_goes_where_the_script_says(ranks) -> None:
@@ -123,7 +123,7 @@ def test_a_copy_of_the_output_goes_where_the_script_says(ranks) -> None:
 def test_a_stranger_gets_nothing_from_the_server(ranks) -> None:
     gang = ranks(1)
     (first,) = gang.batch(BASH + "echo up > up; while [ ! -e go ]; do sleep 0.02; done")
-    wait_for(gang.root / "up")
+    lines_of(gang.root / "up")
     assert wire.find("127.0.0.1", b"run:guess", gang.run.run_id) is None
     found = wire.find("127.0.0.1", gang.token.read_bytes().strip(), gang.run.run_id)
     assert found is not None

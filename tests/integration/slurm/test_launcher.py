@@ -13,7 +13,7 @@ import pytest
 from hai_client.rank.processes import read_table
 from hai_client.rank.workers import workers_of
 from hai_client.slurm.starting import starting
-from integration.slurm.conftest import SHIMS, ended, wait_for
+from integration.slurm.conftest import SHIMS, ended, lines_of
 
 EARS = """
 import os, signal, sys, time
@@ -68,7 +68,7 @@ def test_who_still_saves_after_a_notice_is_not_disturbed(ranks) -> None:
     gang.notice()
     script = "test $RANK = 0 || { echo no > failed; exit 1; }; while ! test -e saved; do sleep 0.02; done; echo done"
     (process,) = gang.launch("sh", "-c", script, each=2)
-    wait_for(gang.root / "failed")
+    lines_of(gang.root / "failed")
     (gang.root / "saved").touch()
     assert ended(process) == (1, "done\n")
 
@@ -76,7 +76,7 @@ def test_who_still_saves_after_a_notice_is_not_disturbed(ranks) -> None:
 def test_the_supervisor_finds_the_processes_and_not_the_launcher(ranks) -> None:
     gang = ranks(1, ranks_per_node=3)
     (process,) = gang.launch(sys.executable, "-c", EARS, each=3)
-    wait_for(gang.root / "heard", 3)
+    lines_of(gang.root / "heard", 3)
     found = workers_of(read_table(), [process.pid])
     assert len(found.top) == 3
     assert process.pid not in found.top
@@ -86,25 +86,25 @@ def test_the_supervisor_finds_the_processes_and_not_the_launcher(ranks) -> None:
 def test_a_signal_of_the_supervisor_is_not_handed_on_a_second_time(ranks) -> None:
     gang = ranks(1, ranks_per_node=2)
     (process,) = gang.launch(sys.executable, "-c", EARS, each=2)
-    wait_for(gang.root / "heard", 2)
+    lines_of(gang.root / "heard", 2)
     # This process is what a supervisor is: the parent of the session's leader.
     process.send_signal(signal.SIGTERM)
     (gang.root / "leave").write_text("0")
     for pid in workers_of(read_table(), [process.pid]).top:
         os.kill(pid, signal.SIGUSR1)
     assert ended(process) == (0, "")
-    assert sorted(wait_for(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 up", "1 SIGUSR1", "1 up"]
+    assert sorted(lines_of(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 up", "1 SIGUSR1", "1 up"]
 
 
 def test_a_signal_of_another_process_is_handed_on(ranks) -> None:
     gang = ranks(1, ranks_per_node=2)
     (process,) = gang.launch(sys.executable, "-c", EARS, each=2)
-    wait_for(gang.root / "heard", 2)
+    lines_of(gang.root / "heard", 2)
     (gang.root / "leave").write_text("3")
     # A child of this one is not the supervisor.
     assert os.spawnlp(os.P_WAIT, "sh", "sh", "-c", f"kill -USR1 {process.pid}") == 0
     assert ended(process) == (3, "")
-    assert sorted(wait_for(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 up", "1 SIGUSR1", "1 up"]
+    assert sorted(lines_of(gang.root / "heard", 4)) == ["0 SIGUSR1", "0 up", "1 SIGUSR1", "1 up"]
 
 
 @pytest.mark.parametrize(

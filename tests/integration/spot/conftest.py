@@ -8,22 +8,22 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
-T = TypeVar("T")
+from kit.ports import free_port
+from kit.waiting import PATIENCE, wait_for
+
 API = "/services/hai/api/v1"
 #: A JupyterLab server, as far as the Hub can tell: it answers, with its process id.
 SINGLE_USER = """
@@ -75,25 +75,6 @@ c.SpotServer.look_every = 0.2
 c.SpotServer.poll_interval = 1
 install_spot(c, "{api}")
 """
-
-
-#: Seconds after which what has not come never will, on a machine that is busy with other work too.
-PATIENCE = 120.0
-
-
-def wait_for(what: str, look: Callable[[], T], seconds: float = PATIENCE) -> T:
-    ends = time.monotonic() + seconds
-    while not (value := look()):
-        if time.monotonic() > ends:
-            pytest.fail(f"waited {seconds:.0f} s for {what}")
-        time.sleep(0.05)
-    return value
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Scheduler:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from integration.spot.conftest import wait_for
+from kit.waiting import wait_for
 
 if TYPE_CHECKING:
     from integration.spot.conftest import Rig

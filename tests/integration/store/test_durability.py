@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import a_spec, a_task
-from databases import postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import TaskId
+from kit.builders import a_spec, a_task
+from kit.databases import postgres_url, sqlite_url
 
 # Commits one setting, writes another without committing, says so, and is killed.
 WRITER = """
@@ -22,9 +22,9 @@ from hai_scheduler.adapters.sql.store import open_store
 async def main() -> None:
     store = await open_store(sys.argv[1])
     async with store.write() as tx:
-        await tx.put_setting("committed", "yes")
+        await tx.settings.put("committed", "yes")
     async with store.write() as tx:
-        await tx.put_setting("not committed", "yes")
+        await tx.settings.put("not committed", "yes")
         os.kill(os.getpid(), signal.SIGKILL)
 
 asyncio.run(main())
@@ -38,7 +38,7 @@ from hai_scheduler.adapters.sql.store import open_store
 async def main() -> None:
     store = await open_store(sys.argv[1])
     async with store.read() as tx:
-        await tx.users()
+        await tx.users.all()
 
 asyncio.run(main())
 """
@@ -59,9 +59,9 @@ async def test_what_a_killed_process_had_committed_is_there_and_nothing_else_and
     assert await run(WRITER, url) == -signal.SIGKILL
     store = await open_store(url)
     async with asyncio.timeout(20), store.write() as tx:
-        assert await tx.setting("committed") == "yes"
-        assert await tx.setting("not committed") is None
-        await tx.put_setting("committed", None)
+        assert await tx.settings.get("committed") == "yes"
+        assert await tx.settings.get("not committed") is None
+        await tx.settings.put("committed", None)
     await store.close()
 
 
@@ -81,6 +81,6 @@ async def test_errors_do_not_show_what_was_to_be_written(url: str) -> None:
     spec = a_spec(env={"TOKEN": "s3cret", "ODD": Odd()})
     with pytest.raises(Exception, match="JSON") as caught:
         async with store.write() as tx:
-            await tx.add_task(a_task(TaskId(1)), spec)
+            await tx.tasks.add(a_task(TaskId(1)), spec)
     assert "s3cret" not in str(caught.value)
     await store.close()

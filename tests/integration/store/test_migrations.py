@@ -17,8 +17,6 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from builders import a_quota, a_spec, a_task, at
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import connect, parse
 from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
@@ -28,6 +26,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
+from kit.builders import a_quota, a_spec, a_task, at
+from kit.databases import empty_postgres, postgres_url, sqlite_url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -78,7 +78,7 @@ async def test_opening_again_changes_nothing_and_keeps_what_is_there(url: str) -
     for number in (1, 2, 3):
         store = await open_store(url)
         async with store.write() as tx:
-            assert (await tx.add_task(a_task(), a_spec())).id == number
+            assert (await tx.tasks.add(a_task(), a_spec())).id == number
         await store.close()
 
 
@@ -104,6 +104,13 @@ _FIRST_TASK = text(
     "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, place, profile, grace, state, ended,"
     " held, run_number, served, suspensions, failed_starts, version, saved_at) VALUES (:name, 'alice', 'training',"
     " 2, 1000000, 7000001, 'sigterm', 120000000, 'suspended', :no, :no, 1, 5000000, 1, 0, 3, 1)"
+)
+#: A copy of the first task, in the tables of any revision.
+_A_TASK_OF_0007 = text(
+    "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, waiting_since, profile, grace, state,"
+    " ended, held, run_number, served, suspensions, failed_starts, version, saved_at) SELECT name, user_name,"
+    " group_name, nodes, submitted_at, waiting_since, profile, grace, state, ended, held, run_number, served,"
+    " suspensions, failed_starts, version, saved_at FROM hai_tasks WHERE id = 1"
 )
 _FIRST_SPEC = text(
     "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (1, '[\"python\"]', '/', '{}', '[]')"
@@ -137,22 +144,22 @@ async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: Asyn
     await a_first_state(engine)
     store = await open_store(url)
     async with store.read() as tx:
-        (task,) = await tx.unfinished_tasks()
+        (task,) = await tx.tasks.unfinished()
         assert task.waiting_since == datetime(1970, 1, 1, 0, 0, 7, 1, tzinfo=UTC), "what was called its place"
         assert (task.gpus, task.retry, task.retries, task.not_before, task.rotations) == (None, None, 0, None, ())
-        spec = await tx.get_spec(task.id)
+        spec = await tx.tasks.get_spec(task.id)
         assert (spec.command, spec.environment) == (("python",), None)
-        assert (list(await tx.mount_rules()), list(await tx.environments())) == ([], [])
+        assert (list(await tx.mount_rules.all()), list(await tx.environments.all())) == ([], [])
         assert task.run is not None
         assert [(rank.node, rank.gpus) for rank in task.run.ranks] == [("node-0", ()), ("node-1", ())]
         assert task.run.failed_ranks == ()
-        assert list(await tx.runs(task.id)) == [task.run]
-        assert list(await tx.quotas()) == [a_quota(limit=4)]
-        assert await tx.node_marks() == {"node-1": NodeMark.CORDONED}
-        assert (list(await tx.uses()), list(await tx.strikes())) == ([], [])
+        assert list(await tx.runs.of_task(task.id)) == [task.run]
+        assert list(await tx.quotas.all()) == [a_quota(limit=4)]
+        assert await tx.nodes.marks() == {"node-1": NodeMark.CORDONED}
+        assert (list(await tx.uses.all()), list(await tx.nodes.strikes())) == ([], [])
     async with store.write() as tx:
-        assert (await tx.save_task(task)).version == task.version + 1
-        assert (await tx.add_task(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
+        assert (await tx.tasks.save(task)).version == task.version + 1
+        assert (await tx.tasks.add(a_task(), a_spec())).id == 3, "the id of the deleted task is not given again"
     await store.close()
 
 
@@ -164,7 +171,7 @@ async def test_of_a_failure_in_the_first_version_every_rank_with_a_status_is_nam
         await connection.execute(text("UPDATE hai_runs SET reason = 'failed'"))
     store = await open_store(url)
     async with store.read() as tx:
-        (task,) = await tx.unfinished_tasks()
+        (task,) = await tx.tasks.unfinished()
     assert task.run is not None
     assert task.run.failed_ranks == (0, 1)
     await store.close()
@@ -174,19 +181,50 @@ async def test_an_older_state_gets_a_name_and_its_runs_stay_its_own(url: str, en
     await a_first_state(engine)
     store = await open_store(url)
     async with store.read() as tx:
-        mark = await tx.mark()
-        origins = await tx.origins([TaskId(1)])
+        mark = await tx.database.mark()
+        origins = await tx.runs.origins([TaskId(1)])
     await store.close()
     assert (len(mark.database), mark.epoch, mark.steps, mark.task, mark.number) == (16, 1, 1, 2, 1)
     assert origins == {RunId("1.1"): None}, "it is not recorded which database decided the run"
+
+
+_SPEC_OF_A_RUN_PER_GPU = text(
+    "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (:task, '[\"python\"]', '/', :env, '[]')"
+)
+
+
+async def test_how_often_a_command_runs_is_taken_from_the_variables_and_put_back(url: str, engine: AsyncEngine) -> None:
+    """Revision 7 kept it among the variables of a task."""
+    name = "HAI_RANKS_PER_NODE"
+    kept = [{"A": "1", name: "gpu"}, {name: "8", "B": "ä"}, {}, {"A": f'"{name}": "3"'}]
+    await a_first_state(engine)
+    await upgrade(engine, "0007")
+    async with engine.begin() as connection:
+        for _ in range(3):
+            await connection.execute(_A_TASK_OF_0007)
+        await connection.execute(text("DELETE FROM hai_specs"))
+        found = await connection.execute(text("SELECT id FROM hai_tasks ORDER BY id"))
+        tasks = [TaskId(row[0]) for row in found]
+        for task, env in zip(tasks, kept, strict=True):
+            await connection.execute(_SPEC_OF_A_RUN_PER_GPU, {"task": task, "env": json.dumps(env)})
+    store = await open_store(url)
+    async with store.read() as tx:
+        specs = [await tx.tasks.get_spec(task) for task in tasks]
+    await store.close()
+    assert [spec.ranks_per_node for spec in specs] == ["gpu", 8, None, None]
+    assert [spec.env for spec in specs] == [{"A": "1"}, {"B": "ä"}, {}, kept[3]]
+    await downgrade(engine, "0007")
+    async with engine.connect() as connection:
+        rows = await connection.execute(text("SELECT env FROM hai_specs ORDER BY task_id"))
+        assert [env if isinstance(env, dict) else json.loads(env) for (env,) in rows] == kept
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:
     await a_first_state(engine)
     store = await open_store(url)
     async with store.write() as tx:
-        await tx.put_node_mark("node-2", NodeMark.QUARANTINED)
-        await tx.put_quota(a_quota(limit=5, ceiling=6, expires_at=at()))
+        await tx.nodes.put_mark("node-2", NodeMark.QUARANTINED)
+        await tx.quotas.put(a_quota(limit=5, ceiling=6, expires_at=at()))
     await store.close()
     await downgrade(engine, "0001")
     async with engine.connect() as connection:
@@ -272,7 +310,7 @@ async def test_services_that_start_together_make_the_tables_once(url: str) -> No
     stores = await asyncio.gather(*(open_store(url) for _ in range(4)))
     for number, store in enumerate(stores, 1):
         async with store.write() as tx:
-            assert (await tx.add_task(a_task(), a_spec())).id == number
+            assert (await tx.tasks.add(a_task(), a_spec())).id == number
         await store.close()
 
 
@@ -295,7 +333,7 @@ async def test_a_new_file_is_for_its_owner_alone_in_a_folder_that_is_made(tmp_pa
     path = tmp_path / "deep" / "er" / "100%.sqlite"
     store = await open_store(sqlite_url(path))
     async with store.write() as tx:
-        await tx.put_setting("a", "b")
+        await tx.settings.put("a", "b")
     assert {stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()} == {0o600}
     await store.close()
 
@@ -379,8 +417,8 @@ async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url:
             await connection.execute(add, {**values, "notice": json.dumps(notice), "checkpoint": saved})
     store = await open_store(url)
     async with store.read() as tx:
-        runs = {run.number: run for run in await tx.runs(TaskId(1))}
-        (task,) = await tx.unfinished_tasks()
+        runs = {run.number: run for run in await tx.runs.of_task(TaskId(1))}
+        (task,) = await tx.tasks.unfinished()
     await store.close()
     assert {number: run.left for number, run in runs.items()} == {
         1: None,

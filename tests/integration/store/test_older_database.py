@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.sql.tables import LEASE, METADATA
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.origin.orphan_registry import read_orphans
+from kit.databases import empty_postgres, postgres_url, sqlite_url
 from unit.service.service_world import Service
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -83,7 +83,7 @@ class Dump:
 async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlStore) -> None:
     service = Service(nodes=3)
     service.store = store  # type: ignore[assignment]
-    service.cluster._notices = notices_of(store)
+    service.cluster.notices = notices_of(store)
     service.restart()
     await service.open()
     known = await service.submit("known", "alice", does=LONG)
@@ -104,11 +104,11 @@ async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlSt
     assert await service.states(known, new) == ["running", "running"]
     async with store.read() as tx:
         orphans = await read_orphans(tx)
-        mark = await tx.mark()
+        mark = await tx.database.mark()
     assert [orphan.run_id for orphan in orphans] == [RunId(f"{stray}.1")]
     assert (mark.epoch, mark.task) == (2, new)
-    assert list(service.cluster.aside) == [RunId(f"{ended}.1")]
-    assert service.cluster.kills == []
+    assert list(service.cluster.record.aside) == [RunId(f"{ended}.1")]
+    assert service.cluster.record.kills == []
     await service.step(30)
     assert await service.states(new) == ["succeeded"]
     (told,) = await service.events("database.epoch")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -19,12 +17,14 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from databases import PostgresServer
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
+from kit.databases import PostgresServer
+from kit.ports import free_port
+from kit.waiting import until, wait_for
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0
@@ -47,12 +47,6 @@ def certificate(folder: Path, name: str, host: str) -> None:
     formats = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     (folder / f"{name}.key").write_bytes(key.private_bytes(*formats))
     (folder / f"{name}.key").chmod(0o600)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +80,7 @@ async def test_the_store_speaks_to_the_server_that_its_certificate_names(postgre
     options = f"sslmode=verify-full&sslrootcert={certificates}"
     store = await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/server.crt")
     async with store.read() as tx:
-        assert await tx.quotas() == []
+        assert await tx.quotas.all() == []
     await store.close()
     with pytest.raises(Temporary, match="certificate verify failed"):
         await open_store(f"postgresql://hai@{postgresql}/postgres?{options}/elsewhere.crt")
@@ -109,12 +103,14 @@ def redis(certificates: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
     try:
-        ends = time.monotonic() + SOON
-        while "Ready to accept connections" not in (folder / "log").read_text(errors="replace"):
+
+        def ready() -> bool:
+            said = (folder / "log").read_text(errors="replace")
             if process.poll() is not None:
-                pytest.skip(f"this redis-server has no TLS: {(folder / 'log').read_text(errors='replace')[-200:]}")
-            assert time.monotonic() < ends
-            time.sleep(0.02)
+                pytest.skip(f"this redis-server has no TLS: {said[-200:]}")
+            return "Ready to accept connections" in said
+
+        wait_for("Redis to be ready", ready)
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -135,8 +131,7 @@ async def heard(address: str) -> bool:
 
 
 async def test_the_bus_speaks_to_the_server_that_its_certificate_names(redis: str, certificates: Path) -> None:
-    ends = time.monotonic() + SOON
+    address = f"rediss://{redis}/0?ssl_ca_certs={certificates}/server.crt"
     # The doorbell may take a moment to be connected; rings before that are lost, as its port says.
-    while not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/server.crt"):
-        assert time.monotonic() < ends
+    await until("a ring to be heard", lambda: heard(address))
     assert not await heard(f"rediss://{redis}/0?ssl_ca_certs={certificates}/elsewhere.crt")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from databases import postgres_url, sqlite_url
 from hai_scheduler.adapters.sql.engine import parse
 from hai_scheduler.adapters.sql.refusal import StateUnusable, refusal
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.ports.errors import Temporary
+from kit.databases import postgres_url, sqlite_url
 
 POSTGRES = parse("postgresql://hai:s3cret@db.example/hai")
 SQLITE = parse("sqlite:////srv/hai.sqlite")

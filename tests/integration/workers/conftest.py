@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from builders import T0, a_task
-from databases import sqlite_url
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.worker.pool import ProcessWorkers
+from kit.builders import T0, a_task
+from kit.databases import sqlite_url
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
     made = await open_store(sqlite_url(tmp_path / "hai.sqlite"))
     async with made.write() as tx:
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
         for number in range(1, 301):
             task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(task, TaskSpec(command=("x",), cwd="/"))
     yield made
     await made.close()
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-from builders import a_task, at, some_nodes
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
 from hai_scheduler.worker.pool import ProcessWorkers
+from kit.builders import a_task, at, some_nodes
 
 FACTS = SnapshotFacts(nodes=some_nodes(4), policies=Policies())
 #: What no forecast here ever comes to the end of.
@@ -28,13 +25,6 @@ def endless() -> ForecastOrder:
     """A gang on all nodes, behind three hundred tasks that never end."""
     task = a_task(400, nodes=4, priority=Priority.LOW)
     return ForecastOrder(task=task, now=at(60), bounds=ENDLESS, hypothetical=True)
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Poll until `condition` is true, for at most 60 s; for changes that ring no bell."""
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
 
 
 def children(workers: ProcessWorkers) -> list[int]:

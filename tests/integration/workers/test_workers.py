@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from builders import T0, a_task, at
-from databases import empty_postgres, postgres_url, sqlite_url
 from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.reader import open_reader
 from hai_scheduler.adapters.sql.store import open_store
@@ -28,7 +26,10 @@ from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, RunLog, SearchOrder, WhatIfOrder
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.worker.pool import ProcessWorkers
-from integration.workers.kit import FACTS, children, endless, short, until
+from integration.workers.kit import FACTS, children, endless, short
+from kit.builders import T0, a_task, at
+from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.waiting import until
 
 EXPERIMENT = """
 version: 2
@@ -56,7 +57,7 @@ async def test_the_answers_are_those_of_this_process(workers, store) -> None:
 async def test_it_sees_what_has_been_written_since(workers, store) -> None:
     before = await workers.do("ann", replace(short(), hypothetical=True), FACTS)
     async with store.write() as tx:
-        await tx.add_task(a_task(1), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.add(a_task(1), TaskSpec(command=("x",), cwd="/"))
     after = await workers.do("ann", replace(short(), hypothetical=True), FACTS)
     assert after.task.id == before.task.id + 1
 
@@ -69,11 +70,11 @@ async def test_facts_are_sent_again_when_they_have_changed(workers) -> None:
 
 async def test_what_is_computed_ends_with_the_client_that_asked_for_it(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     process = workers.pid
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    await until(lambda: not children(workers))
+    await until("every computation to be ended", lambda: not children(workers))
     assert isinstance(await workers.do("ann", ExperimentOrder(text=EXPERIMENT)), Submission)
     assert workers.pid == process, "what has been read and imported is still there"
 
@@ -81,7 +82,7 @@ async def test_what_is_computed_ends_with_the_client_that_asked_for_it(workers) 
 async def test_a_user_who_hangs_up_eight_times_keeps_no_other_waiting(workers) -> None:
     """The attack: one user's eight forecasts, each for as long as one may, and their connections closed."""
     mallory = [asyncio.create_task(workers.do("mallory", endless(), FACTS)) for _ in range(8)]
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     bob = asyncio.create_task(workers.do("bob", short(), FACTS))
     await asyncio.sleep(0)
     for one in mallory:
@@ -96,7 +97,7 @@ async def test_a_user_who_hangs_up_eight_times_keeps_no_other_waiting(workers) -
 async def test_one_user_computes_one_thing_at_a_time(store, tmp_path) -> None:
     workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=2)
     mallory = [asyncio.create_task(workers.do("mallory", endless(), FACTS)) for _ in range(4)]
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     assert (await workers.do("bob", short(), FACTS)).task.id == 1, "though none of the others has ended"
     assert len(children(workers)) == 1
     for one in mallory:
@@ -107,12 +108,12 @@ async def test_one_user_computes_one_thing_at_a_time(store, tmp_path) -> None:
 
 async def test_a_process_that_is_killed_is_replaced(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     first, (child,) = workers.pid, children(workers)
     os.kill(first, signal.SIGKILL)
     with pytest.raises(Unavailable):
         await asking
-    await until(lambda: _ended(child))
+    await until("the child to end", lambda: _ended(child))
     assert (await workers.do("ann", short(), FACTS)).task.id == 1
     assert workers.pid != first
 
@@ -132,7 +133,7 @@ async def test_a_process_that_hangs_is_replaced(store, tmp_path) -> None:
         assert workers.pid != hangs
     finally:
         await workers.close()
-    await until(lambda: not Path(f"/proc/{hangs}").exists())
+    await until("the process that hangs to be gone", lambda: not Path(f"/proc/{hangs}").exists())
 
 
 @pytest.mark.parametrize("closed", [True, False], ids=["closed", "idle"])
@@ -144,30 +145,30 @@ async def test_who_hangs_up_while_it_starts_leaves_no_process_behind(store, tmp_
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     assert workers.pid is None, "it has only been ordered"
-    await until(lambda: workers.pid is not None)
+    await until("the worker process", lambda: workers.pid is not None)
     pid = workers.pid
     if closed:
         await workers.close()
-    await until(lambda: _ended(pid))
+    await until("the worker process to end", lambda: _ended(pid))
     assert workers.pid is None
     await workers.close()
 
 
 async def test_closing_ends_everything(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     pids = [workers.pid, *children(workers)]
     await workers.close()
     with pytest.raises(Unavailable):
         await asking
-    await until(lambda: all(map(_ended, pids)))
+    await until("all processes to end", lambda: all(map(_ended, pids)))
 
 
 async def test_a_process_without_orders_ends(store, tmp_path) -> None:
     workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, idle=0.01)
     await workers.do("ann", ExperimentOrder(text=EXPERIMENT))
     pid = workers.pid
-    await until(lambda: workers.pid is None and _ended(pid))
+    await until("the worker process to be gone", lambda: workers.pid is None and _ended(pid))
     assert isinstance(await workers.do("ann", ExperimentOrder(text=EXPERIMENT)), Submission)
     await workers.close()
 
@@ -184,7 +185,7 @@ async def test_it_knows_no_secret_and_shows_no_address(workers, monkeypatch, tmp
 
 async def test_it_goes_behind_all_others_in_line_for_the_processor(workers) -> None:
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     (child,) = children(workers)
     assert os.getpriority(os.PRIO_PROCESS, child) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
     asking.cancel()
@@ -198,7 +199,7 @@ async def test_it_cannot_write(store, tmp_path) -> None:
     with pytest.raises(Temporary, match="readonly"):
         await reader.logs.append(RunId("1.1"), 0, offset=0, data=b"x", keep=10)
     async with reader.read() as tx:
-        assert len(await tx.unfinished_tasks()) == 300
+        assert len(await tx.tasks.unfinished()) == 300
     await reader.close()
 
 
@@ -207,10 +208,10 @@ async def test_it_reads_postgresql_as_well() -> None:
     await empty_postgres(url, drop=True)
     store = await open_store(url)
     async with store.write() as tx:
-        await tx.put_quota(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
         for number in range(1, 60):
             task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
-            await tx.add_task(task, TaskSpec(command=("x",), cwd="/"))
+            await tx.tasks.add(task, TaskSpec(command=("x",), cwd="/"))
     await store.logs.append(RunId("1.1"), 0, offset=0, data=b"a step\n", keep=10**6)
     workers = ProcessWorkers(Secret(url), number=1)
     here = Here(store)
@@ -218,7 +219,7 @@ async def test_it_reads_postgresql_as_well() -> None:
         for _ in range(2):
             assert await workers.do("ann", order, FACTS) == await here.do("ann", order, FACTS)
     asking = asyncio.create_task(workers.do("ann", endless(), FACTS))
-    await until(lambda: children(workers))
+    await until("a computation to begin", lambda: children(workers))
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     log = RunLog(run=1, run_id=RunId("1.1"), ranks=1, place=LogPlace())

@@ -46,7 +46,7 @@ def test_no_length_of_time_loses_anything(text: str) -> None:
 
 def test_a_number_is_read_as_people_and_as_json_write_it() -> None:
     assert read("slice", 90) == read("slice", "90s") == read("slice", "1m30s") == timedelta(seconds=90)
-    assert read("worth", "2.5") == read("worth", 2.5)
+    assert read("min_run_per_switch", "2.5") == read("min_run_per_switch", 2.5)
     assert read("strikes", "3") == read("strikes", 3.0) == 3
     assert read("weights", "alice:2, bob:0.5") == read("weights", {"alice": 2, "bob": "0.5"})
     assert read("weights", "") == {}
@@ -60,8 +60,8 @@ def test_a_number_is_read_as_people_and_as_json_write_it() -> None:
         ("slice", 1e12, "write a length of time"),
         ("slice", True, "slice is True"),
         ("slice", None, "slice is None"),
-        ("worth", float("nan"), "worth is nan: write a number"),
-        ("worth", "1e999", "worth is '1e999'"),
+        ("min_run_per_switch", float("nan"), "min_run_per_switch is nan: write a number"),
+        ("min_run_per_switch", "1e999", "min_run_per_switch is '1e999'"),
         ("strikes", 2.5, "strikes is 2.5: write a whole number"),
         ("weights", ["alice"], "weights is"),
         ("weights", "alice", "weights names no user for 'alice'"),
@@ -94,21 +94,44 @@ def test_without_a_word_the_defaults_are_in_force() -> None:
 def test_every_kind_of_number_can_be_configured(tmp_path: Path) -> None:
     policy = configured(
         tmp_path,
-        "p = c.SchedulingPolicy\np.half_life = '2h'\np.worth = 5\np.strikes = 4\np.weights = {'alice': 2}\n",
+        "p = c.SchedulingPolicy\np.half_life = '2h'\np.min_run_per_switch = 5\np.strikes = 4\n"
+        "p.weights = {'alice': 2}\n",
     ).policy.default
-    assert (policy.half_life, policy.worth, policy.strikes) == (timedelta(hours=2), 5.0, 4)
+    assert (policy.half_life, policy.min_run_per_switch, policy.strikes) == (timedelta(hours=2), 5.0, 4)
     assert policy.weights == {"alice": 2.0}
 
 
 def test_a_group_has_its_own_numbers_on_top_of_those_of_all(tmp_path: Path) -> None:
     service = configured(
         tmp_path,
-        "c.SchedulingPolicy.worth = 5\nc.SchedulingPolicy.groups = {'debug': {'slice': '10m', 'min_run': '2m'}}\n",
+        "c.SchedulingPolicy.min_run_per_switch = 5\n"
+        "c.SchedulingPolicy.groups = {'debug': {'slice': '10m', 'min_run': '2m'}}\n",
     )
     debug, other = service.policy.of("debug"), service.policy.of("training")
-    assert (debug.slice, debug.min_run, debug.worth) == (timedelta(minutes=10), timedelta(minutes=2), 5.0)
-    assert (other.slice, other.worth) == (timedelta(minutes=30), 5.0)
-    assert service.policy_written == {(None, "worth"), ("debug", "slice"), ("debug", "min_run")}
+    assert (debug.slice, debug.min_run, debug.min_run_per_switch) == (timedelta(minutes=10), timedelta(minutes=2), 5.0)
+    assert (other.slice, other.min_run_per_switch) == (timedelta(minutes=30), 5.0)
+    assert service.policy_written == {(None, "min_run_per_switch"), ("debug", "slice"), ("debug", "min_run")}
+
+
+def test_a_number_may_have_its_name_of_an_earlier_release(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = "c.SchedulingPolicy.worth = 5\nc.SchedulingPolicy.groups = {'debug': {'worth': 3}}\n"
+    service = configured(tmp_path, text)
+    assert (service.policy.default.min_run_per_switch, service.policy.of("debug").min_run_per_switch) == (5.0, 3.0)
+    assert service.policy_written == {(None, "min_run_per_switch"), ("debug", "min_run_per_switch")}
+    told = "worth is called min_run_per_switch now: the next release knows only that"
+    places = {record.getMessage().removesuffix(told) for record in caplog.records}
+    assert places == {"SchedulingPolicy.", "SchedulingPolicy.groups['debug']: "}
+
+
+def test_the_name_of_now_wins_over_the_former_one(tmp_path: Path) -> None:
+    service = configured(tmp_path, "c.SchedulingPolicy.worth = 5\nc.SchedulingPolicy.min_run_per_switch = 7\n")
+    assert service.policy.default.min_run_per_switch == 7.0
+    assert configured(tmp_path, "", "--SchedulingPolicy.worth=4").policy.default.min_run_per_switch == 4.0
+
+
+def test_both_names_in_one_change_are_refused() -> None:
+    with pytest.raises(PolicyError, match="worth is the former name of min_run_per_switch, and both are given"):
+        changed(Policy(), {"worth": 1, "min_run_per_switch": 2})
 
 
 def test_options_count_as_written(tmp_path: Path) -> None:
@@ -121,7 +144,10 @@ def test_options_count_as_written(tmp_path: Path) -> None:
         ("c.SchedulingPolicy.slice = 'banana'", r"SchedulingPolicy\.slice: slice: 'banana' is not a length of time"),
         ("c.SchedulingPolicy.min_run = '2h'", r"SchedulingPolicy\.slice: .*below min_run"),
         ("c.SchedulingPolicy.strikes = 'many'", "strikes"),
-        ("c.SchedulingPolicy.worth = -1", r"SchedulingPolicy\.worth: worth is -1"),
+        (
+            "c.SchedulingPolicy.min_run_per_switch = -1",
+            r"SchedulingPolicy\.min_run_per_switch: min_run_per_switch is -1",
+        ),
         ("c.SchedulingPolicy.weights = {'alice': 0}", "weight of alice"),
         ("c.SchedulingPolicy.groups = {'a': {'min_run': '2h'}}", r"groups\['a'\]: slice is .*below min_run"),
         ("c.SchedulingPolicy.groups = {'a': {'colour': 1}}", r"groups\['a'\]: 'colour' is not a policy number"),

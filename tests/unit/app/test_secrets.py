@@ -91,6 +91,6 @@ async def test_replicas_with_different_secrets_are_told_of(caplog: pytest.LogCap
     assert not await compare_secrets(store, Secret("b1tter" * 20))
     assert "HAI_SERVICE_SECRET" in caplog.text
     async with store.read() as tx:
-        kept = await tx.setting("service_secret_fingerprint")
+        kept = await tx.settings.get("service_secret_fingerprint")
     assert kept is not None
     assert "b1tter" not in caplog.text + kept

@@ -22,6 +22,8 @@ from unit.client.fake_server import serve
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Nothing of the machine's own configuration reaches a test, and nothing is written outside its folder."""
     for name in list(os.environ):
+        if name.startswith("HAI_TEST_"):  # what the tests themselves may use, such as another Python
+            continue
         if name.startswith(("HAI_", "JUPYTERHUB_", "XDG_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     for name in ("NO_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX", "HF_ENV_NAME"):

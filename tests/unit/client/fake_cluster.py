@@ -83,7 +83,7 @@ def _policy(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     return 200, {
         "numbers": [
             _number(platform, "slice", "duration", "30m"),
-            _number(platform, "worth", "float", 10.0),
+            _number(platform, "min_run_per_switch", "float", 10.0),
             _number(platform, "weights", "weights", {}),
         ],
         "groups": ["a100", "training"],

@@ -44,7 +44,7 @@ def _environment(platform: FakePlatform, call: Call, name: str) -> tuple[int, An
     return 200, platform.environments[name]
 
 
-def _places(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+def _container_config(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     admins_only(platform)
     mounts = [
         {"rule": rule["name"], "kind": rule["kind"], "source": rule["source"],
@@ -66,5 +66,5 @@ ROUTES: list[Route] = [
     ("GET", f"{API}/environments", _environments),
     ("PUT", f"{API}/environments/([^/]+)", _environment),
     ("DELETE", f"{API}/environments/([^/]+)", _environment),
-    ("GET", f"{API}/places", _places),
+    ("GET", f"{API}/container-config", _container_config),
 ]

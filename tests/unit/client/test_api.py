@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from hai_client.api import Client
+from hai_client.calls.base import Calls
+from hai_client.calls.tasks import TaskCalls
 from hai_client.errors import Invalid, NotLoggedIn
 
 
@@ -113,3 +115,14 @@ def test_a_client_finds_its_own_way(platform: Any, fake: Any, monkeypatch: pytes
     monkeypatch.setenv("HAI_URL", platform.url)
     monkeypatch.setenv("HAI_TOKEN", fake.TOKEN)
     assert Client().me().name == "alice"
+
+
+def test_the_groups_of_calls_have_no_name_in_common_and_each_works_alone(client: Client, platform: Any) -> None:
+    """Else the first group would hide a call of another one."""
+    groups = [group for group in Client.__mro__[1:] if group is not Calls and issubclass(group, Calls)]
+    names = [name for group in groups for name in vars(group) if not name.startswith("_")]
+    assert len(groups) == 6
+    assert sorted(names) == sorted(set(names))
+    assert {name for name in names if name in vars(Client)} == set()
+    platform.add("digits")
+    assert TaskCalls(client._http).task("digits").id == 41

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hai_client.durations import format_duration, parse_duration
 from hai_client.errors import Invalid
+from hai_scheduler.core.explaining.explain import human_duration
 
 
 @pytest.mark.parametrize(
@@ -42,9 +47,20 @@ def test_what_is_no_length_of_time_is_refused_with_an_example(text: str) -> None
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0, "0s"), (0.4, "0s"), (45, "45s"), (60, "1m"), (200, "3m20s"), (7080, "1h58m"), (3600, "1h"),
-        (3605, "1h"), (187_200, "2d4h"), (-3, "0s"),
+        (0, "0 s"), (0.4, "0 s"), (45, "45 s"), (60, "1 min"), (200, "3 min 20 s"), (7080, "1 h 58 min"),
+        (3600, "1 h"), (3605, "1 h"), (187_200, "2 d 4 h"), (-3, "0 s"), (3599.6, "1 h"),
     ],
 )  # fmt: skip
 def test_a_length_of_time_is_written_with_its_two_largest_units(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+@given(st.floats(0, 1e7))
+def test_the_services_sentences_have_the_same_notation(seconds: float) -> None:
+    length = timedelta(seconds=seconds)
+    assert format_duration(length.total_seconds()) == human_duration(length)
+
+
+@given(st.integers(0, 10**7))
+def test_what_is_written_can_be_read(seconds: int) -> None:
+    assert 0 <= seconds - parse_duration(format_duration(seconds)) < 86_400

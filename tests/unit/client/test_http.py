@@ -298,6 +298,17 @@ def test_a_local_platform_is_not_asked_for_through_a_proxy(
     assert fresh.me().name == "alice"
 
 
+@pytest.mark.parametrize(("proxies", "asked"), [(True, 1), (False, 0)])
+def test_a_proxy_of_the_environment_can_be_left_out(
+    platform: Any, fake: Any, monkeypatch: pytest.MonkeyPatch, proxies: bool, asked: int
+) -> None:
+    monkeypatch.setenv("http_proxy", platform.url)
+    elsewhere = Transport("http://no-such-host.invalid", fake.TOKEN, delays_s=(), proxies=proxies)
+    with pytest.raises(errors.HaiError):
+        elsewhere.call("GET", "/nowhere")
+    assert len(platform.calls) == asked
+
+
 def test_a_platform_that_says_nothing_is_not_asked_again() -> None:
     asked = 0
     with socket.create_server(("127.0.0.1", 0)) as silent:

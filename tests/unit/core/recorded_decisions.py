@@ -17,8 +17,6 @@ from hashlib import blake2b
 from pathlib import Path
 from random import Random
 
-from bench.rounds import World
-from bench.snapshots import Shape
 from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -27,7 +25,9 @@ from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache
-from snapshots import NOW, random_snapshot
+from kit.busy_cluster import World
+from kit.seeded_clusters import Shape
+from kit.snapshots import NOW, random_snapshot
 
 FILE = Path(__file__).with_suffix(".txt")
 HEAD = """\
@@ -38,12 +38,13 @@ HEAD = """\
 #: How much of a plan stands in its record in words: characters.
 WORDS = 150
 MINUTE = timedelta(minutes=1)
+DEFAULT = Policy()
 #: Policy numbers other than the defaults.
 POLICIES = {
     "no-zones": Policy(max_cross_zone=0),
     "two-zones": Policy(max_cross_zone=2),
     "weights": Policy(weights={"ann": 4.0, "bob": 0.25}, half_life=10 * MINUTE),
-    "quick": Policy(min_run=5 * MINUTE, slice=15 * MINUTE, worth=0.0),
+    "quick": Policy(min_run=5 * MINUTE, slice=15 * MINUTE, min_run_per_switch=0.0),
     "strict": Policy(strikes=2, strike_tasks=1, strike_users=1, quarantine_share=0.5, max_rotations=1),
 }
 #: Clusters that live on, a plan a second with longer pauses in between: shape, rounds, discipline, numbers.
@@ -84,33 +85,47 @@ Planned = tuple[str, Snapshot, Plan]
 # -- clusters -----------------------------------------------------------------------------------------
 
 
-def planned() -> Iterator[Planned]:
-    """Every cluster of the record under its name, with the plan that is made for it now."""
-    for name, shot, policies, discipline in alone():
-        yield name, shot, plan(shot, policies, discipline)
-    for name in LIVING:
-        yield from living(name)
+def families() -> tuple[str, ...]:
+    """The families of clusters, in the order of the record; a name such as `hai/7` begins with one."""
+    return (*_alone(), *(f"living-{name}" for name in LIVING))
 
 
-def alone() -> Iterator[tuple[str, Snapshot, Policy | Policies, Discipline]]:
-    """Yield single small clusters, which reach the corner cases of the rules."""
-    default = Policy()
-    for seed in range(150):
-        yield f"hai/{seed}", _made(seed), default, Discipline.HAI
-    for discipline in Discipline:
-        for seed in range(20 if discipline is not Discipline.HAI else 0):
-            yield f"{discipline}/{seed}", _made(1_000 + seed), default, discipline
-    for name, policy in POLICIES.items():
-        for seed in range(20):
-            yield f"{name}/{seed}", _made(2_000 + seed), policy, Discipline.HAI
-    for seed in range(40):
-        yield f"mixed/{seed}", _mixed(_made(3_000 + seed)), default, Discipline.HAI
-    for seed in range(30):
-        shot = replace(_made(4_000 + seed), paused=True, pause_grace=MINUTE if seed % 2 else None)
-        yield f"paused/{seed}", shot, default, Discipline.HAI
+def planned(family: str) -> Iterator[Planned]:
+    """Every cluster of the family under its name, with the plan that is made for it now."""
+    if family.startswith("living-"):
+        yield from living(family.removeprefix("living-"))
+    else:
+        each = _alone()[family]
+        for seed in range(each.count):
+            shot = each.cluster(seed)
+            yield f"{family}/{seed}", shot, plan(shot, each.policies, each.discipline)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A family of single small clusters, which reach the corner cases of the rules."""
+
+    count: int
+    cluster: Callable[[int], Snapshot]
+    policies: Policy | Policies = DEFAULT
+    discipline: Discipline = Discipline.HAI
+
+
+def _alone() -> dict[str, Alone]:
+    others = [each for each in Discipline if each is not Discipline.HAI]
     both = Policies(groups={"other": POLICIES["quick"]})
-    for seed in range(30):
-        yield f"groups/{seed}", _two_groups(seed), both, Discipline.HAI
+    return {
+        "hai": Alone(150, _made),
+        **{str(each): Alone(20, lambda seed: _made(1_000 + seed), discipline=each) for each in others},
+        **{name: Alone(20, lambda seed: _made(2_000 + seed), policy) for name, policy in POLICIES.items()},
+        "mixed": Alone(40, lambda seed: _mixed(_made(3_000 + seed))),
+        "paused": Alone(30, _paused),
+        "groups": Alone(30, _two_groups, both),
+    }
+
+
+def _paused(seed: int) -> Snapshot:
+    return replace(_made(4_000 + seed), paused=True, pause_grace=MINUTE if seed % 2 else None)
 
 
 def _made(seed: int, tasks: int | None = None) -> Snapshot:
@@ -270,13 +285,13 @@ def recorded() -> dict[str, Record]:
 
 
 def _record(_names: list[str]) -> None:
-    lines = [str(record_of(*each)) for each in planned()]
+    lines = [str(record_of(*each)) for family in families() for each in planned(family)]
     FILE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{len(lines)} plans recorded in {FILE}")
 
 
 def _show(names: list[str]) -> None:
-    for name, shot, made in planned():
+    for name, shot, made in (each for family in families() for each in planned(family)):
         if name in names or not names:
             print(text_of(name, shot, made), end="\n\n")
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from builders import a_notice, a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -21,6 +20,7 @@ from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.turns import Turn, facts_of, turn_at
 from hai_scheduler.core.planning.plan import plan
+from kit.builders import a_notice, a_quota, a_run, a_task, at, some_nodes
 
 #: Rows that limit no user at any priority.
 EVERYBODY = tuple(a_quota("public", priority=level, limit=None) for level in Priority)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ffrecord_files import laid_out, with_offset
 from hai_ffrecord import FFRecordError, FileReader, records
+from kit.ffrecord_files import laid_out, with_offset
 
 SAMPLES = [b"", b"first" * 7, b"second", b"x" * 300, b"", b"last one"]
 GOOD = laid_out(SAMPLES)

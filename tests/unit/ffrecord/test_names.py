@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from ffrecord_files import laid_out
 from hai_ffrecord import FileReader, FileWriter, check_fs_align, checksums
+from kit.ffrecord_files import laid_out
 
 CLIENT = Path(__file__).parents[3] / "client" / "hfai"
 SOURCES = sorted(path for name in ("hai_ffrecord", "ffrecord") for path in (CLIENT / name).rglob("*.py"))

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ffrecord_files import lay_out
 from hai_ffrecord import FileReader, spare
 from hai_ffrecord.spare import Spare
+from kit.ffrecord_files import lay_out
 
 SAMPLES = [random.Random(at).randbytes(40_000) for at in range(64)]
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from kit.waiting import wait_for
+
 ROOT = Path(__file__).parents[3]
 NOTICE = {"kind": "suspend", "reason": "turn_over", "message": "", "at": "2126-01-01T00:00:00Z"}
 #: Longer than anything takes on a busy machine.
@@ -69,14 +71,6 @@ def reports(folder: Path) -> list[dict[str, Any]]:
 
 def tell(folder: Path) -> None:
     (folder / "notice.json").write_text(json.dumps({**NOTICE, "deadline": "2126-01-01T00:02:00Z"}))
-
-
-def wait_for(look: Callable[[], Any]) -> Any:
-    ends = time.monotonic() + PATIENCE
-    while not (value := look()):
-        assert time.monotonic() < ends
-        time.sleep(0.01)
-    return value
 
 
 def test_outside_of_a_task_everything_is_harmless() -> None:
@@ -144,7 +138,7 @@ def test_going_speaks_for_all_and_waits_until_the_platform_ends_it(task, tmp_pat
     words = [sys.executable, "-c", code]
     with subprocess.Popen(words, env=environment(**task(0)), stdout=subprocess.PIPE, text=True) as process:
         try:
-            (report,) = wait_for(lambda: reports(tmp_path))
+            (report,) = wait_for("a report", lambda: reports(tmp_path))
             assert (report["kind"], report["all_ranks"]) == ("done", True)
             assert process.poll() is None, "it does not end by itself, so that nothing comes after the training"
             # The question has taken SIGTERM over; having spoken, the process dies of it again.
@@ -176,7 +170,7 @@ def test_where_every_trainer_goes_rank_0_speaks_when_it_has_saved(task, tmp_path
             assert process.stdout is not None
             assert process.stdout.readline() == f"{node == 0}\n"
             if rank == 0:
-                assert wait_for(lambda: reports(tmp_path))[0]["all_ranks"] is True
+                assert wait_for("a report", lambda: reports(tmp_path))[0]["all_ranks"] is True
             # It has its own meaning back once the process waits, whether it has spoken or not.
             while process.poll() is None:
                 process.send_signal(signal.SIGTERM)

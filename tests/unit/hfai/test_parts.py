@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.cli import parser as words_
+from hai_client.cli.shared import parser as words_
 from hfai import _numa, cli
 from hfai.client import EXP_PRIORITY
 from hfai.client._words import NEAREST

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.client_job.test_python38 import newer_in
+from unit.client.test_python38 import newer_in
 
 SOURCE = Path(__file__).parents[3] / "client/hfai"
 NAMES = sorted(str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
@@ -23,6 +22,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import some_nodes
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
@@ -61,7 +61,7 @@ class Service:
         """Write quota for all users, and tick once to read the nodes; returns the service."""
         async with self.store.write() as tx:
             for level in Priority:
-                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+                await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
         await self.parts.cycle.tick()
         return self
 
@@ -73,7 +73,7 @@ class Service:
         task = await self.parts.services.submissions.submit(
             user(who), Submission(name=name, command=("train",), cwd="/", nodes=nodes, **fields)
         )
-        self.cluster.script(task.id, does or Behaviour())
+        self.cluster.jobs.script(task.id, does or Behaviour())
         return task.id
 
     async def step(self, seconds: float = 0, ticks: int = 3) -> None:
@@ -81,16 +81,16 @@ class Service:
         await self.clock.advance(seconds)
         for _ in range(ticks):
             await self.parts.cycle.tick()
-        self.cluster.check()
+        self.cluster.record.check()
 
     async def events(self, kind: str) -> list[HistoryEvent]:
         """All events of that kind, in order."""
         async with self.store.read() as tx:
-            return [event for event in await tx.events(after=0, limit=100_000) if event.kind == kind]
+            return [event for event in await tx.events.page(after=0, limit=100_000) if event.kind == kind]
 
     async def task(self, task_id: TaskId) -> Task:
         async with self.store.read() as tx:
-            return await tx.get_task(task_id)
+            return await tx.tasks.get(task_id)
 
     async def states(self, *task_ids: TaskId) -> list[str]:
         return [(await self.task(task_id)).state.value for task_id in task_ids]

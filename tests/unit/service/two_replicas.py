@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.adapters.memory.tx import MemoryTx
+from hai_scheduler.adapters.memory.transaction import MemoryTx
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.policy import Policies
@@ -27,6 +26,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import some_nodes
 from unit.service.service_world import SHORT
 
 
@@ -75,7 +75,7 @@ class ReplicasStore:
         async with self._inner.write() as tx:
             before = tx.state.last_event
             yield tx
-            for event in await tx.events(after=before, limit=1000):
+            for event in await tx.events.page(after=before, limit=1000):
                 if event.actor == SCHEDULER:
                     assert tx.state.lease.holder == self._holder, f"{self._holder} wrote {event} without the lease"
             if fails == "at":
@@ -201,7 +201,7 @@ class Pair:
         """Write quota for all users, and let both replicas look once; the first replica leads. Returns the pair."""
         async with self.store.write() as tx:
             for level in Priority:
-                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+                await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
         await self.replicas[0].parts.cycle.tick()
         await self.replicas[1].parts.follower.look()
         return self
@@ -213,8 +213,8 @@ class Pair:
 
     async def tasks(self) -> list[Task]:
         async with self.store.read() as tx:
-            return list(await tx.unfinished_tasks())
+            return list(await tx.tasks.unfinished())
 
     async def runs(self, task: Task) -> list[Run]:
         async with self.store.read() as tx:
-            return list(await tx.runs(task.id))
+            return list(await tx.runs.of_task(task.id))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from builders import T0, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -14,6 +13,7 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.records import Records, RunRecord
 from hai_scheduler.sim.scenario import Setting, SimulatedJob, cluster_of
 from hai_scheduler.sim.simulate import SimulationOutcome, simulate
+from kit.builders import T0, at
 
 MINUTE = 60
 HOUR = 3600

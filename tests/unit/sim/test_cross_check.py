@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from builders import some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.sim.scenario import Setting, SimulatedJob
 from hai_scheduler.sim.simulate import simulate
+from kit.builders import some_nodes
 from unit.service.service_world import SHORT, Service
 from unit.sim.jobs_kit import a_job, seconds
 
@@ -63,8 +63,8 @@ async def by_the_service(jobs: list[SimulatedJob]) -> dict[int, list[tuple[objec
             )
         await service.step(0, ticks=4)
         async with service.store.read() as tx:
-            if step > len(jobs) and not await tx.unfinished_tasks():
-                return {int(job.task.id): [summary(run) for run in await tx.runs(job.task.id)] for job in jobs}
+            if step > len(jobs) and not await tx.tasks.unfinished():
+                return {int(job.task.id): [summary(run) for run in await tx.runs.of_task(job.task.id)] for job in jobs}
     raise AssertionError("not everything has ended")
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import T0, at
 from hai_scheduler.core.model.decisions import Plan, Start, Suspend
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
@@ -22,6 +21,7 @@ from hai_scheduler.sim import engine as engine_module
 from hai_scheduler.sim.engine import Engine, Stalled
 from hai_scheduler.sim.scenario import SimulatedJob
 from hai_scheduler.sim.simulate import Progress, simulate
+from kit.builders import T0, at
 from unit.sim.jobs_kit import HOUR, a_job, a_setting, ends, run, runs_of, seconds, turns
 
 DAY = 24 * HOUR

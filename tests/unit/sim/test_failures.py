@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from itertools import islice
 
-from builders import T0
 from hai_scheduler.sim.failures import FIREFLYER_FAILURES, FIREFLYER_RATE, FailureModel
 from hai_scheduler.sim.summary import summarize
+from kit.builders import T0
 from unit.sim.jobs_kit import a_job, a_setting, run
 
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import pytest
 
-from builders import T0, a_checkpoint, a_node, a_notice, a_quota, a_run, a_strike, a_task, a_use, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.sim.snapshots import Recorded, SnapshotError, from_json, read, to_json
+from kit.builders import T0, a_checkpoint, a_node, a_notice, a_quota, a_run, a_strike, a_task, a_use, at
 
 
 def everything() -> Recorded:
@@ -49,6 +49,12 @@ def test_a_snapshot_comes_back_as_it_was() -> None:
 def test_what_is_left_out_has_its_default() -> None:
     text = json.dumps({"hai_snapshot": 1, "snapshot": {"now": "2026-01-05T08:00:00Z", "nodes": [], "tasks": []}})
     assert from_json(text) == Recorded(snapshot=Snapshot(now=T0, nodes=(), tasks=()))
+
+
+def test_a_file_of_an_earlier_release_is_read_by_the_names_of_now() -> None:
+    text = to_json(everything())
+    assert text.count('"min_run_per_switch"') == 2
+    assert from_json(text.replace('"min_run_per_switch"', '"worth"')) == everything()
 
 
 def spoiled(path: str, value: object) -> str:

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import T0, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
@@ -17,6 +16,7 @@ from hai_scheduler.sim.records import PlanInterval, Records, RunRecord, TaskReco
 from hai_scheduler.sim.simulate import SimulationOutcome
 from hai_scheduler.sim.summary import jain, percentile, slowdown, summarize
 from hai_scheduler.sim.timeline import write_timeline
+from kit.builders import T0, at
 from unit.sim.jobs_kit import a_job, a_setting, run
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+from hai_client.wire.storage import ContainerConfig, ContainerEnvironment, Mounted
+from hai_spawner.containers.container_config import NOTHING
 from hai_spawner.sizes.allocations import Allocation
 
 GPU = "nvidia.com/gpu"
@@ -21,6 +24,16 @@ def a_user(name: str = "ann", *, groups: tuple[str, ...] = (), admin: bool = Fal
     return SimpleNamespace(
         name=name, id=1, url=f"/user/{name}/", escaped_name=name, groups=found, roles=[], admin=admin, settings={}
     )
+
+
+def an_environment(name: str, **given: Any) -> ContainerEnvironment:
+    """An environment as the scheduler service offers it, without variables unless they are given."""
+    return ContainerEnvironment(**{"name": name, "description": "", "variables": {}, "default": False, **given})
+
+
+def some_places(*environments: ContainerEnvironment, mounts: tuple[Mounted, ...] = ()) -> ContainerConfig:
+    """What the scheduler service says that a user gets."""
+    return replace(NOTHING, mounts=mounts, environments=environments)
 
 
 def a_hub() -> SimpleNamespace:

@@ -1,6 +1,6 @@
-"""Slurm's commands on the user's side, over the platform: `sbatch`, `squeue`, `scancel`, `sacct`, `scontrol`, `srun`.
+"""Slurm's commands for users, over HAI's API: `sbatch`, `squeue`, `scancel`, `sacct`, `scontrol`, `srun`.
 
-They are put on PATH by `eval "$(hai slurm env)"`; docs/users.md, "Coming from Slurm", says what they know.
+`eval "$(hai slurm env)"` puts them on PATH. docs/users.md, "Coming from Slurm", lists the options they know.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from hai_client.cli.context import Context
-from hai_client.cli.output import Output, clean
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Output, clean
 from hai_client.cli.slurm import control, listing, submitting
 from hai_client.errors import HaiError
 from hai_client.slurm.hostlist import BadHostlist
@@ -30,7 +30,7 @@ INTERRUPTED = 130
 
 
 def main(name: str, words: Sequence[str]) -> int:
-    """Do what Slurm's command of that name does; the status to end with."""
+    """Run the command of that name, and return its exit status."""
     if list(words) in (["--version"], ["-V"]):
         print(VERSION)
         return 0

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from hai_client.backports import without_prefix
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.cli.slurm.listing import row_of
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Conflict, NotFound
@@ -15,7 +15,7 @@ from hai_client.slurm.options import BadOption
 
 
 def scancel(argv: Sequence[str], ctx: Context) -> int:
-    """End tasks for good: those of these numbers, or all of one's own with `--me` or a name."""
+    """Cancel tasks: by their ids, or all own tasks (`--me`), or own tasks of a name (`--name`)."""
     jobs: list[str] = []
     chosen: dict[str, str] = {}
     waiting = list(argv)
@@ -33,20 +33,20 @@ def scancel(argv: Sequence[str], ctx: Context) -> int:
     number = next((chosen[name] for name in ("-s", "--signal") if name in chosen), None)
     if number is not None and without_prefix(number.upper(), "SIG") not in ("KILL", "TERM", "9", "15"):
         raise BadOption(f"--signal={number}: HAI sends no signals by hand; `hai suspend ID` tells a task to leave")
-    # All of them, whatever becomes of the first.
+    # Go on after an error, so that all of them are tried.
     found = [_cancel(job, ctx) for job in jobs or _chosen(chosen, ctx)]
     return 0 if all(found) else 1
 
 
 def _cancel(job: str, ctx: Context) -> bool:
-    """Stop a task; whether there is such a one."""
+    """Stop a task; return whether it exists."""
     try:
         ctx.client.stop(job.partition(".")[0].partition("_")[0])
     except NotFound:
         print(f"scancel: error: Kill job error on job id {job}: Invalid job id specified", file=sys.stderr)
         return False
     except Conflict:
-        # It has ended already: that is what was wanted.
+        # The task has ended already.
         return True
     return True
 
@@ -62,7 +62,7 @@ def _chosen(chosen: dict[str, str], ctx: Context) -> list[str]:
 
 
 def scontrol(argv: Sequence[str], ctx: Context) -> int:
-    """Hold, release and requeue tasks; show jobs, nodes and lists of hosts."""
+    """Hold, release or requeue tasks; show jobs, nodes or host lists."""
     words = [word for word in argv if word not in ("-o", "--oneliner", "-Q", "--quiet", "-d", "--details")]
     verb = words[0] if words else ""
     if words[:2] in (["show", "hostnames"], ["show", "hostname"]):
@@ -90,7 +90,7 @@ def _change(verb: str, job: str, ctx: Context) -> None:
     elif verb in ("release", "resume"):
         client.resume(job)
     else:
-        # Its nodes are taken now. Without a hold it waits for its next turn at once.
+        # Its nodes are taken from it now. It is released so that it can start again.
         client.suspend(job)
         if verb == "requeue":
             client.resume(job)

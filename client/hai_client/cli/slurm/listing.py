@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hai_client.backports import UTC
-from hai_client.cli.context import Context
+from hai_client.cli.shared.context import Context
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import NotFound
 from hai_client.slurm.tables import SHORT, Query, elapsed, lines, read_sacct, read_squeue, wanted
 from hai_client.wire.schema import Task, TaskSummary
 
-#: What Slurm calls the states of a task. A task that was suspended waits for its next turn, as one that was requeued.
+#: Slurm's names for the states of a task. A suspended task waits for its next run, like a requeued job in Slurm.
 _STATES = {
     "queued": "PENDING",
     "starting": "CONFIGURING",
@@ -24,12 +24,12 @@ _STATES = {
     "failed": "FAILED",
     "stopped": "CANCELLED",
 }
-#: How many of the user's latest tasks `sacct` shows without `-j`.
+#: Number of the user's latest tasks that `sacct` shows without `-j`.
 _LATEST = 200
 
 
 def squeue(argv: Sequence[str], ctx: Context) -> int:
-    """Show tasks that have not ended: one's own, or those that were asked for."""
+    """Show tasks that have not ended: the user's own, or those that the options select."""
     query = read_squeue(argv)
     found = _tasks(ctx, query, live=True)
     _print(query, [row_of(task) for task in found], ctx)
@@ -37,11 +37,11 @@ def squeue(argv: Sequence[str], ctx: Context) -> int:
 
 
 def sacct(argv: Sequence[str], ctx: Context) -> int:
-    """Show tasks in any state."""
+    """Show tasks in all states."""
     query = read_sacct(argv)
     codes = any(column == "EXITCODE" for _, column, *_ in query.columns)
     found = [
-        # What its ranks ended with is not in a list.
+        # A list of tasks has no exit statuses of ranks.
         ctx.client.task(task.id) if codes and task.state == "failed" and not isinstance(task, Task) else task
         for task in _tasks(ctx, query, live=False)
     ]
@@ -56,7 +56,7 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
             try:
                 task = ctx.client.task(number)
             except NotFound:
-                # As Slurm does with a job that it has forgotten.
+                # Slurm does the same with a job that it has forgotten.
                 continue
             if not live or task.state not in ENDED_STATES:
                 yield task
@@ -70,12 +70,12 @@ def _print(query: Query, rows: list[dict[str, str]], ctx: Context) -> None:
     users = {row["USER"] for row in rows}
     me = next(iter(users)) if len(users) == 1 or not query.mine else ctx.client.me().name
     for line in lines(query, wanted(query, rows, me)):
-        # As it is: who reads it with a program counts on every space.
+        # Written unchanged: programs that parse the output depend on every space.
         ctx.out.stdout.write("".join(letter for letter in line if letter.isprintable()) + "\n")
 
 
 def row_of(task: TaskSummary) -> dict[str, str]:
-    """A task as the row of a table."""
+    """Return the row of a task in the table."""
     state = _STATES.get(task.state, "PENDING")
     if task.state == "failed" and task.reason == "TIME_LIMIT":
         state = "TIMEOUT"
@@ -119,13 +119,13 @@ def _time(when: datetime | None) -> str:
 
 
 def _exit_code(task: TaskSummary) -> str:
-    """Status and signal of the first rank that failed."""
+    """Return the exit status and the signal of the first rank that failed."""
     code = status_of(task)
     return f"0:{code - 128}" if code > 128 else f"{code}:0"
 
 
 def status_of(task: TaskSummary) -> int:
-    """The status that a task failed with: that of the first rank that did; 0 if none failed."""
+    """Return the exit status of the first rank that failed; 0 if none failed."""
     if task.state != "failed":
         return 0
     runs = task.runs if isinstance(task, Task) else ()

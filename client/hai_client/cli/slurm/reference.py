@@ -1,4 +1,4 @@
-"""The table of options in docs/users.md: `python -m hai_client.cli.slurm.reference`."""
+"""Prints the table of options in docs/users.md: `python -m hai_client.cli.slurm.reference`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WHERE = {BOTH: "sbatch, srun"}
 
 
 def table() -> str:
-    """The rows: options that are used, then those that are refused, then those that are left out."""
+    """Return the rows: options that are used, then refused ones, then ignored ones."""
     rows = [_row(option) for fate in (USED, REFUSED) for option in OPTIONS if option.fate == fate]
     quiet = ", ".join(sorted({f"`--{option.name}`" for option in OPTIONS if option.fate == IGNORED}))
     return "".join(f"{row}\n" for row in [*rows, f"| {quiet} | | left out; a line says why |"])

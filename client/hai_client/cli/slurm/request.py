@@ -1,4 +1,4 @@
-"""What the options of a batch script ask for, as a task of HAI."""
+"""Turns the options of a batch script into a task of HAI."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _SIGNAL = re.compile(r"(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[12]?|\d+)(?:@(\d+))?", re.IGNORECASE)
 _SIGNALS = ("USR1", "USR2", "TERM", "INT")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: What is this session's, the platform's or Slurm's own, and so not handed on.
+#: Variables of the login session, of HAI and of Slurm, which are not passed on to the job.
 _NOT_EXPORTED = re.compile(
     r"(HAI|JUPYTER|JUPYTERHUB|JPY|CONFIGPROXY|SLURM|SBATCH|SRUN|PET|SSH|XDG|DBUS|TMUX|VSCODE)_.*"
     r"|RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|NODE_RANK|MASTER_(ADDR|IP|PORT)|_|PWD|OLDPWD|SHLVL|TERM|DISPLAY"
@@ -29,26 +29,26 @@ _NOT_EXPORTED = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class SlurmRequest:
-    """A task to submit, and the options that `hai-batch` is to have."""
+    """A task to submit, and the options for `hai-batch`."""
 
     fields: dict[str, Any]
     batch: tuple[str, ...]
     notes: tuple[str, ...]
 
     def request(self, script: str, arguments: Sequence[str], *, file: str = "") -> TaskRequest:
-        """The task whose command runs that script, which came from the file of that name if it came from one."""
+        """Return the task whose command runs the script."""
         named = [f"--script={file}"] if file else []
         return TaskRequest(command=("hai-batch", *named, *self.batch, "--", script, *arguments), **self.fields)
 
 
 def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> SlurmRequest:
-    """What the options mean. Raises BadOption, Invalid.
+    """Return what the options ask for. Raises BadOption, Invalid.
 
     Args:
-        words: The options, read.
-        name: The task's name if no option gives one.
-        cwd: The folder that it is submitted from.
-        env: The variables of the caller.
+        words: The parsed options.
+        name: The task's name, unless an option gives one.
+        cwd: The folder in which `sbatch` was called.
+        env: The environment variables of the caller.
     """
     given = words.given
     nodes, per_node = nodes_of(words)
@@ -84,11 +84,11 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Slurm
 
 
 def nodes_of(words: Words) -> tuple[int, int]:
-    """How many nodes, and tasks on each. Raises BadOption."""
+    """Return the number of nodes, and of tasks on each node. Raises BadOption."""
     per_node = words.number("ntasks-per-node")
     ntasks = words.number("ntasks")
     if "nodes" in words.given:
-        # Of a range the least: a gang of that size starts first.
+        # Take the least number of a range: a gang of that size starts first.
         words.given["nodes"] = words.given["nodes"].partition("-")[0]
         nodes = words.number("nodes") or 1
     else:
@@ -97,7 +97,7 @@ def nodes_of(words: Words) -> tuple[int, int]:
 
 
 def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
-    """How many GPUs on each node; None: whole nodes. Raises BadOption."""
+    """Return the number of GPUs on each node; None: whole nodes. Raises BadOption."""
     given = words.given
     if "gpus-per-node" in given:
         return _gpus(given["gpus-per-node"], "gpus-per-node")
@@ -136,7 +136,7 @@ def _gres(text: str) -> int | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """A length of time as Slurm writes it; None: no limit. Raises BadOption."""
+    """Return the seconds of a time in Slurm's notation; None: no limit. Raises BadOption."""
     if text.upper() in ("UNLIMITED", "INFINITE"):
         return None
     match = _TIME.fullmatch(text)
@@ -144,14 +144,14 @@ def seconds_of(text: str) -> float | None:
         raise BadOption(f"--time={text}: write minutes, or [DAYS-]HOURS:MINUTES:SECONDS")
     days, *rest = match.groups()
     numbers = [int(part) for part in rest if part is not None]
-    # With days the first number is hours; alone it is minutes, and of two it is minutes and seconds.
+    # After days, the first number is hours. One number is minutes, two are minutes and seconds.
     scale = (3600, 60, 1) if days is not None or len(numbers) == 3 else (60, 1)
     seconds = int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, scale))
     return float(seconds) or None
 
 
 def signal_of(text: str) -> tuple[bool, str, float | None]:
-    """Whether the shell alone is told, by which signal, and how many seconds it has. Raises BadOption."""
+    """Return whether only the shell gets the signal, the signal, and the seconds before the end. Raises BadOption."""
     match = _SIGNAL.fullmatch(text)
     word = match.group(2).upper() if match else ""
     if word.isdigit():
@@ -166,7 +166,7 @@ def signal_of(text: str) -> tuple[bool, str, float | None]:
 
 
 def priority_of(text: str) -> tuple[str, list[str]]:
-    """The priority that a quality of service names, and what is to be said."""
+    """Return the priority for a quality of service, and a message for the user."""
     try:
         return names.parse_priority(text), []
     except Invalid:
@@ -175,7 +175,7 @@ def priority_of(text: str) -> tuple[str, list[str]]:
 
 
 def exports(text: str, env: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The variables that the task gets, and how `hai-batch` hears of the caller's PATH. Raises BadOption."""
+    """Return the variables of the task, with the caller's PATH for `hai-batch`. Raises BadOption."""
     everything = {
         name: value for name, value in env.items() if _VARIABLE.fullmatch(name) and not _NOT_EXPORTED.fullmatch(name)
     }

@@ -1,4 +1,4 @@
-"""Batch scripts: where they come from, and the options in their `#SBATCH` lines."""
+"""Reads batch scripts and the options in their `#SBATCH` lines."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 
 from hai_client.slurm.options import SBATCH, BadOption, Words, read
 
-#: The longest script that is taken, bytes: it travels as one argument of a program.
+#: Size limit of a script, bytes: the script is passed as one argument of a program.
 MAX_BYTES = 100 * 1024
 
 
 @dataclass(frozen=True)
 class Script:
-    """A script that was read: its text, its arguments, what it may be called, and all options."""
+    """A batch script: its text, its arguments, its name, and all options."""
 
     text: str
     arguments: tuple[str, ...]
     name: str
     words: Words
-    #: The name of its file; empty: it came from `--wrap` or a pipe.
+    #: The name of its file; empty if it came from `--wrap` or a pipe.
     file: str = ""
 
 
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:
-    """Read what `sbatch` was called with: a file and its arguments, `--wrap`, or the script on standard input.
+    """Read the script of a call of `sbatch`: a file with its arguments, `--wrap`, or standard input.
 
     Options of the command line win over those of the script.
 
     Raises:
-        BadOption: An option cannot be read or is refused, or what was given is no script.
+        BadOption: An option is unknown, malformed or refused, or the file is no script.
     """
     said = read(argv, SBATCH)
     if "wrap" in said.given:
@@ -56,7 +56,7 @@ def read_script(argv: Sequence[str], *, directory: Path) -> Script:
 
 
 def check(text: str) -> None:
-    """Refuse what is no script. Raises BadOption."""
+    """Check that a text is a script. Raises BadOption."""
     if not text.startswith("#!"):
         raise BadOption(
             "this does not look like a batch script: its first line must be #! and the path of an interpreter, "
@@ -71,7 +71,7 @@ def check(text: str) -> None:
 
 
 def directives(text: str) -> Words:
-    """The options of the `#SBATCH` lines; they end where the first command begins. Raises BadOption."""
+    """Return the options in the `#SBATCH` lines before the first command. Raises BadOption."""
     found = Words()
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()

@@ -7,26 +7,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hai_client.cli import foresight
-from hai_client.cli.context import Context
-from hai_client.cli.follow import follow_to_end
+from hai_client.cli.shared.context import Context
 from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import SlurmRequest, asked
 from hai_client.cli.slurm.script import read_script
-from hai_client.cli.submit import folder
+from hai_client.cli.submitting.submit import folder
+from hai_client.cli.tasks import forecast
+from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.slurm.options import SRUN, BadOption, Words, read
 from hai_client.wire.schema import TaskRequest
 
 
 def sbatch(argv: Sequence[str], ctx: Context) -> int:
-    """Submit a script, and say under which number: `Submitted batch job 41`."""
+    """Submit a script, and print its job id: `Submitted batch job 41`."""
     here = folder()
     script = read_script(argv, directory=Path(here))
     task = asked(script.words, name=script.name, cwd=here, env=os.environ)
     _tell("sbatch", script.words, task)
     request = task.request(script.text, script.arguments, file=script.file)
     if "test-only" in script.words.given:
-        return foresight.dry_run(ctx, request, follow=False)
+        return forecast.dry_run(ctx, request, follow=False)
     made = ctx.client.submit(request)
     print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
     if "wait" not in script.words.given:
@@ -35,7 +35,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
 
 
 def srun(argv: Sequence[str], ctx: Context) -> int:
-    """Submit a command that runs on all nodes at once, and print what it prints until it ends."""
+    """Submit a command that runs on all nodes at once, and print its output until it ends."""
     words = read(argv, SRUN)
     if not words.rest:
         raise BadOption("a command is missing; write for example: srun -N 2 python train.py")
@@ -57,7 +57,7 @@ def srun(argv: Sequence[str], ctx: Context) -> int:
 
 
 def _tell(name: str, words: Words, task: SlurmRequest) -> None:
-    """Name what is left out; nothing of it would change the job."""
+    """Name the options that are ignored, because they do not change the job."""
     if "quiet" not in words.given:
         for note in task.notes:
             print(f"{name}: {note}", file=sys.stderr)

@@ -2,7 +2,17 @@
 
 import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
-import { between, count, duration, isUnfinished, isWaiting, priorityOf, relative, size } from '../../format';
+import {
+  between,
+  count,
+  duration,
+  isUnfinished,
+  isWaiting,
+  localTimes,
+  priorityOf,
+  relative,
+  size
+} from '../../format';
 import { StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 
@@ -37,9 +47,9 @@ export function timeOf(task: ITaskSummary, now: number): string {
 /** The line below a name: why the task waits, or what is unusual. */
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
-    return task.verdict?.sentence ?? task.message;
+    return localTimes(task.verdict?.sentence ?? task.message);
   }
-  return task.state === 'running' || task.state === 'succeeded' ? '' : task.message;
+  return task.state === 'running' || task.state === 'succeeded' ? '' : localTimes(task.message);
 }
 
 export function TaskList(props: {

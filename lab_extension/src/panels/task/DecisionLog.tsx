@@ -2,7 +2,7 @@
 
 import { useState, type JSX } from 'react';
 import type { IDecision } from '../../api/types';
-import { moment } from '../../format';
+import { localTimes, moment } from '../../format';
 
 /** Lines that are shown at once. */
 const SHOWN = 100;
@@ -39,7 +39,7 @@ export function DecisionLog(props: IDecisionLogProps): JSX.Element {
               {lines.map(each => (
                 <li key={each.seq} className={`hai-mod-${each.kind.replace('.', '-')}`}>
                   <time dateTime={each.at}>{moment(each.at, now)}</time>
-                  <span>{each.sentence}</span>
+                  <span>{localTimes(each.sentence, Date.parse(each.at))}</span>
                 </li>
               ))}
             </ol>

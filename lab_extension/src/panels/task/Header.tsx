@@ -5,11 +5,13 @@ import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { TaskAction } from '../../api/client';
 import { PRIORITIES } from '../../api/constants';
 import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
+import { shownCommand } from '../../batch';
 import {
   between,
   duration,
   isUnfinished,
   isWaiting,
+  localTimes,
   moment,
   nodeList,
   priorityLabel,
@@ -17,7 +19,6 @@ import {
   relative,
   size
 } from '../../format';
-import { joinCommand } from '../../shell';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
@@ -37,6 +38,7 @@ export interface IHeaderProps {
 
 export function Header(props: IHeaderProps): JSX.Element {
   const { task, now, busy } = props;
+  const command = shownCommand(task.command);
   return (
     <header className="hai-TaskHeader">
       <div className="hai-TaskHeader-top">
@@ -101,7 +103,11 @@ export function Header(props: IHeaderProps): JSX.Element {
         </Fact>
         {task.job_state !== null && <Fact label="Job says">{task.job_state}</Fact>}
         <Fact label="Command" wide>
-          <code title={`in ${task.cwd}`}>{joinCommand(task.command)}</code>
+          <code
+            title={command.whole === command.text ? `in ${task.cwd}` : `in ${task.cwd}\n\n${command.whole}`}
+          >
+            {command.text}
+          </code>
         </Fact>
       </dl>
     </header>
@@ -132,7 +138,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
   }
   return (
     <div className={`hai-Why ${verdict ? 'hai-mod-waiting' : ''}`} data-testid="hai-task-why" role="status">
-      <span>{sentence}</span>
+      <span>{localTimes(sentence, now)}</span>
       {verdict?.position ? (
         <span className="hai-Why-fact">
           Place in line <b>{verdict.position}</b>
@@ -151,7 +157,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
       {verdict && props.whatIf.length > 0 && (
         <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
           {props.whatIf.map(change => (
-            <li key={change.kind}>{change.sentence}</li>
+            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
           ))}
         </ul>
       )}

@@ -5,25 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Sequence
-from typing import Any, Final
+from typing import Any
 
-from hai_scheduler.adapters.kubernetes.client import ApiRefused, KubernetesApi, Missing, connect, gather_all
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, KubernetesApi, connect
 from hai_scheduler.adapters.kubernetes.cluster_cache import ClusterCache
 from hai_scheduler.adapters.kubernetes.launching import PodLauncher
 from hai_scheduler.adapters.kubernetes.marks import Marks
-from hai_scheduler.adapters.kubernetes.names import KILLED, origin_of, parts_of, run_name, run_selector
-from hai_scheduler.adapters.kubernetes.observation import (
-    Steady,
-    is_tombstone,
-    not_up,
-    observe_roughly,
-    observe_run,
-    steady_of,
-)
+from hai_scheduler.adapters.kubernetes.names import KILLED, origin_of, parts_of, run_name
+from hai_scheduler.adapters.kubernetes.observation import is_tombstone, not_up
+from hai_scheduler.adapters.kubernetes.observer import RunObserver
 from hai_scheduler.adapters.kubernetes.pod_status import has_ended, has_started
 from hai_scheduler.adapters.kubernetes.preflight import check
-from hai_scheduler.adapters.kubernetes.ranks import NodeHealth
 from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, Thing
+from hai_scheduler.adapters.kubernetes.removal import RunRemover
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.shared.origins import check_origin
 from hai_scheduler.core.model.ids import Origin, RunId
@@ -37,11 +31,6 @@ from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
 
 log = logging.getLogger(__name__)
-
-#: Runs of at most this many ranks are ended pod by pod.
-_FEW: Final = 8
-#: Pods that have not ended.
-_LIVE: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 async def open_cluster(
@@ -78,19 +67,15 @@ class KubernetesCluster:
         self._clock = clock
         self._sight = ClusterCache(api, clock, settings)
         self._launcher = PodLauncher(api, self._sight, settings)
+        self._remover = RunRemover(api, self._sight, settings)
+        self._observer = RunObserver(self._sight, clock, settings, self._look_after)
         self._marks = Marks(api, settings.namespace)
         #: False: another platform may use the namespace too.
         self.exclusive = False
-        self._pods = f"/api/v1/namespaces/{settings.namespace}/pods"
-        self._services = f"/api/v1/namespaces/{settings.namespace}/services"
         #: Runs whose record the API server refuses: their number of ranks, and why.
         self._refused: dict[RunId, tuple[int, str]] = {}
         #: Why the latest launch of a run was not completed.
         self._unmade: dict[RunId, str] = {}
-        #: Runs of which nothing has changed since they were last observed.
-        self._steady: dict[RunId, Steady] = {}
-        #: Why something of a run cannot be read; kept so that it is logged once.
-        self._unreadable: dict[RunId, str] = {}
         #: Background work, by run.
         self._under_way: dict[RunId, asyncio.Task[None]] = {}
 
@@ -102,43 +87,9 @@ class KubernetesCluster:
     async def observe(self) -> Sequence[Observation]:
         """Return what every run with a record or pods shows; takes down gangs that do not come up. Raises Temporary."""
         await self._sight.fresh()
-        around = self._around()
-        runs = self._sight.runs()
-        for gone in self._steady.keys() - runs.keys():
-            del self._steady[gone]
-        for gone in self._unreadable.keys() - runs.keys():
-            del self._unreadable[gone]
-        seen = [self._observe(run, around) for run in runs.values()]
+        seen = self._observer.observe()
         refused = (_refused(run_id, ranks, why) for run_id, (ranks, why) in self._refused.items())
         return [*seen, *(shown for shown in refused if all(run.run_id != shown.run_id for run in seen))]
-
-    def _observe(self, run: RunObjects, around: NodeHealth) -> Observation:
-        known = self._steady.get(run.run_id)
-        if known is not None and known.run is run and around.are_well(known.nodes):
-            return known.shown
-        shown = self._read(run, around)
-        self._look_after(run, shown)
-        if (steady := steady_of(run, shown)) is not None:
-            self._steady[run.run_id] = steady
-        return shown
-
-    def _read(self, run: RunObjects, around: NodeHealth) -> Observation:
-        """Return what a run shows; if it cannot be read, only what is certain of it."""
-        try:
-            shown = observe_run(run, around)
-        except Exception as error:  # jobs can write into the status of pods: one job must not hide all other runs
-            why = f"what Kubernetes shows of it cannot be read ({type(error).__name__}: {str(error)[:200]})"
-            if self._unreadable.get(run.run_id) != why:
-                log.exception("run %s: %s", run.run_id, why)
-                self._unreadable[run.run_id] = why
-            return observe_roughly(run, around, why)
-        self._unreadable.pop(run.run_id, None)
-        return shown
-
-    def _around(self) -> NodeHealth:
-        sight = self._sight
-        now, after = self._clock.now(), self._settings.lost_after
-        return NodeHealth(now=now, nodes=sight.nodes.items.keys(), unready=sight.unready, lost_after=after)
 
     def changes(self) -> AsyncIterator[None]:
         """Yield when a watch reports a change. Raises Temporary."""
@@ -173,7 +124,7 @@ class KubernetesCluster:
         self._sight.wake()
 
     def _superseded(self, launch: LaunchOrder) -> bool:
-        """Whether a later run of its task is in the cluster. If that was settled, the service tells ranks to end."""
+        """Whether a later run of its task is in the cluster. If that was finalized, the service tells ranks to end."""
         task, _, number = run_name(launch.run_id).rpartition("-")
         for name, service in self._sight.services.items.items():
             other, _, later = name.rpartition("-")
@@ -211,7 +162,7 @@ class KubernetesCluster:
         recorded = await self._launcher.annotate(run_id, error.to_annotation())
         if recorded:
             log.warning("run %s is taken down: %s", run_id, error.message)
-            await self._end_pods(run_id)
+            await self._remover.end_pods(run_id)
         return recorded
 
     # -- ending -------------------------------------------------------------------------------------------
@@ -222,7 +173,11 @@ class KubernetesCluster:
         await self._sight.ready()
         run, now = self._sight.run(run_id), self._clock.now()
         record = run.record if run is not None else None
-        if run is not None and record is not None and ((record.killed and not self._left(run)) or self._ended(run)):
+        if (
+            run is not None
+            and record is not None
+            and ((record.killed and not self._left(run)) or self._observer.has_ended(run))
+        ):
             return
         recorded = await self._launcher.annotate(run_id, {KILLED: now.isoformat()})
         if not recorded:
@@ -233,45 +188,14 @@ class KubernetesCluster:
                 log.warning("that run %s is ended cannot be recorded: %s", run_id, error)
                 self._refused[run_id] = (0, str(error))
         if recorded or run is not None:
-            await self._end_pods(run_id)
+            await self._remover.end_pods(run_id)
         self._sight.wake()
-
-    def _ended(self, run: RunObjects) -> bool:
-        shown = self._read(run, self._around())
-        return bool(shown.ranks) and len(shown.ranks) == run.ranks and all(rank.state.gone for rank in shown.ranks)
 
     def _left(self, run: RunObjects) -> bool:
         """Whether a pod of the run is left that has not ended and is not about to."""
         return any(not has_ended(pod) and not _ends_soon(pod, self._settings.kill_grace_s) for pod in run.pods.values())
 
-    async def _end_pods(self, run_id: RunId) -> None:
-        """Delete the run's pods, one by one if they are few: a selector makes the server read the whole namespace."""
-        run = self._sight.run(run_id)
-        if run is not None and run.record is not None and len(run.pods) == run.ranks <= _FEW:
-            await gather_all(*(self._end_pod(pod) for pod in run.pods.values() if not has_ended(pod)))
-            return
-        query: dict[str, str | int] = {"labelSelector": run_selector(run_id), "fieldSelector": _LIVE}
-        await self._delete_pods(run_id, query, grace_s=self._settings.kill_grace_s)
-
-    async def _end_pod(self, pod: Thing) -> None:
-        only = {"uid": pod["metadata"]["uid"]}
-        grace = {"gracePeriodSeconds": self._settings.kill_grace_s, "preconditions": only}
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", **grace}
-        try:
-            await self._api.request("DELETE", f"{self._pods}/{pod['metadata']['name']}", body=body)
-        except Missing:
-            log.debug("pod %s has gone already", pod["metadata"]["name"])
-        except ApiRefused as error:
-            raise Temporary(f"the pod {pod['metadata']['name']} cannot be deleted: {error}") from None
-
-    async def _delete_pods(self, run_id: RunId, query: dict[str, str | int], *, grace_s: int) -> None:
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": grace_s}
-        try:
-            await self._api.request("DELETE", self._pods, query=query, body=body)
-        except (Missing, ApiRefused) as error:
-            raise Temporary(f"the pods of run {run_id} cannot be deleted: {error}") from None
-
-    async def settle(self, run_id: RunId) -> None:
+    async def finalize(self, run_id: RunId) -> None:
         """Delete the run's Service; Kubernetes deletes its pods and its Secret with it. Raises Temporary."""
         await self._sight.ready()
         self._refused.pop(run_id, None)
@@ -279,27 +203,17 @@ class KubernetesCluster:
         run = self._sight.run(run_id)
         if run is None or run.record is None:
             return
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        try:
-            await self._api.request("DELETE", f"{self._services}/{run_name(run_id)}", body=body)
-        except Missing:
-            log.debug("run %s has been removed already", run_id)
-        except ApiRefused as error:
-            raise Temporary(f"run {run_id} cannot be removed from Kubernetes: {error}") from None
-        self._sight.services.drop(run_name(run_id))
+        await self._remover.remove_service(run_id)
 
     async def forget(self, run_id: RunId) -> None:
         """Remove what is left of an ended run, and its logs. Raises Temporary while a rank of it runs."""
         await self._sight.ready()
         run = self._sight.run(run_id)
-        if run is not None and not self._ended(run) and not is_tombstone(run):
+        if run is not None and not self._observer.has_ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be forgotten: it has not ended")
-        await self.settle(run_id)
+        await self.finalize(run_id)
         if run is not None and run.pods:
-            # Kubernetes would delete them with the Service, though not at once.
-            await self._delete_pods(run_id, {"labelSelector": run_selector(run_id)}, grace_s=0)
-            for pod in run.pods.values():
-                self._sight.pods.drop(pod["metadata"]["name"])
+            await self._remover.remove_pods(run)
         await self._logs.forget(run_id)
 
     # -- whose runs they are ------------------------------------------------------------------------------
@@ -313,12 +227,12 @@ class KubernetesCluster:
         await self._marks.put(mark)
 
     async def put_aside(self, run_id: RunId) -> str | None:
-        """Settle an orphaned run; its logs stay in place. Returns None: no folder is moved. Raises Temporary."""
+        """Finalize an orphaned run; its logs stay in place. Returns None: no folder is moved. Raises Temporary."""
         await self._sight.ready()
         run = self._sight.run(run_id)
-        if run is not None and not self._ended(run) and not is_tombstone(run):
+        if run is not None and not self._observer.has_ended(run) and not is_tombstone(run):
             raise Temporary(f"run {run_id} cannot be put aside: it has not ended")
-        await self.settle(run_id)
+        await self.finalize(run_id)
         return None
 
     # -- reading ------------------------------------------------------------------------------------------
@@ -340,11 +254,13 @@ class KubernetesCluster:
         run = self._sight.run(run_id)
         if run is not None and self._marks.is_anothers(run.origin):
             raise Absent(f"run {run_id} is another platform's")
-        if run is None:
-            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
-        if not 0 <= rank < run.ranks:
+        has_rank = run.has_rank(rank) if run is not None else None
+        if has_rank is False:
             raise Absent(f"there is no rank {rank} of run {run_id}")
-        shown = self._read(run, self._around())
+        if run is None or has_rank is None:
+            # The log outlives the objects of its run, so what is left of them does not tell which logs there are.
+            return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=not self._sight.stale)
+        shown = self._observer.read(run)
         ended = any(seen.rank == rank and seen.state.gone for seen in shown.ranks)
         try:
             return await self._logs.read(run_id, rank, offset=offset, limit=limit, ended=ended)
@@ -395,4 +311,4 @@ def _refused(run_id: RunId, ranks: int, why: str) -> Observation:
         )
         for rank in range(ranks)
     ]
-    return Observation(run_id=run_id, ranks=tuple(shown), unsettled=True, killed=True)
+    return Observation(run_id=run_id, ranks=tuple(shown), unfinalized=True, killed=True)

@@ -58,11 +58,11 @@ def _rough_rank(run: RunObjects, rank: int, around: NodeHealth, why: str) -> Ran
 
 def _shown(run: RunObjects, shown: tuple[RankObservation, ...], around: NodeHealth) -> Observation:
     record = run.record
-    settled = record is None or record.deleting or is_kept(run, around.now)
+    finalized = record is None or record.deleting or is_kept(run, around.now)
     return Observation(
         run_id=run.run_id,
         ranks=shown,
-        unsettled=not settled and all(rank.state.gone for rank in shown),
+        unfinalized=not finalized and all(rank.state.gone for rank in shown),
         killed=record is not None and record.killed,
         origin=run.origin,
         nodes=run.nodes,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import mebibytes
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
@@ -115,7 +115,7 @@ class Volumes:
 
 def _platform_size(settings: ClusterSettings) -> str:
     """Return the size limit of the platform's own folder: twice the log (while it rotates), and some more."""
-    return quantities.memory(Decimal(2 * settings.log_max_bytes) + _PLATFORM_BYTES)
+    return mebibytes(Decimal(2 * settings.log_max_bytes) + _PLATFORM_BYTES)
 
 
 def _source(mount: Mount) -> dict[str, Any]:

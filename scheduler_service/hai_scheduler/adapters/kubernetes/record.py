@@ -145,6 +145,16 @@ class RunObjects:
             return len(self.record.nodes)
         return max(self.pods, default=-1) + 1
 
+    def has_rank(self, rank: int) -> bool | None:
+        """Whether the run has that rank. None: what is left of the run does not say.
+
+        That is so when its Service was removed and the rank's pod with it, or when the Service was made by an order to
+        end a run that was not there any more.
+        """
+        if self.record is not None and self.record.nodes:
+            return 0 <= rank < len(self.record.nodes)
+        return True if rank in self.pods else None
+
 
 def runs_seen(services: Iterable[Thing], pods: Iterable[Thing], removed: Iterable[Thing]) -> dict[RunId, RunObjects]:
     """Return runs by id from their Services and pods. A removed pod counts only while more of its run exists."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import count_of, mebibytes, parse_quantity, thousandths
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -33,7 +33,7 @@ class Capacity:
 def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capacity:
     """Read a Node's allocatable resources; a quantity that cannot be read counts as 0."""
     allocatable = (node.get("status") or {}).get("allocatable") or {}
-    counts = {name: quantities.count(allocatable.get(name)) for name in gpu_resources}
+    counts = {name: count_of(allocatable.get(name)) for name in gpu_resources}
     return Capacity(
         cpu=_number(allocatable.get("cpu")),
         memory=_number(allocatable.get("memory")),
@@ -44,7 +44,7 @@ def capacity_of(node: Mapping[str, Any], gpu_resources: tuple[str, ...]) -> Capa
 
 def _number(text: str | None) -> Decimal:
     try:
-        return quantities.parse(text or "0")
+        return parse_quantity(text or "0")
     except ValueError:
         return Decimal(0)
 
@@ -81,17 +81,17 @@ def resources_of(
     requests, limits = dict(devices), dict(devices)
     cpus = _requested(capacity.cpu, settings.cpu_share, Decimal(str(settings.cpu_reserve))) * share
     if cpus > 0:
-        requests["cpu"] = quantities.cpu(cpus)
-    kept = quantities.parse(settings.memory_reserve or "0")
+        requests["cpu"] = thousandths(cpus)
+    kept = parse_quantity(settings.memory_reserve or "0")
     bytes_wanted = _requested(capacity.memory, settings.memory_share, kept) * share
     most = capacity.memory * Decimal(str(settings.memory_limit_share)) * share
     if most > 0:
-        limits["memory"] = quantities.memory(most)
+        limits["memory"] = mebibytes(most)
         bytes_wanted = min(bytes_wanted, most)
     if bytes_wanted > 0 or most > 0:
         # Without a request Kubernetes takes the limit for it.
-        requests["memory"] = quantities.memory(bytes_wanted)
+        requests["memory"] = mebibytes(bytes_wanted)
     stored = capacity.storage * Decimal(str(settings.storage_limit_share)) * share
     if stored > 0:
-        limits["ephemeral-storage"], requests["ephemeral-storage"] = quantities.memory(stored), "0"
+        limits["ephemeral-storage"], requests["ephemeral-storage"] = mebibytes(stored), "0"
     return {"requests": requests, "limits": limits}

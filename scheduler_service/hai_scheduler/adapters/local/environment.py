@@ -51,7 +51,7 @@ def rank_environment(
         group=launch.group,
         ranks_per_node=launch.ranks_per_node,
     )
-    seat = environment.Seat(
+    context = environment.RankContext(
         rank=rank,
         node=node.node.name,
         gpus=len(gpus),
@@ -65,7 +65,7 @@ def rank_environment(
     env = environment.rank_environment(
         who | dict(launch.env) | devices,
         run,
-        seat,
+        context,
         home=home,
         path_first=(*own, *path_prefix),
         shims=str(shim_folder()),

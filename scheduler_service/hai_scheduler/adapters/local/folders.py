@@ -20,13 +20,8 @@ from typing import Any, Final
 
 from hai_client.rank import lock
 from hai_client.rank.processes import read_arguments, read_table
-from hai_scheduler.adapters.local.records import (
-    make_folder,
-    read_object,
-    read_word,
-    write_once,
-    write_whole,
-)
+from hai_client.whole_files import write_once
+from hai_scheduler.adapters.local.records import make_folder, read_object, read_word, write_whole
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.run import Blame

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 
-from hai_client.rank.processes import Process, descendants, read_environment, read_table, send
+from hai_client.rank.processes import Process, boot_id, descendants, read_environment, read_table, send
 from hai_scheduler.adapters.local.folders import RankFolder
 
 _PAUSE_S = 0.01
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def kill_leftovers(folder: RankFolder, *, patience_s: float) -> bool:
@@ -55,6 +53,6 @@ def _listed(folder: RankFolder, table: dict[int, Process]) -> set[int]:
         listed = [tuple(map(int, line.split())) for line in lines]
     except (OSError, ValueError):
         return set()
-    if boot != _BOOT_ID.read_text(encoding="ascii").strip():
+    if boot != boot_id():
         return set()
     return {pid for pid, start in listed if pid in table and table[pid].start == start}

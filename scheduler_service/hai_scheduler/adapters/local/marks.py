@@ -11,6 +11,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
+from hai_client.whole_files import write_whole
 from hai_scheduler.adapters.shared.origins import check_mark
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.ports.errors import Temporary
@@ -51,21 +52,7 @@ class Marks:
             check_mark(known.get(mark.database), mark)
             known[mark.database] = mark
             rows = {name: {field: asdict(kept)[field] for field in _NUMBERS} for name, kept in known.items()}
-            self._write(json.dumps({"schema": _SCHEMA, "databases": rows}, indent=1))
-
-    def _write(self, text: str) -> None:
-        """Replace the file as a whole; it is on disk when this returns."""
-        draft = self.path.with_suffix(".draft")
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(self.path)
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            write_whole(self.path, json.dumps({"schema": _SCHEMA, "databases": rows}, indent=1), on_disk=True)
 
     @contextlib.contextmanager
     def _one_at_a_time(self) -> Iterator[None]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hai_scheduler.core.model.limits import NAME
 from hai_scheduler.core.model.node import Node
 
 #: Number of simulated nodes when no flag or file says otherwise and the machine has no GPU.
 DEFAULT_COUNT = 4
-#: A node name is used in folder names, lists and URLs.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _FIELDS = ("name", "group", "leaf", "zone", "gpus", "gpu_ids")
 
 
@@ -148,7 +146,7 @@ class _Table:
         if gpu_ids and gpus != len(gpu_ids):
             raise self._wrong("gpus", gpus, f"does not match gpu_ids, which lists {len(gpu_ids)}; leave gpus out")
         name = self._table.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not NAME.fullmatch(name):
             raise self._wrong("name", name, "must be 1 to 63 letters, digits, '.', '_' or '-', first a letter or digit")
         node = Node(
             name=name,
@@ -161,7 +159,7 @@ class _Table:
 
     def _text(self, field: str, default: str) -> str:
         value = self._table.get(field, default)
-        if not isinstance(value, str) or (field == "group" and not _NAME.fullmatch(value)):
+        if not isinstance(value, str) or (field == "group" and not NAME.fullmatch(value)):
             raise self._wrong(field, value, "must be a word in quotes")
         return value
 

@@ -1,4 +1,4 @@
-"""Writes small files that are whole or missing, and reads them, whatever is in their place.
+"""Writes and reads the small files of a rank, whatever is in their place.
 
 Nothing here waits for the disk: after a power cut such a file may be empty. Readers then treat it as missing, and the
 service writes it again. What must not be lost, the mark that a rank has begun, is written by the supervisor
@@ -8,46 +8,20 @@ service writes it again. What must not be lost, the mark that a rank has begun, 
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from pathlib import Path
 from typing import Any
 
+from hai_client import whole_files
 from hai_client.rank.safefile import put_aside
 
 
 def write_whole(path: Path, text: str) -> None:
     """Replace a file by one that only its owner may read. A folder in its place is moved aside. Raises OSError."""
-    draft = _draft(path, text)
     try:
-        draft.replace(path)
+        whole_files.write_whole(path, text)
     except IsADirectoryError:
         put_aside(str(path))
-        draft.replace(path)
-
-
-def write_once(path: Path, text: str) -> bool:
-    """Write a file unless it exists; it is whole in either case. Returns whether it was written. Raises OSError."""
-    draft = _draft(path, text)
-    try:
-        path.hardlink_to(draft)
-    except FileExistsError:
-        return False
-    finally:
-        draft.unlink()
-    return True
-
-
-def _draft(path: Path, text: str) -> Path:
-    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        fd = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    return draft
+        whole_files.write_whole(path, text)
 
 
 def read_object(path: Path) -> dict[str, Any] | None:

@@ -15,6 +15,7 @@ from hai_scheduler.adapters.local.folders import FolderFacts, RankFolder, RunFol
 from hai_scheduler.adapters.local.leftovers import kill_leftovers
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.starting import StartedKeeper, Starter
+from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
@@ -26,6 +27,7 @@ from hai_scheduler.adapters.shared.status import (
 )
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from hai_scheduler.ports.logs import LogChunk
 
 log = logging.getLogger(__name__)
 
@@ -152,6 +154,12 @@ class LocalRank:
             return _observation(self.folder.rank, RankState.EXITED, status)
         running = status.get("pid") is not None or (status.get("unreadable") and self.folder.started)
         return _observation(self.folder.rank, RankState.RUNNING if running else RankState.PENDING, status)
+
+    def read_log(self, offset: int, limit: int) -> LogChunk:
+        """Return lines of the log from a logical offset. Raises OSError."""
+        # Asked before the log is read: lines written after this are read by the next call.
+        final = self.gone or (self.folder.status() or {}).get("state") == "exited"
+        return read_log(self.folder.path / "log", offset=offset, limit=limit, final=final)
 
     def kill(self, term_wait_s: float) -> None:
         """Order the end of the rank. Raises OSError."""

@@ -111,7 +111,7 @@ class ScriptedRun:
     #: The run was ordered to end, or recorded as ended: no more ranks are started.
     over: bool = False
     killed: bool = False
-    settled: bool = False
+    finalized: bool = False
 
     def start_rank(self, rank: int, now: datetime) -> ScriptedRank:
         """Start a rank that has not been started before."""
@@ -159,10 +159,10 @@ class ScriptedRun:
             rank.signal(now)
             rank.befall(Fate(at=now + min(self.behaviour.dies_in, KILL_AFTER), code=code))
 
-    def settle(self, now: datetime) -> None:
+    def finalize(self, now: datetime) -> None:
         """Take note that the run's end was recorded."""
         self.over = True
-        self.settled = self.gone(now)
+        self.finalized = self.gone(now)
 
     def gone(self, now: datetime) -> bool:
         """Whether no process of any rank is left."""
@@ -205,11 +205,11 @@ class ScriptedRun:
     def show(self, now: datetime) -> Observation:
         """Return what a cluster shows of the run."""
         ranks = tuple(self._show_rank(self.ranks[number], now) for number in sorted(self.ranks))
-        unsettled = self.gone(now) and not self.settled
+        unfinalized = self.gone(now) and not self.finalized
         return Observation(
             run_id=self.launch.run_id,
             ranks=ranks,
-            unsettled=unsettled,
+            unfinalized=unfinalized,
             killed=self.killed,
             origin=self.launch.origin,
             nodes=self.launch.nodes,

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from hai_scheduler.adapters.memory.log_store import MemoryLogs
 from hai_scheduler.adapters.memory.state import State
-from hai_scheduler.adapters.memory.tx import MemoryTx
+from hai_scheduler.adapters.memory.transaction import MemoryTx
 
 
 class MemoryStore:
@@ -21,7 +21,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._state = State()
         self._writer = asyncio.Lock()
-        #: See `hai_scheduler.ports.logs.KeptLogs`.
+        #: See `hai_scheduler.ports.logs.LogStore`.
         self.logs = MemoryLogs()
 
     def read(self) -> AbstractAsyncContextManager[MemoryTx]:

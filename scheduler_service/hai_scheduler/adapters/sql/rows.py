@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Row
 
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
-from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
@@ -312,28 +311,14 @@ def _failed_ranks_of(
     return tuple([rank["rank"] for rank in ranks if rank["exit_code"]]) if reason == Reason.FAILED.value else ()
 
 
-#: `ranks_per_node` is kept among the variables, under a name that no task may set. No query needs it, and an older
-#: version passes it on as a variable, which does no harm.
-_RANKS_PER_NODE = "HAI_RANKS_PER_NODE"
-
-
-def _env_values(spec: TaskSpec) -> dict[str, str]:
-    if spec.ranks_per_node is None:
-        return dict(spec.env)
-    return {**spec.env, _RANKS_PER_NODE: str(spec.ranks_per_node)}
-
-
-def _ranks_per_node_of(value: str | None) -> RanksPerNode:
-    return None if value is None else "gpu" if value == "gpu" else int(value)
-
-
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
     """Return all columns of a spec."""
     return {
         "task_id": task_id,
         "command": list(spec.command),
         "cwd": spec.cwd,
-        "env": _env_values(spec),
+        "env": dict(spec.env),
+        "ranks_per_node": spec.ranks_per_node,
         "checkpoint_dir": spec.checkpoint_dir,
         "watch": list(spec.watch),
         "tags": list(spec.tags),
@@ -343,12 +328,11 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
 
 def spec_of(row: Row[Any]) -> TaskSpec:
     """Return the spec of a row of `tables.SPECS`."""
-    env = dict(row.env)
     return TaskSpec(
         command=tuple(row.command),
         cwd=row.cwd,
-        ranks_per_node=_ranks_per_node_of(env.pop(_RANKS_PER_NODE, None)),
-        env=env,
+        env=dict(row.env),
+        ranks_per_node=row.ranks_per_node,
         checkpoint_dir=row.checkpoint_dir,
         # Older versions did not write it.
         watch=tuple(row.watch or ()),

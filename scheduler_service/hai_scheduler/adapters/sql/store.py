@@ -10,27 +10,18 @@ from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from hai_scheduler.adapters.sql.bounds import BoundPart
-from hai_scheduler.adapters.sql.database import DatabasePart
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
-from hai_scheduler.adapters.sql.events import EventPart
-from hai_scheduler.adapters.sql.facts import FactPart
-from hai_scheduler.adapters.sql.kept_logs import SqlLogs
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
+from hai_scheduler.adapters.sql.log_store import SqlLogs
 from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.tables import LEASE
-from hai_scheduler.adapters.sql.tasks import TaskPart
+from hai_scheduler.adapters.sql.transaction import SqlTx
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.adapters.sql.workspace import WorkspacePart
 from hai_scheduler.ports.errors import Temporary
 
 #: A view begins with its first read: this read, of a table with one row.
 _LOOK = select(LEASE.c.id)
-
-
-class SqlTx(TaskPart, EventPart, FactPart, WorkspacePart, DatabasePart, BoundPart):
-    """A transaction on a database; see `hai_scheduler.ports.store.Tx`."""
 
 
 class SqlStore:
@@ -50,7 +41,7 @@ class SqlStore:
         # Serves writers of this process in order; without it each would hold a connection and wait for the database's
         # lock, in no order.
         self._turn = asyncio.Lock()
-        #: See `hai_scheduler.ports.logs.KeptLogs`.
+        #: See `hai_scheduler.ports.logs.LogStore`.
         self.logs = SqlLogs(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:

@@ -121,6 +121,8 @@ SPECS = Table(
     Column("environment", Text),
     # NULL for tasks of versions that did not write it.
     _value("watch"),
+    # A number, or "gpu"; NULL: the command runs once on each node.
+    _value("ranks_per_node"),
 )
 
 RUNS = Table(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from redis.asyncio import Redis
@@ -16,7 +15,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Disconnected
 from redis.exceptions import RedisError
 
-from hai_scheduler.ports.bus import Bus, Subscription
+from hai_scheduler.adapters.system.relayed_bus import ALL, RelayedBus
+from hai_scheduler.ports.bus import Bus
 
 log = logging.getLogger(__name__)
 
@@ -30,11 +30,9 @@ PAUSES: Final = (0.1, 2.0)
 FAREWELL: Final = 1.0
 #: Topics that wait to be rung while Redis is away; with more, all topics are rung when it is back.
 MOST_UNSENT: Final = 1000
-#: Rings every topic.
-_ALL: Final = "*"
 
 
-class RedisBus:
+class RedisBus(RelayedBus):
     """A bus over publish and subscribe of Redis, on one channel; `open_bus` creates it.
 
     A ring is never waited for and never fails. Rings that could not be sent are sent when Redis is back. Listeners that
@@ -48,14 +46,13 @@ class RedisBus:
     """
 
     def __init__(self, client: Redis, here: Bus, *, silence: float = SILENCE) -> None:
+        super().__init__(here)
         self._client = client
         self._silence = silence
-        self._here = here
         #: Redis' channels are shared by its databases, so the channel's name holds the number of the database.
         self._channel = f"hai:rings:{client.connection_pool.connection_kwargs.get('db') or 0}"
         #: Marks the rings of this process, which it ignores when they come back from Redis.
         self._me = secrets.token_hex(8)
-        self._listened: Counter[str] = Counter()
         self._unsent: dict[str, None] = {}
         self._to_send = asyncio.Event()
         self._listening = asyncio.Event()
@@ -80,24 +77,8 @@ class RedisBus:
         if len(self._unsent) < MOST_UNSENT:
             self._unsent[topic] = None
         else:
-            self._unsent = {_ALL: None}
+            self._unsent = {ALL: None}
         self._to_send.set()
-
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Subscription]:
-        """Listen to topics. Rings since the moment of entering are kept until waited for."""
-        return self._listen(topics)
-
-    @asynccontextmanager
-    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Subscription]:
-        self._listened.update(topics)
-        try:
-            async with self._here.listen(*topics) as ears:
-                yield ears
-        finally:
-            for topic in topics:
-                self._listened[topic] -= 1
-                if not self._listened[topic]:
-                    del self._listened[topic]
 
     async def close(self) -> None:
         """Send the last rings, if Redis takes them within a second, and close the connections. Never raises."""
@@ -166,15 +147,11 @@ class RedisBus:
         if message["type"] == "subscribe":
             well()
             self._listening.set()
-            await self._ring_here(_ALL)
+            await self._ring_here(ALL)
         elif message["type"] == "message":
             sender, _, topic = bytes(message["data"]).decode(errors="replace").partition(" ")
             if sender != self._me:
                 await self._ring_here(topic)
-
-    async def _ring_here(self, topic: str) -> None:
-        for one in list(self._listened) if topic == _ALL else [topic]:
-            await self._here.ring(one)
 
     async def _send(self, well: Callable[[], None]) -> None:
         """Send the rings of this process, until the connection breaks."""

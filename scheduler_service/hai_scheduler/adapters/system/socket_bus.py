@@ -9,13 +9,12 @@ import logging
 import os
 import secrets
 import socket
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from hai_scheduler.ports.bus import Bus, Subscription
+from hai_scheduler.adapters.system.relayed_bus import ALL, RelayedBus
+from hai_scheduler.ports.bus import Bus
 
 log = logging.getLogger(__name__)
 
@@ -26,13 +25,11 @@ PAUSES: Final = (0.02, 1.0)
 #: The longest datagram in bytes. A datagram holds topics, one a line.
 _LONGEST: Final = 64 * 1024
 _ENDING: Final = ".sock"
-#: Rings every topic.
-_ALL: Final = "*"
 _FULL: Final = frozenset({errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.EMSGSIZE})
 _DEAD: Final = frozenset({errno.ECONNREFUSED, errno.ENOENT})
 
 
-class SocketBus:
+class SocketBus(RelayedBus):
     """A bus over Unix datagram sockets; `open_bus` creates it.
 
     Each process has a socket in the folder and sends to all others there. A ring is never waited for and never fails.
@@ -45,10 +42,9 @@ class SocketBus:
     """
 
     def __init__(self, folder: Path, here: Bus) -> None:
+        super().__init__(here)
         self._folder = folder
-        self._here = here
         self._name = f"{os.getpid()}-{secrets.token_hex(4)}{_ENDING}"
-        self._listened: Counter[str] = Counter()
         self._unsent: dict[str, None] = {}
         #: Topics that other sockets have not taken yet, by name of the socket; and the length of the next pause.
         self._late: dict[str, dict[str, None]] = {}
@@ -88,22 +84,6 @@ class SocketBus:
         _add(self._unsent, [topic])
         if self._soon is None and self._ears is not None:
             self._soon = asyncio.get_running_loop().call_soon(self._flush)
-
-    def listen(self, *topics: str) -> AbstractAsyncContextManager[Subscription]:
-        """Listen to topics. Rings since the moment of entering are kept until waited for."""
-        return self._listen(topics)
-
-    @asynccontextmanager
-    async def _listen(self, topics: tuple[str, ...]) -> AsyncIterator[Subscription]:
-        self._listened.update(topics)
-        try:
-            async with self._here.listen(*topics) as ears:
-                yield ears
-        finally:
-            for topic in topics:
-                self._listened[topic] -= 1
-                if not self._listened[topic]:
-                    del self._listened[topic]
 
     async def close(self) -> None:
         """Send the last rings, those that are taken at once, and remove the socket. Never raises."""
@@ -189,16 +169,12 @@ class SocketBus:
             for topic in message.decode(errors="replace").split("\n"):
                 await self._ring_here(topic)
 
-    async def _ring_here(self, topic: str) -> None:
-        for one in list(self._listened) if topic == _ALL else [topic]:
-            await self._here.ring(one)
-
 
 def _add(wanted: dict[str, None], topics: Iterable[str]) -> None:
     wanted.update(dict.fromkeys(topics))
     if len(wanted) > MOST_UNSENT:
         wanted.clear()
-        wanted[_ALL] = None
+        wanted[ALL] = None
 
 
 async def open_bus(folder: Path, here: Bus) -> SocketBus:

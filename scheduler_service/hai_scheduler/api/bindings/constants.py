@@ -10,7 +10,7 @@ from hai_scheduler.api.bindings.typescript import WIDTH, comment, quoted, union
 from hai_scheduler.api.wire.base import PriorityChoice, PriorityName, ProfileName, TaskStateName
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, NAME_PATTERN
+from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, NAME_PATTERN, SPOT
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
@@ -79,6 +79,12 @@ CONSTANTS: Final = (
     Constant(name="MAX_RETRIES", value=MAX_RETRIES, meaning="How often a task may be started again when it fails."),
     Constant(
         name="MAX_RANKS_PER_NODE", value=MAX_RANKS_PER_NODE, meaning="How often a command may run on each node at most."
+    ),
+    Constant(
+        name="SPOT",
+        value=SPOT,
+        meaning="The tag of a task that is a user's spot container, and the beginning of its name.",
+        readers=frozenset({"client"}),
     ),
 )
 

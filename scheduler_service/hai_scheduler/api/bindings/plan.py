@@ -31,7 +31,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     policy.PolicyOut,
     storage.MountRuleList,
     storage.EnvironmentList,
-    storage.PlacesOut,
+    storage.ContainerConfigOut,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -53,7 +53,6 @@ CLIENT_NAMES: Final[Mapping[str, str]] = {
     "TaskSubmit": "TaskRequest",
     "TaskDetail": "Task",
     "ExplainOut": "Explanation",
-    "OfferedEnvironment": "Offered",
 }
 #: The same for the panel, without its prefix `I`.
 PANEL_NAMES: Final[Mapping[str, str]] = {"ExplainOut": "Explanation"}

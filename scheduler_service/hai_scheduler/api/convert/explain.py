@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_scheduler.api.convert.levels import level_name
-from hai_scheduler.api.convert.tasks import verdict_out
+from hai_scheduler.api.convert.tasks import holder_out, verdict_out
 from hai_scheduler.api.wire.explain import (
     DecisionOut,
     ExplainOut,
@@ -14,11 +14,9 @@ from hai_scheduler.api.wire.explain import (
     ForecastOut,
     WhatIfOut,
 )
-from hai_scheduler.api.wire.tasks import HolderOut
 from hai_scheduler.core.explaining.alternatives import WhatIf
 from hai_scheduler.core.explaining.explain import what_would
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.model.verdicts import Holder
 from hai_scheduler.service.insight.decisions import DecisionLine
 from hai_scheduler.service.insight.explanations import Explanation
 from hai_scheduler.service.insight.forecast import Cost, Forecast
@@ -50,18 +48,7 @@ def _what_if(change: WhatIf, task: Task, caller: Caller, now: datetime) -> WhatI
         subject=change.subject,
         starts_now=change.starts_now,
         starts_by=change.starts_by,
-        suspends=[_holder(holder, caller) for holder in change.suspends],
-    )
-
-
-def _holder(holder: Holder, caller: Caller) -> HolderOut:
-    return HolderOut(
-        task_id=holder.task_id,
-        name=holder.name if caller.may_see(holder.user) else "",
-        user=holder.user,
-        priority=level_name(holder.priority),
-        nodes=holder.nodes,
-        gpus=holder.gpus,
+        suspends=[holder_out(holder, caller) for holder in change.suspends],
     )
 
 

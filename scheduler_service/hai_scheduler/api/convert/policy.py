@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
@@ -10,8 +11,8 @@ from hai_scheduler.service.policy.numbers import NUMBERS, written
 from hai_scheduler.service.policy.store import NumberOrigin
 
 
-def policy_out(view: PolicyView) -> PolicyOut:
-    """Return the model of the policy numbers, in the order of their table."""
+def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
+    """Return the model of the policy numbers, in the order of their table, with `notes` as further warnings."""
     return PolicyOut(
         numbers=[
             PolicyNumber(
@@ -27,7 +28,7 @@ def policy_out(view: PolicyView) -> PolicyOut:
         ],
         groups=sorted(view.groups),
         trouble=view.trouble,
-        warnings=list(view.warnings),
+        warnings=[*view.warnings, *notes],
     )
 
 

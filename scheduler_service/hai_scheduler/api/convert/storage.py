@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hai_scheduler.api.wire.storage import (
+    ContainerConfigOut,
+    ContainerEnvironment,
     EnvironmentOut,
     EnvironmentPut,
     MountedOut,
     MountPut,
     MountRuleOut,
-    OfferedEnvironment,
     OverruledOut,
-    PlacesOut,
 )
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule, Placed
@@ -70,9 +70,9 @@ def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> Environment
     )
 
 
-def places_out(view: ContainerView) -> PlacesOut:
+def container_config_out(view: ContainerView) -> ContainerConfigOut:
     """Return the model of what a development container gets."""
-    return PlacesOut(
+    return ContainerConfigOut(
         user=view.user,
         groups=list(view.groups),
         node_group=view.node_group,
@@ -95,9 +95,9 @@ def _mounted(placed: Placed) -> MountedOut:
     )
 
 
-def _offered(offer: EnvironmentOption) -> OfferedEnvironment:
+def _offered(offer: EnvironmentOption) -> ContainerEnvironment:
     found = offer.environment
-    return OfferedEnvironment(
+    return ContainerEnvironment(
         name=found.name,
         description=found.description,
         image=found.image,

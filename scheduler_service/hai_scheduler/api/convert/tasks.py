@@ -197,19 +197,21 @@ def _verdict_out(verdict: Verdict, sentence: str, caller: Caller, shown: _Shown)
     )
 
 
+def holder_out(holder: Holder, caller: Caller) -> HolderOut:
+    """Return the model of a holder; names of other users' tasks are private."""
+    return HolderOut(
+        task_id=holder.task_id,
+        name=holder.name if caller.may_see(holder.user) else "",
+        user=holder.user,
+        priority=level_name(holder.priority),
+        nodes=holder.nodes,
+        gpus=holder.gpus,
+    )
+
+
 def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown) -> list[HolderOut]:
     if id(holders) not in shown:
-        found = [
-            HolderOut(
-                task_id=holder.task_id,
-                name=holder.name if caller.may_see(holder.user) else "",
-                user=holder.user,
-                priority=level_name(holder.priority),
-                nodes=holder.nodes,
-                gpus=holder.gpus,
-            )
-            for holder in holders
-        ]
+        found = [holder_out(holder, caller) for holder in holders]
         shown[id(holders)] = holders, found
     return shown[id(holders)][1]
 

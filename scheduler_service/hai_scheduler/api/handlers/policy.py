@@ -6,6 +6,7 @@ from hai_scheduler.api.convert import policy as policy_convert
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
+from hai_scheduler.service.policy.numbers import former_name_note
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
@@ -17,4 +18,5 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     """Set some policy numbers and reset others."""
     body = ask.body
     await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
-    return policy_convert.policy_out(await ask.services.policy.view())
+    notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
+    return policy_convert.policy_out(await ask.services.policy.view(), notes)

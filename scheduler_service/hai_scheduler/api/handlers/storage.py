@@ -6,6 +6,8 @@ from hai_scheduler.api.convert import storage as convert
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.storage import (
+    ContainerConfigOut,
+    ContainerQuery,
     EnvironmentList,
     EnvironmentOut,
     EnvironmentPut,
@@ -13,8 +15,6 @@ from hai_scheduler.api.wire.storage import (
     MountPut,
     MountRuleList,
     MountRuleOut,
-    PlacesOut,
-    PlacesQuery,
 )
 
 
@@ -52,7 +52,9 @@ async def delete_environment(ask: Ask[Nothing, Nothing]) -> None:
     await ask.services.environments.delete(ask.caller, ask.path["environment"])
 
 
-async def places(ask: Ask[PlacesQuery, Nothing]) -> PlacesOut:
+async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfigOut:
     """Return what a development container of a user gets."""
     query = ask.query
-    return convert.places_out(await ask.services.runtime_envs.places(query.user, query.groups, query.node_group))
+    return convert.container_config_out(
+        await ask.services.runtime_envs.container_view(query.user, query.groups, query.node_group)
+    )

@@ -26,7 +26,15 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_OWNERS, SCOPE_PLACES, SCOPE_READ, SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.caller import (
+    FORMER_SCOPES,
+    SCOPE_ACTIVE_USERS,
+    SCOPE_ADMIN,
+    SCOPE_CONTAINERS,
+    SCOPE_READ,
+    SCOPE_WRITE,
+    Caller,
+)
 
 if TYPE_CHECKING:
 
@@ -60,15 +68,24 @@ _SIGN_IN: Final = (
 _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
     SCOPE_WRITE: frozenset({SCOPE_WRITE, SCOPE_ADMIN}),
-    SCOPE_PLACES: frozenset({SCOPE_PLACES, SCOPE_ADMIN}),
-    SCOPE_OWNERS: frozenset({SCOPE_OWNERS, SCOPE_ADMIN}),
+    SCOPE_CONTAINERS: frozenset({SCOPE_CONTAINERS, SCOPE_ADMIN}),
+    SCOPE_ACTIVE_USERS: frozenset({SCOPE_ACTIVE_USERS, SCOPE_ADMIN}),
 }
 #: Scopes that are ignored when JupyterHub narrows them with a filter (`scope!user=...`).
-_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_PLACES, SCOPE_OWNERS)
+_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS, *FORMER_SCOPES.values())
 
 
 def has_scope(caller: Caller, scope: str) -> bool:
-    """Whether the caller's token carries the scope, or one that contains it."""
+    """Whether the caller's token carries the scope, one that contains it, or its former name."""
+    return _carries(caller, scope) or has_former_scope(caller, scope)
+
+
+def has_former_scope(caller: Caller, scope: str) -> bool:
+    """Whether the caller's token carries the scope by the name of an earlier release only."""
+    return not _carries(caller, scope) and FORMER_SCOPES.get(scope) in caller.scopes
+
+
+def _carries(caller: Caller, scope: str) -> bool:
     return not caller.scopes.isdisjoint(_IMPLIED_BY.get(scope, frozenset({scope})))
 
 
@@ -227,7 +244,7 @@ class UserBook:
             if self._written.get(caller.name) == caller.groups:
                 return
             async with self._store.write() as tx:
-                await tx.put_user(UserRecord(name=caller.name, groups=caller.groups))
+                await tx.users.put(UserRecord(name=caller.name, groups=caller.groups))
             self._written[caller.name] = caller.groups
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Awaitable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -19,8 +18,9 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
-from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_scope
-from hai_scheduler.api.server.bodies import read_body, read_query
+from hai_scheduler.api.server.arriving import ArrivingBody
+from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_former_scope, has_scope
+from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
@@ -28,37 +28,23 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import OPEN, RUN, Answer, Ask, Route, Stream, Text
 from hai_scheduler.api.server.services import Services
+from hai_scheduler.api.server.streaming import StreamSender
 from hai_scheduler.api.server.table import RouteIndex
-from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
 
 log = logging.getLogger(__name__)
 
-#: The largest body that is read, in bytes.
-MAX_BODY: Final = 1024 * 1024
-#: The largest body, in bytes, that is read and thrown away before the refusal is sent; a longer one is cut off.
-MAX_DRAINED: Final = 256 * 1024 * 1024
-#: After this time without messages a stream sends a comment, in seconds, so that proxies keep it open.
-KEEP_ALIVE: Final = 15.0
-#: A reader that reads nothing for this time, in seconds, is disconnected.
-STALLED: Final = 60.0
-#: A stream ends after this time, in seconds, so that rights are checked again; clients resume it.
-STREAM_LIFE: Final = 3600.0
-#: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is kept for
-#: `auth.BELIEVED` seconds, so a revoked token works for the sum of both at most.
-LOOKS_AGAIN: Final = 10.0
 #: `Retry-After` of answers with the code `unavailable`, in seconds.
 RETRY_AFTER: Final = 1
-#: The longest pause at a time of a stream that sends too much, in seconds: less than KEEP_ALIVE.
-LONGEST_LAG: Final = 5.0
+#: The header `Deprecation` (RFC 9745) of former paths and scopes: since 2026-11-22.
+DEPRECATED: Final = "@1795305600"
 #: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
 #: cost more when it is refused than when it is served.
 HELD_BACK: Final = 0.5
 
 _T = TypeVar("_T")
-_BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
 
 
 class _EveryMethod(tuple[str, ...]):
@@ -88,8 +74,7 @@ class Endpoint(HubHandler):
         self._begun = False
         self._path: dict[str, str] = {}
         self._who: Caller | RunId | None = None
-        self._body = bytearray()
-        self._arrived = 0
+        self._body = ArrivingBody(self.request.headers)
         self._refusal: Exception | None = None
         self._work: asyncio.Future[Any] | None = None
         self._gone = False
@@ -103,34 +88,31 @@ class Endpoint(HubHandler):
         connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
         try:
             self.route, self._path = self._table.find(self.request.method or "", self.request.path)
-            self._check_length()
-            await self._admit(self.route)
+            self._mark_deprecated()
+            self._body.check_length()
+            client = await self._identify(self.route)
+            # A body that is still arriving counts already: a client's unfinished bodies are limited like requests.
+            self._pass = self._limits.arrive(self.route.budget, client, size=self._body.length)
+            self._mark_deprecated()
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             if self.request.method not in HubHandler.SUPPORTED_METHODS:
                 # tornado next calls the method named like the HTTP method: a client must not choose which.
                 self.request.method = "OTHER"
-            if not self._worth_waiting():
-                self._cut_off(error)
+            if not self._body.is_worth_waiting():
+                # The connection cannot be used again: the body is still arriving.
+                self._refuse(error, close=True)
 
-    def _check_length(self) -> None:
-        length = self.request.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY:
-            raise _too_large()
-
-    def _worth_waiting(self) -> bool:
-        """Whether to wait for the body: it is short enough to throw away, and the client sends it without asking."""
-        headers = self.request.headers
-        if headers.get("Expect", "").lower() == "100-continue":
-            return False
-        length = headers.get("Content-Length", "0")
-        return length.isdigit() and int(length) <= MAX_DRAINED
-
-    async def _admit(self, route: Route) -> None:
-        """Find out who asks, and take a place in the budget of the route. Raises Refused."""
-        client = await self._identify(route)
-        # A body that is still arriving counts already: so a client's unfinished bodies are limited like its requests.
-        self._pass = self._limits.arrive(route.budget, client, size=self._length())
+    def _mark_deprecated(self) -> None:
+        """Say in headers if the request uses a path, or its token a scope, by the name of an earlier release."""
+        if self.route is None:
+            return
+        path = self._table.replacement(self.route, self.request.path)
+        former_scope = isinstance(self._who, Caller) and has_former_scope(self._who, self.route.access)
+        if path is not None or former_scope:
+            self.set_header("Deprecation", DEPRECATED)
+        if path is not None:
+            self.set_header("Link", f'<{path}>; rel="successor-version"')
 
     async def _identify(self, route: Route) -> str:
         """Find out who asks; return the name of the client whose budget the request counts for. Raises Refused."""
@@ -142,35 +124,21 @@ class Endpoint(HubHandler):
                 raise Refused("forbidden", "This token speaks for another run.")
             return self._who
         caller = await log_in(self, self._limits)
-        self._check_scope(route, caller)
+        _check_scope(route, caller)
         await self._users.see(caller)
         self._who = caller
         return caller.name
-
-    def _length(self) -> int:
-        length = self.request.headers.get("Content-Length", "0")
-        return int(length) if length.isdigit() else 0
-
-    def _check_scope(self, route: Route, caller: Caller) -> None:
-        if not has_scope(caller, route.access):
-            raise Refused(
-                "forbidden",
-                f"This needs the scope {route.access}, which your token does not carry: "
-                "ask an admin, or make a token with it.",
-            )
 
     # -- the body ---------------------------------------------------------------------------------
 
     def data_received(self, chunk: bytes) -> None:
         """Keep a piece of the body, unless the request is refused already."""
-        self._arrived += len(chunk)
-        if self._refusal is None and self._arrived > MAX_BODY:
-            self._refusal = _too_large()
-            self._body.clear()
-        if self._refusal is None:
-            self._body += chunk
-        elif self._arrived > MAX_DRAINED and not self._finished:
-            self._cut_off(self._refusal)
+        try:
+            self._body.take(chunk, keep=self._refusal is None)
+        except Refused as refused:
+            self._refusal = refused
+        if self._refusal is not None and self._body.is_endless and not self._finished:
+            self._refuse(self._refusal, close=True)
 
     # -- after the body ---------------------------------------------------------------------------
 
@@ -183,7 +151,7 @@ class Endpoint(HubHandler):
             return
         self._begun = True
         # A body without a Content-Length has not been counted yet.
-        place.charge(self._limits.cost_of(route.budget, max(0, self._arrived - self._length())))
+        place.charge(self._limits.cost_of(route.budget, self._body.unannounced))
         try:
             await self._while_there(place.begin())
             answer = await self._call(route)
@@ -208,20 +176,11 @@ class Endpoint(HubHandler):
             who=self._who,
             path=self._path,
             query=query,
-            body=self._read_body(route),
+            body=self._body.read(route),
             headers=self.request.headers,
         )
         call = route.call(ask)
         return await (self._while_there(call) if route.waits else call)
-
-    def _read_body(self, route: Route) -> object:
-        body = bytes(self._body)
-        self._body.clear()
-        if route.body is not None:
-            return read_body(route.body, body, self.request.headers.get("Content-Type"), optional=route.body_optional)
-        if not _BODILESS.fullmatch(body):
-            raise Refused("invalid", "This takes no body: leave it out.")
-        return Nothing()
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:
         """Do the work, and cancel it when the client goes away."""
@@ -288,42 +247,13 @@ class Endpoint(HubHandler):
         except Refused:
             await stream.batches.aclose()
             raise
+        sender = StreamSender(self, self._pass, self._limits, self._services.queries.clock, self._still_may)
         self._services.metrics.stream_opened()
         try:
-            await self._while_there(self._pump(stream))
+            await self._while_there(sender.send(stream))
         finally:
             self._services.metrics.stream_closed()
         await self.finish()
-
-    async def _pump(self, stream: Stream) -> None:
-        """Send batch after batch; the next is made only when the last is sent, which limits the memory used."""
-        began = looked = time.monotonic()
-        async with aclosing(stream.batches) as batches:
-            sent = 0.0
-            async for batch in batches:  # the first may still refuse the request: nothing has been sent
-                now = time.monotonic()
-                if not self._headers_written:
-                    self.set_header("Content-Type", "text/event-stream")
-                    self.set_header("X-Accel-Buffering", "no")
-                text = batch if isinstance(batch, bytes) else "".join(message.encode() for message in batch)
-                if text or now - sent >= KEEP_ALIVE:
-                    self.write(text or ": keep-alive\n\n")
-                    await self._flush()
-                    sent = now
-                    await self._slow_down(len(text))
-                if now >= began + STREAM_LIFE:
-                    return
-                if now >= looked + LOOKS_AGAIN:
-                    looked = now
-                    if not await self._still_may():
-                        return
-
-    async def _slow_down(self, size: int) -> None:
-        """Wait if the user's streams together send too much a second; meanwhile no further batch is made."""
-        if self._pass is not None:
-            self._pass.charge(self._limits.cost_of(Kind.STREAM, size))
-            if (lag := self._pass.lag) > 0:
-                await self._services.queries.clock.sleep(min(lag, LONGEST_LAG))
 
     async def _still_may(self) -> bool:
         """Whether the reader of a stream is the same user as before, with the same rights. Raises Refused: 401, 403.
@@ -338,18 +268,8 @@ class Endpoint(HubHandler):
             if refused.code == "unavailable":
                 return True  # while the Hub restarts, readers keep their rights
             raise
-        self._check_scope(self.route, caller)
+        _check_scope(self.route, caller)
         return caller == self._who
-
-    async def _flush(self) -> None:
-        """Wait until the reader has read what was written. Raises StreamClosedError if that takes too long."""
-        try:
-            async with asyncio.timeout(STALLED):
-                await self.flush()
-        except TimeoutError:
-            connection: Any = self.request.connection
-            connection.stream.close()
-            raise StreamClosedError from None
 
     # -- refusals ---------------------------------------------------------------------------------
 
@@ -360,12 +280,13 @@ class Endpoint(HubHandler):
                 return
         self._refuse(error)
 
-    def _cut_off(self, error: BaseException) -> None:
-        """Refuse while the body is still arriving, and close the connection, which cannot be used again."""
-        self._refuse(error, close=True)
-
     def _refuse(self, error: BaseException, *, close: bool = False) -> None:
-        """Answer an error as a problem document; the cause of an internal error goes only to the log."""
+        """Answer an error as a problem document; the cause of an internal error goes only to the log.
+
+        Args:
+            error: The error.
+            close: Whether to close the connection, which cannot be used again while a body is still arriving.
+        """
         problem = problems.problem_of(error)
         if problem is None:
             name, problem = problems.incident()
@@ -379,6 +300,7 @@ class Endpoint(HubHandler):
                 self.finish()
             return
         self.clear()
+        self._mark_deprecated()
         self.set_status(problem.status)
         self.set_header("Content-Type", problems.CONTENT_TYPE)
         if close:
@@ -410,5 +332,10 @@ class Endpoint(HubHandler):
         return time.monotonic() - self._began
 
 
-def _too_large() -> Refused:
-    return Refused("too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MiB, which is the most.")
+def _check_scope(route: Route, caller: Caller) -> None:
+    if not has_scope(caller, route.access):
+        raise Refused(
+            "forbidden",
+            f"This needs the scope {route.access}, which your token does not carry: "
+            "ask an admin, or make a token with it.",
+        )

@@ -14,7 +14,7 @@ from hai_client.waiting import HeedsWaiting
 log = logging.getLogger(__name__)
 
 
-class Server(HeedsWaiting, HTTPServer):
+class ResilientServer(HeedsWaiting, HTTPServer):
     """tornado's server that closes waiting connections, the oldest first, when file descriptors run out.
 
     If no connection waits for a request, it stops accepting for a while and logs that. It keeps some descriptors for

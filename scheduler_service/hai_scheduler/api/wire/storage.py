@@ -130,7 +130,7 @@ class OverruledOut(Output):
     why: str
 
 
-class OfferedEnvironment(Output):
+class ContainerEnvironment(Output):
     """An environment as a container can have it."""
 
     name: str
@@ -143,7 +143,7 @@ class OfferedEnvironment(Output):
     default: bool
 
 
-class PlacesOut(Output):
+class ContainerConfigOut(Output):
     """What a development container of a user gets."""
 
     user: str
@@ -152,7 +152,7 @@ class PlacesOut(Output):
     #: Folders by mount path, each before the folders below it.
     mounts: list[MountedOut]
     left_out: list[OverruledOut]
-    environments: list[OfferedEnvironment]
+    environments: list[ContainerEnvironment]
     warnings: list[str]
 
 
@@ -163,7 +163,7 @@ class EnvironmentQuery(Input):
     all: bool = False
 
 
-class PlacesQuery(Input):
+class ContainerQuery(Input):
     """Whose development container, and on which nodes."""
 
     #: Name of the user.

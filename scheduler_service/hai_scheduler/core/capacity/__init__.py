@@ -1,1 +1,1 @@
-"""Whose the GPUs are: free, held, promised and reserved, and which turns end for whom."""
+"""The GPUs: free, held, promised and reserved ones, and which runs are suspended for which tasks."""

@@ -26,7 +26,7 @@ class Ledger:
         #: Turns that this plan begins.
         self.started: list[Turn] = []
         #: Turns that span zones (F2).
-        self.crossers = [turn for turn in turns if turn.crosses]
+        self.cross_zone_turns = [turn for turn in turns if turn.crosses]
         #: Nodes that are reserved for the head of the queue (B1).
         self.reserved: Mapping[str, None] = {}
         #: Whether GPUs of reserved nodes are free; None: not computed yet.
@@ -80,7 +80,7 @@ class Ledger:
 
         With `soon`, runs that are leaving do not count.
         """
-        runs = sum(not (soon and turn.leaving) for turn in self.crossers)
+        runs = sum(not (soon and turn.leaving) for turn in self.cross_zone_turns)
         return runs + self.promised.across_zones(task, priority)
 
     def count_open(self, gpus: int | None) -> int:
@@ -153,7 +153,7 @@ class Ledger:
         self.started.append(turn)
         self._keeps_free = None
         if turn.crosses:
-            self.crossers.append(turn)
+            self.cross_zone_turns.append(turn)
         return tuple(indices), gave_way
 
     def leave(self, turn: Turn) -> None:

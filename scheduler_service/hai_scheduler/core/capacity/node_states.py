@@ -48,7 +48,7 @@ class NodeState:
     @property
     def leaf(self) -> Leaf:
         """The zone and the leaf of the node."""
-        return self.node.zone, self.node.leaf
+        return Leaf(self.node.zone, self.node.leaf)
 
     def amount(self, task: Task) -> int:
         """Return how many GPUs the task takes of the node: all, or its k (U2), which may be more than there are."""

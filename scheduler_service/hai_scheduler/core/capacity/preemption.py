@@ -29,7 +29,7 @@ class RequestClass:
     """What the offers to a task depend on: which turns may end for it, and how much of a node it takes."""
 
     priority: Priority
-    rank: float
+    precedence: float
     #: None is whole nodes.
     gpus: int | None
     #: Leave equal tasks of this user out of the offers (P3); None: leave none out.
@@ -186,7 +186,7 @@ class CandidateIndex:
             return False
         if turn.task.user == kind.besides and turn.priority == kind.priority:
             return False
-        return self._rules.may_end(turn, kind.priority, kind.rank)
+        return self._rules.may_end(turn, kind.priority, kind.precedence)
 
     def _refresh(self, candidates: Candidates) -> None:
         """Build the offers of changed nodes again."""
@@ -241,7 +241,7 @@ class CandidateIndex:
         return self._candidate(chosen, (node_state.node.name,), kind)
 
 
-def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int]) -> tuple[Turn, ...] | None:
+def _fewest_needed(turns: Sequence[Turn], need: int, gain: Callable[[Turn], int]) -> tuple[Turn, ...] | None:
     """Take turns in order until the need is met; then drop turns that are not needed, most harm first (P4).
 
     Returns None if all turns together do not meet the need.
@@ -252,13 +252,13 @@ def _fewest_needed(turns: Sequence[Turn], need: int, worth: Callable[[Turn], int
         if got >= need:
             break
         chosen.append(turn)
-        got += worth(turn)
+        got += gain(turn)
     if got < need:
         return None
     for turn in reversed(chosen.copy()):
-        if got - worth(turn) >= need:
+        if got - gain(turn) >= need:
             chosen.remove(turn)
-            got -= worth(turn)
+            got -= gain(turn)
     return tuple(chosen)
 
 
@@ -332,7 +332,7 @@ class VictimSelector:
         zones = Counter(ledger.node_group.zone_of[name] for name in names)
         if max(zones.values(), default=0) >= task.nodes:
             return 0
-        crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.crossers)
+        crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.cross_zone_turns)
         return 1 if len(names) >= task.nodes and crossing < self._rules.policy.max_cross_zone else 2
 
     def _found(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
@@ -367,9 +367,9 @@ class VictimSelector:
         """
         able = [
             turn
-            for turn in self._ledger.crossers
+            for turn in self._ledger.cross_zone_turns
             if not turn.leaving
-            and self._rules.may_end(turn, kind.priority, kind.rank)
+            and self._rules.may_end(turn, kind.priority, kind.precedence)
             and not (turn.task.user == task.user and turn.priority == kind.priority)  # P3
             and not self._just_made_room(turn, task)
         ]
@@ -452,6 +452,6 @@ class VictimSelector:
 
 def reason_for(turn: Turn, kind: RequestClass, rules: Rules) -> Reason:
     """Return why a chosen turn ends."""
-    reason = rules.reason(turn, kind.priority, kind.rank)
+    reason = rules.reason(turn, kind.priority, kind.precedence)
     assert reason is not None, f"task {turn.task.id} may not be told to leave"
     return reason

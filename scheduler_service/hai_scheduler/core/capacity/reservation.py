@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
-from operator import itemgetter
+from operator import attrgetter
+from typing import NamedTuple
 
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.node_states import NodeState, held_by
@@ -16,8 +17,19 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Turn
 
-#: A time, and the nodes of which a task can have its part from that time on.
-_Times = tuple[datetime, Sequence[str]]
+
+class _Opening(NamedTuple):
+    """Nodes of which a task can have its part from a time on."""
+
+    at: datetime
+    nodes: Sequence[str]
+
+
+class _OpenNode(NamedTuple):
+    """A node of which a task can have its part from a time on; the soonest sorts first, then by name."""
+
+    at: datetime
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +38,12 @@ class Reservation:
 
     task: Task
     priority: Priority
-    rank: float
+    precedence: float
     at: datetime
     nodes: tuple[str, ...]
 
 
-def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules: Rules) -> Reservation | None:
+def earliest(task: Task, priority: Priority, precedence: float, ledger: Ledger, rules: Rules) -> Reservation | None:
     """Return the reservation for a task: the earliest time at which it can have enough nodes, and these nodes.
 
     It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
@@ -41,7 +53,7 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     Args:
         task: The waiting task.
         priority: Its effective priority.
-        rank: Its rank among equals, by `Rules.ranks`.
+        precedence: Its precedence among equals, by `Rules.precedences`.
         ledger: The GPUs of the node group.
         rules: The rules of the discipline.
 
@@ -50,17 +62,19 @@ def earliest(task: Task, priority: Priority, rank: float, ledger: Ledger, rules:
     """
     if not ledger.node_group.can_ever(task):
         return None
-    leaves = _Leaves(task, priority, rank, rules)
-    times = _times(task, priority, ledger, leaves)
-    within = (_first(times, task.nodes, ledger, zone) for zone in ledger.node_group.zones)
-    options = [(option[-1][0], option) for option in within if option]
+    leaves = _Leaves(task, priority, precedence, rules)
+    openings = _openings(task, priority, ledger, leaves)
+    within = (_first(openings, task.nodes, ledger, zone) for zone in ledger.node_group.zones)
+    options = [(option[-1].at, option) for option in within if option]
     across_at = _across_at(task, priority, ledger, leaves) if len(ledger.node_group.zones) > 1 else None
-    if across_at is not None and (option := _first(times, task.nodes, ledger, None)):
-        options.append((max(across_at, option[-1][0]), option))
+    if across_at is not None and (option := _first(openings, task.nodes, ledger, None)):
+        options.append((max(across_at, option[-1].at), option))
     if not options:
         return None
     at, best = min(options, key=lambda option: option[0])  # of equals the first: within a zone (F1)
-    return Reservation(task=task, priority=priority, rank=rank, at=at, nodes=tuple(name for _, name in best))
+    return Reservation(
+        task=task, priority=priority, precedence=precedence, at=at, nodes=tuple(node.name for node in best)
+    )
 
 
 def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
@@ -68,48 +82,48 @@ def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) 
     too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
     if too_many <= 0:
         return leaves.now
-    times = sorted(when for turn in ledger.crossers if (when := leaves.at(turn)) is not None)
+    times = sorted(when for turn in ledger.cross_zone_turns if (when := leaves.at(turn)) is not None)
     return times[too_many - 1] if len(times) >= too_many else None
 
 
-def _first(times: list[_Times], nodes: int, ledger: Ledger, zone: str | None) -> list[tuple[datetime, str]]:
+def _first(openings: list[_Opening], nodes: int, ledger: Ledger, zone: str | None) -> list[_OpenNode]:
     """Return the nodes that are available first, in one zone or (None) in all; ties by name. Empty if too few are."""
-    found: list[tuple[datetime, str]] = []
+    found: list[tuple[datetime, str]] = []  # plain ones: most of them are not returned
     zone_of = ledger.node_group.zone_of
-    for when, names in times:
-        if len(found) >= nodes and when > found[-1][0]:
+    for at, names in openings:
+        if len(found) >= nodes and at > found[-1][0]:
             break
-        found += [(when, name) for name in names if zone is None or zone_of[name] == zone]
-    return nsmallest(nodes, found) if len(found) >= nodes else []
+        found += [(at, name) for name in names if zone is None or zone_of[name] == zone]
+    return [_OpenNode(at, name) for at, name in nsmallest(nodes, found)] if len(found) >= nodes else []
 
 
-def _times(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Times]:
+def _openings(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Opening]:
     """Return when the task can have its part of each node, where that is known; soonest first."""
     if ledger.node_group.mixed and task.gpus is not None:
-        found = _times_of(ledger.node_states.all(), task, priority, leaves)
+        found = _openings_of(ledger.node_states.all(), task, priority, leaves)
     else:
-        found = _times_of(ledger.others, task, priority, leaves)
+        found = _openings_of(ledger.others, task, priority, leaves)
         nodes = ledger.gang_nodes - task.avoid
         known = [turn for turn in ledger.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving]
         for turn in known:
             when = leaves.at(turn)
             if when is not None:
                 whole = nodes.issuperset(turn.nodes)
-                found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
-    return sorted(found, key=itemgetter(0))
+                found.append(_Opening(when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
+    return sorted(found, key=attrgetter("at"))
 
 
-def _times_of(node_states: Iterable[NodeState], task: Task, priority: Priority, leaves: _Leaves) -> list[_Times]:
+def _openings_of(node_states: Iterable[NodeState], task: Task, priority: Priority, leaves: _Leaves) -> list[_Opening]:
     suiting = [node_state for node_state in node_states if node_state.suits(task)]
     times = [(_available(node_state, task, priority, leaves), (node_state.name,)) for node_state in suiting]
-    return [(when, names) for when, names in times if when is not None]
+    return [_Opening(when, names) for when, names in times if when is not None]
 
 
 class _Leaves:
     """The times at which turns can end for the task; each time is computed once for all nodes of a turn."""
 
-    def __init__(self, task: Task, priority: Priority, rank: float, rules: Rules) -> None:
-        self._ask = (task, priority, rank, rules)
+    def __init__(self, task: Task, priority: Priority, precedence: float, rules: Rules) -> None:
+        self._ask = (task, priority, precedence, rules)
         self._priority = priority
         self._known: dict[TaskId, datetime | None] = {}
         self.now = rules.now
@@ -156,12 +170,12 @@ def passes(task: Task, head: Reservation, rules: Rules) -> bool:
         return False  # no turn ends for an equal sooner (P2)
     if task.user == head.task.user:
         return False  # P3: the task would not have to leave for the head
-    gives_back = rules.gives_back(task, head.rank)
+    gives_back = rules.gives_back(task, head.precedence)
     return gives_back is not None and gives_back <= until
 
 
-def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Rules) -> datetime | None:
-    """Return when the turn can end for a waiting task of that priority and rank; None if it is not known."""
+def leaves_at(turn: Turn, task: Task, priority: Priority, precedence: float, rules: Rules) -> datetime | None:
+    """Return when the turn can end for a waiting task of that priority and precedence; None if it is not known."""
     if turn.leaving:
         deadline = rules.now + turn.task.grace if turn.run.notice is None else turn.run.notice.deadline
         return max(rules.now, deadline)
@@ -169,7 +183,7 @@ def leaves_at(turn: Turn, task: Task, priority: Priority, rank: float, rules: Ru
         return rules.now
     when = turn.ends_at
     if turn.priority == priority and turn.task.user != task.user:
-        gives_back = rules.equal_at(turn, rank)
+        gives_back = rules.equal_at(turn, precedence)
         if when is None or (gives_back is not None and gives_back < when):
             when = gives_back
     return when if when is None or when > rules.now else rules.now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.model.reasons import Reason, sentence_of
@@ -11,16 +12,18 @@ from hai_scheduler.core.model.run import Notice, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 
+#: Units of lengths of time, in seconds.
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+
 
 def human_duration(length: timedelta) -> str:
-    """Return a length of time in its two largest units: `1 h 5 min`, `12 s`."""
-    seconds = max(0, round(length.total_seconds()))
-    parts = []
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(f"{count} {unit}")
-    return " ".join(parts[:2]) or "0 s"
+    """Return a length of time in its two largest units, as client and panel write it: `1 h 5 min`, `12 s`."""
+    left = max(0, round(length.total_seconds()))
+    for (unit, size), (below, part) in pairwise(_UNITS):
+        if left >= size:
+            more = left % size // part
+            return f"{left // size} {unit}" + (f" {more} {below}" if more else "")
+    return f"{left} s"
 
 
 def clock(when: datetime, now: datetime) -> str:

@@ -285,11 +285,4 @@ def _float(value: object) -> float:
 def _holder(task: Task) -> Holder:
     run = task.live_run
     assert run is not None, f"task {task.id} is told to leave but holds nothing"
-    return Holder(
-        task_id=task.id,
-        name=task.name,
-        user=task.user,
-        priority=run.priority,
-        nodes=len(run.nodes),
-        gpus=task.gpus,
-    )
+    return Holder.of(task, run.priority, len(run.nodes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from hai_scheduler.core.model.leaving import Left, Profile
 from hai_scheduler.core.model.reasons import Reason
@@ -142,3 +143,11 @@ def _told(task: Task, run: Run, lost: bool) -> RunOutcome:
         if reason is not Reason.EVICTED:  # else the cluster may have ended it before the service could
             return RunOutcome(TaskState.FAILED, Reason.FAILED)
     return RunOutcome(TaskState.SUSPENDED, reason, left)
+
+
+def work_lost(run: Run, now: datetime) -> timedelta:
+    """Return the running time that would be lost: since the last checkpoint of the run, or since its start."""
+    if run.running_at is None:
+        return timedelta(0)
+    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
+    return max(timedelta(0), now - since)

@@ -20,7 +20,13 @@ PROVEN_AFTER = timedelta(hours=1)
 
 def wait_after(failed: int) -> timedelta:
     """Return how long a task waits after `failed` starts in a row (1 or more) that came to nothing."""
-    return min(LONGEST_WAIT, FIRST_WAIT * (1 << min(failed - 1, 20)))
+    return doubled(FIRST_WAIT, failed - 1, most=LONGEST_WAIT)
+
+
+def doubled(first: timedelta, times: int, *, most: timedelta) -> timedelta:
+    """Return `first`, doubled `times` times, but never more than `most`."""
+    # It is bounded before it is multiplied as well: a timedelta cannot hold every length times 2 ** 20.
+    return min(most, min(most, first) * (1 << min(times, 20)))
 
 
 def why_not_started(task: Task) -> str | None:

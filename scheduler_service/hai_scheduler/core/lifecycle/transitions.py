@@ -30,8 +30,8 @@ from hai_scheduler.core.lifecycle.events import (
     StateKept,
     TimeSkipped,
 )
-from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, outcome_of
-from hai_scheduler.core.lifecycle.start_backoff import row_with, wait_after
+from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, outcome_of, work_lost
+from hai_scheduler.core.lifecycle.start_backoff import doubled, row_with, wait_after
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Source
 from hai_scheduler.core.model.reasons import Reason
@@ -62,13 +62,13 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Settle:
+class Finalize:
     """The end of the run is recorded: the cluster may delete its own records of the run."""
 
     run_id: RunId
 
 
-Effect = Launch | Notify | Kill | Settle
+Effect = Launch | Notify | Kill | Finalize
 Advanced = tuple[Task, tuple[Effect, ...]]
 
 
@@ -361,8 +361,7 @@ def _worth_a_retry(task: Task, run: Run, ending: RunOutcome) -> bool:
 
 def _retry(task: Task, at: datetime) -> Task:
     assert task.retry is not None
-    # The backoff is bounded before it is multiplied as well: a timedelta cannot hold every length times 2 ** 20.
-    wait = min(MOST_BACKOFF, min(MOST_BACKOFF, task.retry.backoff) * 2 ** min(task.retries, 20))
+    wait = doubled(task.retry.backoff, task.retries, most=MOST_BACKOFF)
     return replace(
         task, state=TaskState.SUSPENDED, retries=task.retries + 1, not_before=at + wait, waiting_since=at + wait
     )
@@ -403,10 +402,9 @@ def _lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
     if ending.state is not TaskState.SUSPENDED:
         return None
     stayed = run.killed_at is not None and not run.done
-    if run.running_at is None or (ending.left is Left.SAVED and not stayed):
+    if ending.left is Left.SAVED and not stayed:
         return timedelta(0)
-    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
-    return max(timedelta(0), at - since) * len(run.ranks)
+    return work_lost(run, at) * len(run.ranks)
 
 
 def _start_failed(task: Task, event: StartFailed) -> Advanced:

@@ -7,7 +7,8 @@ from typing import Final
 
 #: The most characters of a name.
 NAME_LENGTH: Final = 63
-#: The name of a task, a mount rule or an environment, as a regular expression that Python and ECMA 262 read alike.
+#: The name of a task, a mount rule, an environment or a node of one machine, as a regular expression that Python and
+#: ECMA 262 read alike.
 NAME_PATTERN: Final = f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_LENGTH - 1}}}"
 #: A text is a name if all of it matches.
 NAME: Final = re.compile(NAME_PATTERN)
@@ -16,3 +17,6 @@ NAME: Final = re.compile(NAME_PATTERN)
 MAX_RETRIES: Final = 100
 #: The most processes that a node is asked to start: more than any node has processors.
 MAX_RANKS_PER_NODE: Final = 1024
+
+#: The tag of a task that is a user's spot container, and the beginning of its name.
+SPOT: Final = "spot"

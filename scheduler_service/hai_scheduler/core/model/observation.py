@@ -49,7 +49,7 @@ class Observation:
     run_id: RunId
     ranks: tuple[RankObservation, ...]
     #: All ranks have ended, and the cluster keeps its records of the run until it is told that the end was recorded.
-    unsettled: bool = False
+    unfinalized: bool = False
     #: The cluster has the order to end the run: a rank that is not shown now will never be started.
     killed: bool = False
     #: The origin that the launch named; None where none is recorded.

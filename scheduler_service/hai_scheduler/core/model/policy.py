@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Final
 
 from hai_scheduler.core.model.task import KEPT_ROTATIONS
+
+#: The names of policy numbers in earlier releases, and their names now. Values that admins have set are stored by them,
+#: and so are policies in files of snapshots.
+FORMER_NUMBERS: Final[Mapping[str, str]] = MappingProxyType({"worth": "min_run_per_switch"})
 
 
 class PolicyError(ValueError):
@@ -41,7 +46,7 @@ class Policy:
     #: O4: an ABOVE_NORMAL task counts as NORMAL when its turn has lasted this long.
     demote_after: timedelta = timedelta(minutes=30)
     #: P6: a turn is never shorter than this many times what suspending and resuming the task costs.
-    worth: float = 10.0
+    min_run_per_switch: float = 10.0
     #: P7: a task is told to leave for an equal at most this many times an hour.
     max_rotations: int = 4
     #: P8: after this many interruptions in a row without evidence of a checkpoint a task is not suspended for an equal
@@ -90,7 +95,7 @@ class Policy:
                     "weights", f"weights: the weight of {user} is {weight}, set it above 0, at most 1000000"
                 )
         self._check("demote_after", self.demote_after > _ZERO, "set it above 0s")
-        self._check("worth", 0 <= self.worth <= 1000, "set it between 0 and 1000")
+        self._check("min_run_per_switch", 0 <= self.min_run_per_switch <= 1000, "set it between 0 and 1000")
         self._check(
             "max_rotations", 1 <= self.max_rotations <= KEPT_ROTATIONS, f"set it between 1 and {KEPT_ROTATIONS}"
         )

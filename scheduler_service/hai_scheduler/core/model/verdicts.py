@@ -11,6 +11,7 @@ from typing import Protocol
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.task import Task
 
 #: A value in the data of a verdict.
 Value = str | int | float | bool | None | datetime
@@ -57,6 +58,11 @@ class Holder:
     #: How many GPUs the task holds on each node; None is whole nodes (U2).
     gpus: int | None = None
 
+    @classmethod
+    def of(cls, task: Task, priority: Priority, nodes: int) -> Holder:
+        """Return the holder for a task that holds this many nodes at this priority."""
+        return cls(task_id=task.id, name=task.name, user=task.user, priority=priority, nodes=nodes, gpus=task.gpus)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -102,6 +108,11 @@ class Verdicts(Mapping[TaskId, Verdict]):
         """Join the verdicts of all node groups; each of `groups` answers for the tasks of one node group."""
         self._groups = groups
         self._made: dict[TaskId, Verdict] = {}
+
+    @property
+    def groups(self) -> Sequence[VerdictSource]:
+        """The verdicts of each node group, as they were given."""
+        return self._groups
 
     def kind_of(self, task_id: TaskId) -> VerdictKind | None:
         """Return what the task waits for, without computing the whole verdict; None if the task does not wait."""

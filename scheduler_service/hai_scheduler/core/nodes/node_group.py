@@ -10,6 +10,14 @@ from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.task import Task
 
 
+def largest(nodes: Iterable[Node]) -> dict[str, int]:
+    """Return the number of GPUs of the largest node, by node group."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        found[node.group] = max(found.get(node.group, 0), node.gpus)
+    return found
+
+
 class NodeGroup:
     """The nodes of one node group by name, and counts of them by GPUs."""
 

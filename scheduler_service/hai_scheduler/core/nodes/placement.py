@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-#: Where a node is in the network: its zone, and its leaf switch in that zone.
-Leaf = tuple[str, str]
+
+class Leaf(NamedTuple):
+    """Where a node is in the network: its zone, and its leaf switch in that zone."""
+
+    zone: str
+    switch: str
 
 
 def choose(leaves: Mapping[Leaf, Sequence[str]], nodes: int, *, across: bool) -> tuple[str, ...] | None:
@@ -37,14 +42,14 @@ def choose(leaves: Mapping[Leaf, Sequence[str]], nodes: int, *, across: bool) ->
     zones: defaultdict[str, list[str]] = defaultdict(list)
     by_zone: defaultdict[str, dict[Leaf, Sequence[str]]] = defaultdict(dict)
     for leaf, names in leaves.items():
-        zones[leaf[0]] += names
-        by_zone[leaf[0]][leaf] = names
+        zones[leaf.zone] += names
+        by_zone[leaf.zone][leaf] = names
     fitting = [(len(names), zone) for zone, names in zones.items() if len(names) >= nodes]
     if fitting:
         return tuple(sorted(_fewest(by_zone[min(fitting)[1]], nodes)))
     if not across:
         return None
-    return tuple(sorted(_fewest({(zone, ""): names for zone, names in zones.items()}, nodes)))
+    return tuple(sorted(_fewest({Leaf(zone, ""): names for zone, names in zones.items()}, nodes)))
 
 
 def _fewest(parts: Mapping[Leaf, Sequence[str]], nodes: int) -> list[str]:

@@ -12,11 +12,11 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import SubmissionKey
-from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.queue import Subqueue
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.task_buckets import SUBMISSION_KEY, TaskBucket, reassigned_keys
 
-#: Once this many lists have been searched for each task of one rank and use, it is cheaper to sort these tasks.
+#: Once this many lists have been searched for each task of one precedence and use, it is cheaper to sort these tasks.
 _ENOUGH = 2
 
 #: Rank, and use of the user.
@@ -28,51 +28,54 @@ class QueuePosition:
     """The place of a task in the queue; position from 1."""
 
     priority: Priority
-    rank: float
+    precedence: float
     position: int
 
 
 class Queue:
-    """The lanes by priority, and the place of each task in all lanes together, at the end of the walk."""
+    """The subqueues by priority, and the place of each task in all subqueues together, at the end of the walk."""
 
-    def __init__(self, lanes: Mapping[Priority, Lane]) -> None:
-        self.lanes = lanes
+    def __init__(self, subqueues: Mapping[Priority, Subqueue]) -> None:
+        self.subqueues = subqueues
         self._ahead: dict[Priority, dict[_Among, _Equals]] = {}
         self._places: dict[TaskId, QueuePosition] = {}
         #: The effective priorities of AUTO tasks; None: not found yet.
         self._auto: dict[TaskId, Priority] | None = None
 
-    def position_of(self, task: Task, rank: float) -> QueuePosition:
-        """Return the place of the task, which has that rank. Raises KeyError if it is not in the queue."""
+    def position_of(self, task: Task, precedence: float) -> QueuePosition:
+        """Return the place of the task, which has that precedence. Raises KeyError if it is not in the queue."""
         place = self._places.get(task.id)
         if place is None:
-            level = self.level_of(task, rank)
-            among = rank, self.lanes[level].use[task.user]
-            place = self._places[task.id] = QueuePosition(level, rank, self._equals(level)[among].position(task))
+            level = self.level_of(task, precedence)
+            among = precedence, self.subqueues[level].use[task.user]
+            place = self._places[task.id] = QueuePosition(level, precedence, self._equals(level)[among].position(task))
         return place
 
-    def level_of(self, task: Task, rank: float) -> Priority:
-        """Return the effective priority of the task, which has that rank (Q4). Raises KeyError if it is not queued."""
+    def level_of(self, task: Task, precedence: float) -> Priority:
+        """Return the effective priority of the task, which has that precedence (Q4).
+
+        Raises KeyError if it is not queued.
+        """
         if task.priority is None:
             if self._auto is None:
-                self._auto = {each: level for level, lane in self.lanes.items() for each in _auto(lane)}
+                self._auto = {each: level for level, subqueue in self.subqueues.items() for each in _auto(subqueue)}
             return self._auto[task.id]
         for level in (task.priority, *LEVELS):
-            if self.lanes[level].holds(task, rank):
+            if self.subqueues[level].holds(task, precedence):
                 return level
         raise KeyError(task.id)
 
     def _equals(self, priority: Priority) -> Mapping[_Among, _Equals]:
-        """Return the tasks of a priority by rank and use."""
+        """Return the tasks of a priority by precedence and use."""
         if not self._ahead:
             before = 0
             for level in LEVELS:
-                self._ahead[level], before = _all_equals(self.lanes[level], before)
+                self._ahead[level], before = _all_equals(self.subqueues[level], before)
         return self._ahead[priority]
 
 
 class _Equals:
-    """The tasks of one priority and rank whose users have equal use, in order of their seats."""
+    """The tasks of one priority and precedence whose users have equal use, in order of their seats."""
 
     def __init__(self, buckets: Iterable[TaskBucket], gone: Iterable[Task], before: int) -> None:
         """Take the tasks of `buckets` without `gone`, which wait at another priority; `before` tasks go first."""
@@ -89,7 +92,7 @@ class _Equals:
 
     @property
     def after(self) -> int:
-        """How many tasks go before the next rank or use: these tasks and all before them."""
+        """How many tasks go before the next precedence or use: these tasks and all before them."""
         return self._before + self._all - len(self._gone)
 
     def position(self, task: Task) -> int:
@@ -119,25 +122,25 @@ class _Equals:
         return self._dealt.get(task.id) or (task.submitted_at, task.id)
 
 
-def _auto(lane: Lane) -> Iterator[TaskId]:
-    """Yield the AUTO tasks that wait in this lane."""
-    for bucket in lane.auto:
+def _auto(subqueue: Subqueue) -> Iterator[TaskId]:
+    """Yield the AUTO tasks that wait in this subqueue."""
+    for bucket in subqueue.auto:
         for task in bucket.tasks():
-            if task.id not in lane.gone:
+            if task.id not in subqueue.gone:
                 yield task.id
 
 
-def _all_equals(lane: Lane, before: int) -> tuple[dict[_Among, _Equals], int]:
-    """Return the lane's tasks by rank and use, and how many tasks go before the next lane.
+def _all_equals(subqueue: Subqueue, before: int) -> tuple[dict[_Among, _Equals], int]:
+    """Return the subqueue's tasks by precedence and use, and how many tasks go before the next subqueue.
 
-    `before` is how many tasks go before all of this lane.
+    `before` is how many tasks go before all of this subqueue.
     """
     buckets: defaultdict[_Among, list[TaskBucket]] = defaultdict(list)
     gone: defaultdict[_Among, list[Task]] = defaultdict(list)
-    for rank, user in lane.bucket_keys():
-        buckets[rank, lane.use[user]] += lane.buckets_at((rank, user))
-    for task, rank in lane.gone.values():
-        gone[rank, lane.use[task.user]].append(task)
+    for precedence, user in subqueue.bucket_keys():
+        buckets[precedence, subqueue.use[user]] += subqueue.buckets_at((precedence, user))
+    for task, precedence in subqueue.gone.values():
+        gone[precedence, subqueue.use[task.user]].append(task)
     found: dict[_Among, _Equals] = {}
     for among, members in sorted(buckets.items(), key=itemgetter(0)):
         found[among] = _Equals(members, gone.get(among, ()), before)

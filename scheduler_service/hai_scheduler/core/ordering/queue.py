@@ -22,7 +22,8 @@ from hai_scheduler.core.ordering.task_buckets import (
     reassigned_keys,
 )
 
-#: How many tasks of one rank and use are taken one by one from the heads of their lists; the rest is sorted at once.
+#: How many tasks of one precedence and use are taken one by one from the heads of their lists; the rest is sorted at
+#: once.
 FEW = 64
 
 _KEY = itemgetter(0)
@@ -31,7 +32,7 @@ _KEY = itemgetter(0)
 class QueueEntry(NamedTuple):
     """A waiting task with its sort key: of two entries of one priority the smaller goes first (O2, O3)."""
 
-    rank: float
+    precedence: float
     #: Decayed use of the task's user.
     use: float
     #: The seat: the task's own, or the one that its user has given to it.
@@ -53,7 +54,7 @@ class Unplaceable:
     lasting: Callable[[], Callable[[Task], bool]] | None = None
 
 
-class Lane:
+class Subqueue:
     """The tasks that wait at one priority. Most are never examined, so they are sorted only as far as needed."""
 
     def __init__(self, buckets: Mapping[BucketKey, TaskBucket], use: Mapping[str, float]) -> None:
@@ -64,12 +65,13 @@ class Lane:
         self._added: defaultdict[BucketKey, list[TaskBucket]] = defaultdict(list)
         #: Ids of the added tasks that came in one by one.
         self._alone: set[TaskId] = set()
-        #: A heap of rank, use and user that the walk has not reached; the tasks left of those that it has reached.
+        #: A heap of precedence, use and user that the walk has not reached; the tasks left of those that it has
+        #: reached.
         self._heap: list[tuple[float, float, str]] = []
         self._begun: Iterator[QueueEntry] = iter(())
-        #: Tasks that were moved to another lane, and their ranks.
+        #: Tasks that were moved to another subqueue, and their precedences.
         self.gone: dict[TaskId, tuple[Task, float]] = {}
-        #: AUTO tasks in the lane (Q4), and tasks with promised nodes (B3).
+        #: AUTO tasks in the subqueue (Q4), and tasks with promised nodes (B3).
         self.auto: list[TaskBucket] = []
         self._promised: list[Task] = []
         #: The sizes of the tasks.
@@ -77,10 +79,10 @@ class Lane:
         #: How many tasks with promised nodes have not been examined (B3).
         self.promised = 0
 
-    def add(self, bucket: TaskBucket, rank: float) -> None:
+    def add(self, bucket: TaskBucket, precedence: float) -> None:
         """Add tasks, before any task is taken out."""
         user, asked = bucket.order_scope
-        self._added[rank, user].append(bucket)
+        self._added[precedence, user].append(bucket)
         self.shapes |= bucket.by_shape.keys()
         if len(bucket) == 1:
             self._alone.add(bucket.first.id)
@@ -92,7 +94,7 @@ class Lane:
     def begin(self) -> None:
         """Begin, or begin again, at the first task; all tasks have been added."""
         self._begun = iter(())
-        self._heap = [(rank, self.use[user], user) for rank, user in self.bucket_keys()]
+        self._heap = [(precedence, self.use[user], user) for precedence, user in self.bucket_keys()]
         heapq.heapify(self._heap)
         self.promised = sum(task.id not in self.gone for task in self._promised)
 
@@ -105,8 +107,8 @@ class Lane:
                     return entry
             if not self._heap:
                 return None
-            rank, _, user = self._heap[0]
-            if self._is_over((rank, user), unplaceable.shapes):
+            precedence, _, user = self._heap[0]
+            if self._is_over((precedence, user), unplaceable.shapes):
                 heapq.heappop(self._heap)
             else:
                 self._begun = self._next(self._heap, unplaceable)
@@ -115,25 +117,25 @@ class Lane:
         return all(bucket.is_over(refused) for bucket in self.buckets_at(bucket_key))
 
     def _next(self, heap: list[tuple[float, float, str]], unplaceable: Unplaceable) -> Iterator[QueueEntry]:
-        """Return the tasks of the next rank, and of the next user or users with equal use, in order."""
-        rank, use, user = heapq.heappop(heap)
-        bucket_keys = [(rank, user)]
-        while heap and heap[0][1] == use and heap[0][0] == rank:
-            bucket_keys.append((rank, heapq.heappop(heap)[2]))
+        """Return the tasks of the next precedence, and of the next user or users with equal use, in order."""
+        precedence, use, user = heapq.heappop(heap)
+        bucket_keys = [(precedence, user)]
+        while heap and heap[0][1] == use and heap[0][0] == precedence:
+            bucket_keys.append((precedence, heapq.heappop(heap)[2]))
         left = _left([bucket for bucket_key in bucket_keys for bucket in self.buckets_at(bucket_key)], unplaceable)
-        return (QueueEntry(rank, use, *key, task) for key, task in _merged(left))
+        return (QueueEntry(precedence, use, *key, task) for key, task in _merged(left))
 
-    def remove(self, task: Task, rank: float) -> None:
-        """Remove the task, which has that rank in this lane; it waits in another lane from now on."""
-        self.gone[task.id] = task, rank
+    def remove(self, task: Task, precedence: float) -> None:
+        """Remove the task, which has that precedence in this subqueue; it waits in another subqueue from now on."""
+        self.gone[task.id] = task, precedence
 
-    def holds(self, task: Task, rank: float) -> bool:
-        """Whether the task, which has that rank, waits in this lane."""
+    def holds(self, task: Task, precedence: float) -> bool:
+        """Whether the task, which has that precedence, waits in this subqueue."""
         if task.id in self.gone:
             return False
         if task.id in self._alone:
             return True
-        bucket_key = rank, task.user
+        bucket_key = precedence, task.user
         bucket, added = self._buckets.get(bucket_key), self._added.get(bucket_key)
         if bucket is not None and task in bucket:
             return True
@@ -143,16 +145,16 @@ class Lane:
         """Whether the task was removed."""
         return task.id in self.gone
 
-    def ranks(self) -> set[float]:
-        """Return the ranks of all tasks."""
-        return {rank for rank, _ in self._buckets} | {rank for rank, _ in self._added}
+    def precedences(self) -> set[float]:
+        """Return the precedences of all tasks."""
+        return {precedence for precedence, _ in self._buckets} | {precedence for precedence, _ in self._added}
 
     def bucket_keys(self) -> list[BucketKey]:
-        """Return each pair of rank and user that has tasks, in no order."""
+        """Return each pair of precedence and user that has tasks, in no order."""
         return [*self._buckets, *(bucket_key for bucket_key in self._added if bucket_key not in self._buckets)]
 
     def buckets_at(self, bucket_key: BucketKey) -> Sequence[TaskBucket]:
-        """Return the user's tasks of that rank, with those that were removed."""
+        """Return the user's tasks of that precedence, with those that were removed."""
         bucket, added = self._buckets.get(bucket_key), self._added.get(bucket_key, ())
         return added if bucket is None else (bucket, *added)
 
@@ -191,7 +193,7 @@ def _with_hope(bucket: TaskBucket, unplaceable: Unplaceable) -> list[_List]:
         return [_List(sorted((task for task in bucket.tasks() if not unplaceable.task(task)), key=SUBMISSION_KEY))]
     lists = []
     for shape, tasks in bucket.by_shape.items():
-        over = shape in unplaceable.shapes or unplaceable.every(bucket.order_scope[0], shape)
+        over = shape in unplaceable.shapes or unplaceable.every(bucket.order_scope.user, shape)
         if over is None:
             lists.append(_List(tasks, unplaceable=unplaceable.lasting() if unplaceable.lasting else unplaceable.task))
         elif not over:

@@ -52,51 +52,51 @@ class Rules:
     #: Whether a task may be told to leave for an equal.
     rotates: ClassVar[bool] = False
 
-    #: Whether ranks may change although neither the task nor the time does.
+    #: Whether precedences may change although neither the task nor the time does.
     volatile: ClassVar[bool] = False
 
-    def ranks(self, tasks: Sequence[Task]) -> list[float]:
-        """Return the rank of each waiting task among its equals; smaller goes first."""
+    def precedences(self, tasks: Sequence[Task]) -> list[float]:
+        """Return the precedence of each waiting task among its equals; smaller goes first."""
         return [0.0] * len(tasks)
 
-    def rank_until(self, _task: Task) -> datetime | None:
-        """Return the time after which the rank of a waiting task changes by time alone; None: never.
+    def precedence_until(self, _task: Task) -> datetime | None:
+        """Return the time after which the precedence of a waiting task changes by time alone; None: never.
 
-        It is asked only for tasks whose rank is not 0.
+        It is asked only for tasks whose precedence is not 0.
         """
         return None
 
     def use_of(self, _user: str) -> float:
-        """Return the use of a user, by which tasks of one rank are ordered before their seats."""
+        """Return the use of a user, by which tasks of one precedence are ordered before their seats."""
         return 0.0
 
     def pace_of(self, _user: str) -> float:
         """Return the value that `use_of` tends to while the user goes on holding the same nodes."""
         return 0.0
 
-    def reason(self, turn: Turn, priority: Priority, rank: float) -> Reason | None:
-        """Return why the turn may end now for a task that waits at that priority and rank (P1, P2), or None."""
-        if not self.may_end(turn, priority, rank):
+    def reason(self, turn: Turn, priority: Priority, precedence: float) -> Reason | None:
+        """Return why the turn may end now for a task that waits at that priority and precedence (P1, P2), or None."""
+        if not self.may_end(turn, priority, precedence):
             return None
         return Reason.PREEMPTED if turn.priority < priority else Reason.TURN_OVER
 
-    def may_end(self, turn: Turn, priority: Priority, rank: float) -> bool:
-        """Whether the turn may end now for a task that waits at that priority and rank (P1, P2)."""
+    def may_end(self, turn: Turn, priority: Priority, precedence: float) -> bool:
+        """Whether the turn may end now for a task that waits at that priority and precedence (P1, P2)."""
         if turn.priority != priority:
             return turn.priority < priority
-        free_at = self.equal_at(turn, rank)
+        free_at = self.equal_at(turn, precedence)
         return free_at is not None and free_at <= self.now
 
     def equal_at(self, _turn: Turn, _rank: float) -> datetime | None:
-        """Return the time from which the turn may end for an equal of that rank; None: never."""
+        """Return the time from which the turn may end for an equal of that precedence; None: never."""
         return None
 
     def stays(self, _turn: Turn) -> bool:
         """Whether the turn never ends for an equal, as long as its task does not change."""
         return not self.rotates
 
-    def changes_at(self, _turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
-        """Yield the times at which the turn may end for equals that wait at those ranks, if only time passes."""
+    def changes_at(self, _turn: Turn, _precedences: Iterable[float]) -> Iterator[datetime]:
+        """Yield the times at which the turn may end for equals that wait at those precedences, if only time passes."""
         yield from ()
 
     def harm_of(self, turn: Turn) -> Harm:
@@ -113,7 +113,7 @@ class Rules:
         return turn.priority, turn.lost(self.now)
 
     def gives_back(self, _task: Task, _rank: float) -> timedelta | None:
-        """Return how long after its start the task may have to leave for an equal of that rank (B2); None: never."""
+        """Return how long after its start the task may have to leave for an equal of that precedence (B2), or None."""
         return None
 
 
@@ -123,7 +123,7 @@ class HaiRules(Rules):
     reserves = True
     rotates = True
 
-    def ranks(self, tasks: Sequence[Task]) -> list[float]:
+    def precedences(self, tasks: Sequence[Task]) -> list[float]:
         """Return levels of the feedback queue: a starving task counts as level 0 (O2)."""
         first, second, starving = self.policy.slice, self.policy.long_after, self._starving
         return [
@@ -131,7 +131,7 @@ class HaiRules(Rules):
             for task in tasks
         ]
 
-    def rank_until(self, task: Task) -> datetime | None:
+    def precedence_until(self, task: Task) -> datetime | None:
         """Return when the task begins to starve (O2)."""
         return task.waiting_since + self.policy.starve_after
 
@@ -143,20 +143,20 @@ class HaiRules(Rules):
         """Return the value that the user's decayed use tends to (O3)."""
         return self.use.pace(user)
 
-    def equal_at(self, turn: Turn, rank: float) -> datetime | None:
+    def equal_at(self, turn: Turn, precedence: float) -> datetime | None:
         """Return when the turn has lasted long enough (P2, P6, P7); None if it must not be interrupted (P8)."""
-        return turn.free_at(int(rank), self.policy)
+        return turn.free_at(int(precedence), self.policy)
 
     def stays(self, turn: Turn) -> bool:
         """Whether the task was interrupted too often without a save, so that its turn stays until it saves (P8)."""
         return turn.kept
 
-    def changes_at(self, turn: Turn, ranks: Iterable[float]) -> Iterator[datetime]:
-        """Yield when the turn has lasted long enough for each of the ranks (P2)."""
+    def changes_at(self, turn: Turn, precedences: Iterable[float]) -> Iterator[datetime]:
+        """Yield when the turn has lasted long enough for each of the precedences (P2)."""
         if turn.kept:
             return
-        for rank in ranks:
-            when = turn.free_at(int(rank), self.policy)
+        for precedence in precedences:
+            when = turn.free_at(int(precedence), self.policy)
             if when is not None:
                 yield when
 
@@ -164,15 +164,15 @@ class HaiRules(Rules):
         """Return a key: lowest priority, highest level, least node time lost (P4)."""
         return turn.priority, -turn.level(self.policy, self.now), turn.lost(self.now)
 
-    def gives_back(self, task: Task, rank: float) -> timedelta | None:
+    def gives_back(self, task: Task, precedence: float) -> timedelta | None:
         """Return `min_run` if the task is of a higher level by then, else its slice (P2, P6, P7); None by P8."""
         if keeps(task, self.policy):
             return None
-        floor = max(self.policy.min_run, self.policy.worth * task.switch_cost)
+        floor = max(self.policy.min_run, self.policy.min_run_per_switch * task.switch_cost)
         protected = protected_until(task, self.policy) if task.rotations else None
         if protected is not None:
             floor = max(floor, protected - self.now)
-        if level_at(task.served + floor, self.policy) > rank:
+        if level_at(task.served + floor, self.policy) > precedence:
             return floor
         return max(floor, slice_of(task, self.policy))
 
@@ -194,19 +194,19 @@ class LasRules(Rules):
 
     rotates = True
 
-    def ranks(self, tasks: Sequence[Task]) -> list[float]:
+    def precedences(self, tasks: Sequence[Task]) -> list[float]:
         """Return the queue of each task, by its attained node time."""
         return [level_at(task.served * task.nodes * _share(task), self.policy) for task in tasks]
 
-    def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """Return now if the turn's task has attained enough to be in a later queue than `rank`, else None."""
+    def equal_at(self, turn: Turn, precedence: float) -> datetime | None:
+        """Return now if the turn's task has attained enough to be in a later queue than `precedence`, else None."""
         service = turn.task.served
         if turn.run.running_at is not None:
             service += self.now - turn.run.running_at
         attained = level_at(service * turn.task.nodes * _share(turn.task), self.policy)
-        return self.now if attained > rank else None
+        return self.now if attained > precedence else None
 
-    def changes_at(self, turn: Turn, _ranks: Iterable[float]) -> Iterator[datetime]:
+    def changes_at(self, turn: Turn, _precedences: Iterable[float]) -> Iterator[datetime]:
         """Yield when the turn's task moves to a later queue."""
         if turn.run.running_at is not None:
             for attained in (self.policy.slice, self.policy.long_after):
@@ -223,7 +223,7 @@ class SjfRules(Rules):
 
     volatile = True
 
-    def ranks(self, tasks: Sequence[Task]) -> list[float]:
+    def precedences(self, tasks: Sequence[Task]) -> list[float]:
         """Return how long each task still runs, in seconds."""
         return [self._left(task) for task in tasks]
 
@@ -240,9 +240,9 @@ class SrtfRules(SjfRules):
 
     rotates = True
 
-    def equal_at(self, turn: Turn, rank: float) -> datetime | None:
-        """Return now if the turn's task still runs longer than `rank` seconds, else None."""
-        return self.now if self._left(turn.task) > rank else None
+    def equal_at(self, turn: Turn, precedence: float) -> datetime | None:
+        """Return now if the turn's task still runs longer than `precedence` seconds, else None."""
+        return self.now if self._left(turn.task) > precedence else None
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
         """Return a key: longest remaining time first."""

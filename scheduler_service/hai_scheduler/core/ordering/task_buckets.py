@@ -1,4 +1,4 @@
-"""Parts of the queue: tasks of one user with the same rank, kept in order of their seats (rule O3)."""
+"""Parts of the queue: tasks of one user with the same precedence, kept in order of their seats (rule O3)."""
 
 from __future__ import annotations
 
@@ -7,32 +7,42 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
+from typing import NamedTuple
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.order import SubmissionKey, submission_keys
 
-#: How many GPUs of a node a task takes, and how many nodes. A task is no easier to place if neither number is smaller.
-RequestShape = tuple[int, int]
-#: Rank and user.
-BucketKey = tuple[float, str]
-#: One user's tasks that ask for one priority; users may order them themselves (O3).
-UserOrderScope = tuple[str, Priority | None]
-
 #: A task's own seat: first submission, then id.
 SUBMISSION_KEY = attrgetter("submitted_at", "id")
+#: Rank and user of the tasks in a bucket. A plain tuple, as each step of a walk makes some.
+BucketKey = tuple[float, str]
 #: More GPUs than any node has: how a whole node compares with k GPUs of one.
 _WHOLE = 1 << 30
 
 
+class RequestShape(NamedTuple):
+    """How many GPUs of a node a task takes, and how many nodes. It is no easier to place if neither is smaller."""
+
+    gpus: int
+    nodes: int
+
+
+class UserOrderScope(NamedTuple):
+    """One user's tasks that ask for one priority (None: AUTO); users may order them themselves (O3)."""
+
+    user: str
+    asked: Priority | None
+
+
 def shape_of(task: Task) -> RequestShape:
     """Return the size of a task."""
-    return (_WHOLE if task.gpus is None else task.gpus, task.nodes)
+    return RequestShape(_WHOLE if task.gpus is None else task.gpus, task.nodes)
 
 
 class TaskBucket:
-    """Tasks of one user that ask for the same priority and have the same rank. A part never changes."""
+    """Tasks of one user that ask for the same priority and have the same precedence. A part never changes."""
 
     __slots__ = ("by_shape", "dealt", "order_scope", "promised")
 
@@ -48,7 +58,7 @@ class TaskBucket:
             found.sort(key=SUBMISSION_KEY)
         #: The tasks by size, each list in order of the tasks' own seats.
         self.by_shape: dict[RequestShape, list[Task]] = dict(by_shape)
-        self.order_scope: UserOrderScope = (self.first.user, self.first.priority)
+        self.order_scope = UserOrderScope(self.first.user, self.first.priority)
 
     def _count(self, task: Task, times: int) -> None:
         self.dealt += times * (task.custom_rank is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from hai_scheduler.core.lifecycle.run_outcome import work_lost
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
@@ -81,7 +82,7 @@ def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> Tur
     least = policy.min_run
     length = policy.slice if task.served < policy.slice else slice_of(task, policy)
     if task.leaving_took is not None or task.starting_took is not None:
-        least = max(least, policy.worth * task.switch_cost)
+        least = max(least, policy.min_run_per_switch * task.switch_cost)
         length = max(least, length)
     return TurnFacts(
         task,
@@ -144,11 +145,3 @@ def protected_until(task: Task, policy: Policy) -> datetime | None:
 def keeps(task: Task, policy: Policy) -> bool:
     """Whether a turn of the task ends for no equal, because it was interrupted too often without a checkpoint (P8)."""
     return 0 < policy.max_unsaved <= task.unsaved
-
-
-def work_lost(run: Run, now: datetime) -> timedelta:
-    """Return the running time that would be lost: since the last checkpoint of the run, or since its start."""
-    if run.running_at is None:
-        return timedelta(0)
-    since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
-    return max(timedelta(0), now - since)

@@ -13,7 +13,7 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.positions import Queue
-from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.queue import Subqueue
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.task_buckets import TaskBucket
 from hai_scheduler.core.planning.group_state import GroupState
@@ -54,7 +54,7 @@ class GroupPlan:
         #: Decayed use of the users who have waiting tasks (O3).
         self._use: dict[str, float] = {}
         self._task_index.line_up(self._rules)
-        self._queue = Queue({level: Lane(self._task_index.plain(level), self._use) for level in LEVELS})
+        self._queue = Queue({level: Subqueue(self._task_index.plain(level), self._use) for level in LEVELS})
         self._head = QueueHead(state.ledger, state.candidate_index, self._rules)
         placer = Placer(state)
         self._promises = Promises(state, placer)
@@ -102,19 +102,19 @@ class GroupPlan:
         """Step 3: keep earlier promises of nodes, and set quota aside for them, in queue order (B3)."""
         promised = [task for task in special if task.promise]
         keys = {
-            task.id: (-self._accounts.level_of(task), rank, self._use[task.user], task.submitted_at, task.id)
-            for rank, task in zip(self._rules.ranks(promised), promised, strict=True)
+            task.id: (-self._accounts.level_of(task), precedence, self._use[task.user], task.submitted_at, task.id)
+            for precedence, task in zip(self._rules.precedences(promised), promised, strict=True)
         }
         self._promises.keep(sorted(promised, key=lambda task: keys[task.id]))
 
     def _line_up(self, special: Sequence[Task]) -> None:
         """Step 4: put AUTO tasks where they have quota (Q4), and special tasks where their promises are."""
-        for (rank, _), bucket in self._task_index.auto():
-            self._queue.lanes[self._accounts.level_of(bucket.first)].add(bucket, rank)
-        for rank, task in zip(self._rules.ranks(special), special, strict=True):
+        for (precedence, _), bucket in self._task_index.auto():
+            self._queue.subqueues[self._accounts.level_of(bucket.first)].add(bucket, precedence)
+        for precedence, task in zip(self._rules.precedences(special), special, strict=True):
             kept = self._promises.level_of(task)
             level = self._accounts.level_of(task) if kept is None else kept
-            self._queue.lanes[level].add(TaskBucket([self._state.pending.tasks[task.id]]), rank)
+            self._queue.subqueues[level].add(TaskBucket([self._state.pending.tasks[task.id]]), precedence)
 
     def _made(self) -> GroupDecisions:
         state = self._state
@@ -125,7 +125,7 @@ class GroupPlan:
             rules=state.rules,
             turns=state.turns,
             waiting=state.pending.tasks,
-            lanes=self._queue.lanes,
+            subqueues=self._queue.subqueues,
             use=self._use,
         )
         work = len(state.turns) + state.candidate_index.work + self._walk.work

@@ -96,10 +96,10 @@ class GroupVerdicts:
         kind = self._known(task_id)
         if kind is None:
             kind = self._kinds[task_id] = self._diagnosis.kind(task, place)
-        return Wait(kind, task, place.priority, place.position, place.rank)
+        return Wait(kind, task, place.priority, place.position, place.precedence)
 
     def _rank_of(self, task: Task) -> float:
-        return self._rules.ranks([task])[0]
+        return self._rules.precedences([task])[0]
 
     def _position_of(self, task: Task) -> QueuePosition:
         return self._queue.position_of(task, self._rank_of(task))

@@ -13,7 +13,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.queue import Subqueue
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Turn
@@ -36,7 +36,7 @@ class Outlook:
     turns: Mapping[TaskId, Turn]
     #: Tasks that go on waiting, with held ones.
     waiting: Mapping[TaskId, Task]
-    lanes: Mapping[Priority, Lane]
+    subqueues: Mapping[Priority, Subqueue]
     #: Decayed use of the users who have waiting tasks (O3).
     use: Mapping[str, float]
 
@@ -44,14 +44,14 @@ class Outlook:
 def changes_at(plan: Outlook) -> Iterator[datetime]:
     """Yield times, past ones among them, at which the plan may change by itself."""
     waiting = [task for task in plan.waiting.values() if not task.held]
-    ranks = _ranks(plan) if waiting else {}
+    precedences = _precedences(plan) if waiting else {}
     left_for = {task.left_for for task in waiting}
     for turn in plan.turns.values():
         if turn.ends_at is not None:
             yield turn.ends_at
         if turn.leaving or not waiting:
             continue
-        yield from plan.rules.changes_at(turn, ranks.get(turn.priority, ()))
+        yield from plan.rules.changes_at(turn, precedences.get(turn.priority, ()))
         if turn.demoted_at is not None:
             yield turn.demoted_at
         if turn.task.id in left_for:
@@ -91,10 +91,10 @@ def _log2_1p(value: float) -> float:
     return log1p(value) / _LN2
 
 
-def _ranks(plan: Outlook) -> dict[Priority, set[float]]:
-    """Return the ranks at which tasks wait, by priority; an AUTO task may count at any priority."""
-    ranks: defaultdict[Priority, set[float]] = defaultdict(set)
-    for priority, lane in plan.lanes.items():
-        for level in LEVELS if lane.auto else (priority,):
-            ranks[level] |= lane.ranks()
-    return ranks
+def _precedences(plan: Outlook) -> dict[Priority, set[float]]:
+    """Return the precedences at which tasks wait, by priority; an AUTO task may count at any priority."""
+    precedences: defaultdict[Priority, set[float]] = defaultdict(set)
+    for priority, subqueue in plan.subqueues.items():
+        for level in LEVELS if subqueue.auto else (priority,):
+            precedences[level] |= subqueue.precedences()
+    return precedences

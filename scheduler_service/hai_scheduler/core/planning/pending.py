@@ -19,12 +19,12 @@ class PendingTask:
 
     task: Task
     priority: Priority
-    rank: float
+    precedence: float
 
     @property
     def kind(self) -> RequestClass:
         """The kind of the task's request for nodes of others."""
-        return RequestClass(self.priority, self.rank, self.task.gpus)
+        return RequestClass(self.priority, self.precedence, self.task.gpus)
 
 
 class PendingTasks:

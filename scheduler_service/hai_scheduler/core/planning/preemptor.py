@@ -74,5 +74,6 @@ class Preemptor:
     def frees_more(self, victims: Iterable[Turn]) -> bool:
         """Whether the victims free more than is promised: nodes, GPUs, or the right to span zones (F2)."""
         return any(
-            turn in self._ledger.crossers or any(self._ledger.has_left(name) for name in turn.nodes) for turn in victims
+            turn in self._ledger.cross_zone_turns or any(self._ledger.has_left(name) for name in turn.nodes)
+            for turn in victims
         )

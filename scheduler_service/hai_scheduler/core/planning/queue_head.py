@@ -50,7 +50,7 @@ class QueueHead:
 
     def reserve_for(self, pending: PendingTask) -> None:
         """Make the task the head, if the time at which it can have its nodes is known (B1)."""
-        found = earliest(pending.task, pending.priority, pending.rank, self._ledger, self._rules)
+        found = earliest(pending.task, pending.priority, pending.precedence, self._ledger, self._rules)
         self._candidate_index.work += len(self._ledger.node_group.nodes)
         if found is not None:
             self.reservation = self._by_priority[pending.priority] = found

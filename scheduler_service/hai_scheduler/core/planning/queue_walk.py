@@ -11,7 +11,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.positions import Queue
-from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.queue import Subqueue
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.task_buckets import TaskBucket
 from hai_scheduler.core.ordering.turns import facts_of, turn_at
@@ -51,21 +51,21 @@ class QueueWalk:
     def run(self) -> None:
         """Walk through every priority, highest first; once more where nodes came free for earlier tasks (O1)."""
         for priority in LEVELS:
-            lane = self._queue.lanes[priority]
-            self._walk(lane, priority)
+            subqueue = self._queue.subqueues[priority]
+            self._walk(subqueue, priority)
             while self._refusals.reopened and not self._blocked:
-                self._walk(lane, priority)
-            if self._started and lane.auto:
-                self._lower_auto_tasks(lane, priority)
+                self._walk(subqueue, priority)
+            if self._started and subqueue.auto:
+                self._lower_auto_tasks(subqueue, priority)
 
-    def _walk(self, lane: Lane, priority: Priority) -> None:
+    def _walk(self, subqueue: Subqueue, priority: Priority) -> None:
         """Examine the tasks of a priority in order, until none that is left can be served."""
-        lane.begin()
+        subqueue.begin()
         self._refusals.forget()
         self._head.release()
         waiting = self._pending.tasks
-        while not self._blocked and not self._refusals.cover_lane(lane):
-            entry = lane.pop(self._refusals.unplaceable)
+        while not self._blocked and not self._refusals.cover_subqueue(subqueue):
+            entry = subqueue.pop(self._refusals.unplaceable)
             if entry is None:
                 break
             self._looks += 1
@@ -74,10 +74,11 @@ class QueueWalk:
                 continue  # it has started
             self._promises.return_quota(task)
             if task.priority is None and (lower := self._state.accounts.level_of(task)) < priority:
-                self._lower(task, lane, lower, entry.rank)  # its quota at this priority was used up meanwhile (Q4)
+                # Its quota at this priority was used up meanwhile (Q4).
+                self._lower(task, subqueue, lower, entry.precedence)
                 continue
             if not self._refusals.covers(task):
-                self._consider(PendingTask(task, priority, entry.rank))
+                self._consider(PendingTask(task, priority, entry.precedence))
             if task.promise and self._is_left_without(task):
                 self._promises.end(task)
                 self._refusals.reopen()
@@ -86,20 +87,26 @@ class QueueWalk:
         """Whether the task waits and has no quota set aside: its promise cannot be kept (B3)."""
         return task.id in self._pending.tasks and self._promises.level_of(task) is None
 
-    def _lower_auto_tasks(self, lane: Lane, priority: Priority) -> None:
-        """Move AUTO tasks to lower lanes if tasks of their users that started have used up their quota here (Q4)."""
-        for task in (task for bucket in lane.auto if bucket.order_scope[0] in self._started for task in bucket.tasks()):
-            if task.id not in self._pending.tasks or self._promises.level_of(task) is not None or lane.is_gone(task):
+    def _lower_auto_tasks(self, subqueue: Subqueue, priority: Priority) -> None:
+        """Move AUTO tasks to lower subqueues if started tasks of their users have used up their quota here (Q4)."""
+        for task in (
+            task for bucket in subqueue.auto if bucket.order_scope[0] in self._started for task in bucket.tasks()
+        ):
+            if (
+                task.id not in self._pending.tasks
+                or self._promises.level_of(task) is not None
+                or subqueue.is_gone(task)
+            ):
                 continue
             self._looks += 1
             lower = self._state.accounts.level_of(task)
             if lower < priority:
-                (rank,) = self._rules.ranks([task])
-                self._lower(task, lane, lower, rank)
+                (precedence,) = self._rules.precedences([task])
+                self._lower(task, subqueue, lower, precedence)
 
-    def _lower(self, task: Task, lane: Lane, priority: Priority, rank: float) -> None:
-        lane.remove(task, rank)
-        self._queue.lanes[priority].add(TaskBucket([task]), rank)
+    def _lower(self, task: Task, subqueue: Subqueue, priority: Priority, precedence: float) -> None:
+        subqueue.remove(task, precedence)
+        self._queue.subqueues[priority].add(TaskBucket([task]), precedence)
 
     # -- one task ---------------------------------------------------------------------------------
 
@@ -169,12 +176,13 @@ class QueueWalk:
 
     def _give_up(self, pending: PendingTask, *, passing: bool) -> None:
         """Leave the task waiting: refuse its size for this walk, and make it the head of the queue if none is (B1)."""
-        lane = self._queue.lanes[pending.priority]
+        subqueue = self._queue.subqueues[pending.priority]
         everybody = passing or not self._head.keeps_free
-        self._refusals.add(pending.task, lane, self._scope(pending, everybody=everybody))
+        self._refusals.add(pending.task, subqueue, self._scope(pending, everybody=everybody))
         if self._rules.blocks:
             self._blocked = True
-        others = not self._refusals.cover_lane(lane)  # whether tasks are left that could take the reserved nodes
+        # Whether tasks are left that could take the reserved nodes.
+        others = not self._refusals.cover_subqueue(subqueue)
         if self._rules.reserves and self._head.reservation is None and others:
             self._head.reserve_for(pending)
 
@@ -199,4 +207,4 @@ class QueueWalk:
         user = pending.task.user
         if self._state.candidate_index.candidates(pending.kind).own.get(user, 0):
             return True
-        return any(turn.task.user == user for turn in self._ledger.crossers)
+        return any(turn.task.user == user for turn in self._ledger.cross_zone_turns)

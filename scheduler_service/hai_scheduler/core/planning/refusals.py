@@ -6,7 +6,7 @@ from collections import defaultdict
 from enum import Enum, auto
 
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.ordering.queue import Lane, Unplaceable
+from hai_scheduler.core.ordering.queue import Subqueue, Unplaceable
 from hai_scheduler.core.ordering.task_buckets import RequestShape, shape_of
 from hai_scheduler.core.planning.queue_head import QueueHead
 
@@ -54,10 +54,10 @@ class Refusals:
         """Note, if `when` is true, that nodes came free which refused tasks may use."""
         self.reopened |= when
 
-    def add(self, task: Task, lane: Lane, scope: Scope) -> None:
-        """Refuse, in that scope, all sizes of the lane that are no easier to place than the task."""
+    def add(self, task: Task, subqueue: Subqueue, scope: Scope) -> None:
+        """Refuse, in that scope, all sizes of the subqueue that are no easier to place than the task."""
         gpus, nodes = shape_of(task)
-        harder = {shape for shape in lane.shapes if shape[0] >= gpus and shape[1] >= nodes}
+        harder = {shape for shape in subqueue.shapes if shape.gpus >= gpus and shape.nodes >= nodes}
         if scope is Scope.EVERYBODY:
             self._everybody |= harder
             return
@@ -83,6 +83,6 @@ class Refusals:
             return True
         return None if shape in self._not_passing else False
 
-    def cover_lane(self, lane: Lane) -> bool:
-        """Whether no task left in the lane can be served: all sizes are refused, and no task has a promise."""
-        return len(self._everybody) >= len(lane.shapes) and not lane.promised
+    def cover_subqueue(self, subqueue: Subqueue) -> bool:
+        """Whether no task left in the subqueue can be served: all sizes are refused, and no task has a promise."""
+        return len(self._everybody) >= len(subqueue.shapes) and not subqueue.promised

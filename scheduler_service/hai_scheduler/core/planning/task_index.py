@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from heapq import heappop, heappush
 from operator import itemgetter
+from typing import NamedTuple
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -17,9 +18,27 @@ from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.task_buckets import BucketKey, RequestShape, TaskBucket, shape_of
 from hai_scheduler.core.ordering.turns import Turn, TurnFacts, facts_of, turn_at
 
-#: Where a task waits: the priority that it asks for. For AUTO tasks also their size, since each plan has to find their
-#: priority by it (Q4).
-_Bin = tuple[Priority | None, RequestShape | None]
+
+class _Bin(NamedTuple):
+    """Where a task waits: by the priority that it asks for. AUTO tasks (None) by their size too: it decides (Q4)."""
+
+    asked: Priority | None
+    shape: RequestShape | None
+
+
+class _Place(NamedTuple):
+    """The bin and the bucket of a waiting task."""
+
+    bin: _Bin
+    bucket_key: BucketKey
+
+
+class _Rise(NamedTuple):
+    """When time alone may change the precedence of a task; the next to come sorts first."""
+
+    at: datetime
+    task_id: TaskId
+
 
 _QUEUED, _SUSPENDED = TaskState.QUEUED, TaskState.SUSPENDED
 
@@ -35,11 +54,11 @@ class TaskIndex:
         self.special: dict[TaskId, Task] = {}
         #: All other waiting tasks. Parts and mappings are replaced, never changed: verdicts of earlier plans use them.
         self._bins: dict[_Bin, dict[BucketKey, TaskBucket]] = {}
-        self._places: dict[TaskId, tuple[_Bin, BucketKey]] = {}
+        self._places: dict[TaskId, _Place] = {}
         self._come: list[Task] = []
         self._gone: list[Task] = []
-        #: When time alone may change the ranks of tasks; tasks that have gone since may still be here.
-        self._rises: list[tuple[datetime, TaskId]] = []
+        #: When time alone may change the precedences of tasks; tasks that have gone since may still be here.
+        self._rises: list[_Rise] = []
         self._live: dict[TaskId, Task] = {}
         self._begun: list[Task] = []
         self._spans: dict[TaskId, TurnFacts] = {}
@@ -93,7 +112,7 @@ class TaskIndex:
 
     def plain(self, level: Priority) -> Mapping[BucketKey, TaskBucket]:
         """Return the waiting tasks that ask for the priority, without the special ones."""
-        return self._bins.get((level, None), {})
+        return self._bins.get(_Bin(level, None), {})
 
     def auto(self) -> Iterator[tuple[BucketKey, TaskBucket]]:
         """Yield the AUTO tasks without the special ones. All tasks of a part get the same priority (Q4)."""
@@ -107,38 +126,39 @@ class TaskIndex:
         return users | {task.user for task in self.special.values()}
 
     def line_up(self, rules: Rules) -> None:
-        """Bring the order up to date: add new tasks, remove those that have gone, move those with a new rank (O2)."""
+        """Bring the order up to date: add new tasks, remove those that are gone, move those of a new precedence."""
         moved = self._risen(rules)
-        lost: defaultdict[tuple[_Bin, BucketKey], list[Task]] = defaultdict(list)
+        lost: defaultdict[_Place, list[Task]] = defaultdict(list)
         for task in (*self._gone, *moved):
             lost[self._places.pop(task.id)].append(task)
         come = [*self._come, *moved]
-        found: defaultdict[tuple[_Bin, BucketKey], list[Task]] = defaultdict(list)
-        for rank, task in zip(rules.ranks(come), come, strict=True):
+        found: defaultdict[_Place, list[Task]] = defaultdict(list)
+        for precedence, task in zip(rules.precedences(come), come, strict=True):
             level = task.priority
-            place = self._places[task.id] = (level, shape_of(task) if level is None else None), (rank, task.user)
+            place = _Place(_Bin(level, shape_of(task) if level is None else None), (precedence, task.user))
+            self._places[task.id] = place
             found[place].append(task)
-            if rank and (until := rules.rank_until(task)) is not None:
-                heappush(self._rises, (until, task.id))
+            if precedence and (until := rules.precedence_until(task)) is not None:
+                heappush(self._rises, _Rise(until, task.id))
         changed = lost.keys() | found.keys()
-        self._bins |= {key: dict(self._bins.get(key, {})) for key in {key for key, _ in changed}}
-        for key, bucket_key in changed:
-            self._change(key, bucket_key, lost.get((key, bucket_key), ()), found.get((key, bucket_key), ()))
+        self._bins |= {key: dict(self._bins.get(key, {})) for key in {place.bin for place in changed}}
+        for place in changed:
+            self._change(place, lost.get(place, ()), found.get(place, ()))
         self._come, self._gone = [], []
 
     def _risen(self, rules: Rules) -> list[Task]:
-        """Return the tasks already in the order whose rank may have changed since the last plan."""
+        """Return the tasks already in the order whose precedence may have changed since the last plan."""
         risen: set[TaskId] = set()
-        while self._rises and self._rises[0][0] < rules.now:
-            risen.add(heappop(self._rises)[1])
+        while self._rises and self._rises[0].at < rules.now:
+            risen.add(heappop(self._rises).task_id)
         if rules.volatile:
             risen |= self._places.keys()
         risen -= {task.id for task in self._gone}
         return [self.waiting[task_id] for task_id in risen if task_id in self._places]
 
-    def _change(self, key: _Bin, bucket_key: BucketKey, lost: Collection[Task], found: Collection[Task]) -> None:
-        buckets = self._bins[key]
-        before = buckets.pop(bucket_key, None)
+    def _change(self, place: _Place, lost: Collection[Task], found: Collection[Task]) -> None:
+        buckets = self._bins[place.bin]
+        before = buckets.pop(place.bucket_key, None)
         after = TaskBucket(found) if before is None else before.changed(lost, found)
         if after is not None:
-            buckets[bucket_key] = after
+            buckets[place.bucket_key] = after

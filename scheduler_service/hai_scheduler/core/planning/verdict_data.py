@@ -29,7 +29,7 @@ class Wait:
     task: Task
     priority: Priority
     position: int | None
-    rank: float
+    precedence: float
 
 
 class Details(NamedTuple):
@@ -143,10 +143,10 @@ class VerdictData:
         kept = self._reservations.get(wait.priority)
         if kept is not None and kept.task.id == task.id:
             return kept.at
-        key = task.user, wait.priority, wait.rank, shape_of(task)
+        key = task.user, wait.priority, wait.precedence, shape_of(task)
         plain = not (task.avoid or task.promise or task.left_for is not None)
         if not plain or key not in self._starts:
-            found = earliest(task, wait.priority, wait.rank, self._ledger, self._rules)
+            found = earliest(task, wait.priority, wait.precedence, self._ledger, self._rules)
             when = found.at if found is not None else None
             if not plain:
                 return when
@@ -158,14 +158,7 @@ class VerdictData:
         data = self._needs(wait)
         if kept is None:
             return Details(data={**data, "until": None})
-        head = Holder(
-            task_id=kept.task.id,
-            name=kept.task.name,
-            user=kept.task.user,
-            priority=kept.priority,
-            nodes=kept.task.nodes,
-            gpus=kept.task.gpus,
-        )
+        head = Holder.of(kept.task, kept.priority, kept.task.nodes)
         return Details(None, (head,), {**data, "until": kept.at})
 
     def _topology(self, wait: Wait) -> Details:
@@ -186,7 +179,7 @@ class VerdictData:
         task, now = wait.task, self._rules.now
         names = self._ledger.promised.to(task)
         node_states = [self._ledger.node_states[name] for name in names]
-        across = self._ledger.crossers if self._ledger.node_group.spans_zones(names) else ()
+        across = self._ledger.cross_zone_turns if self._ledger.node_group.spans_zones(names) else ()
         turns = (*(turn for node_state in node_states for turn in node_state.turns), *across)
         leaving = {turn.task.id: turn for turn in turns if turn.leaving}
         deadlines = [
@@ -220,15 +213,5 @@ _DETAILS: Mapping[VerdictKind, Callable[[VerdictData, Wait], Details]] = {
 
 def _holders(turns: Iterable[Turn]) -> tuple[Holder, ...]:
     """Return the holders for these turns, most nodes first."""
-    found = [
-        Holder(
-            task_id=turn.task.id,
-            name=turn.task.name,
-            user=turn.task.user,
-            priority=turn.run.priority,
-            nodes=len(turn.nodes),
-            gpus=turn.task.gpus,
-        )
-        for turn in turns
-    ]
+    found = [Holder.of(turn.task, turn.run.priority, len(turn.nodes)) for turn in turns]
     return tuple(sorted(found, key=lambda holder: (-holder.nodes, holder.task_id)))

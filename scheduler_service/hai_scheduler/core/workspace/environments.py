@@ -9,7 +9,7 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
-from hai_scheduler.core.workspace.subjects import check_subject, rank, speaks_of
+from hai_scheduler.core.workspace.subjects import check_subject, precedence, speaks_of
 from hai_scheduler.core.workspace.templates import (
     PathTemplate,
     Template,
@@ -62,7 +62,7 @@ def default_of(environments: Iterable[Environment], user: str, groups: Collectio
     ties by name.
     """
     mine = [
-        (min(rank(subject) for subject in one.subjects if speaks_of(subject, user, groups)), one.name, one)
+        (min(precedence(subject) for subject in one.subjects if speaks_of(subject, user, groups)), one.name, one)
         for one in usable(environments, user, groups)
         if one.default
     ]

@@ -15,7 +15,7 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
-from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
+from hai_scheduler.core.workspace.subjects import check_subject, group_of, precedence, speaks_of
 from hai_scheduler.core.workspace.templates import (
     PathTemplate,
     TemplateError,
@@ -163,7 +163,7 @@ def _applicable(
 
 def _strength(rule: MountRule) -> tuple[int, int, str]:
     """Return the sort key of a rule: the strongest first."""
-    return rank(rule.subject), -rule.priority, rule.name
+    return precedence(rule.subject), -rule.priority, rule.name
 
 
 def _values(rule: MountRule, user: str, task_id: TaskId | None) -> Values:

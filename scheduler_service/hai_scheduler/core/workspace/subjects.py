@@ -31,6 +31,6 @@ def group_of(subject: str) -> str | None:
     return subject.removeprefix(_GROUP) if subject.startswith(_GROUP) else None
 
 
-def rank(subject: str) -> int:
+def precedence(subject: str) -> int:
     """Return the precedence of a subject, smaller first: 0 for a user, 1 for a group, 2 for `public`."""
     return 0 if subject.startswith(_USER) else 1 if subject.startswith(_GROUP) else 2

@@ -107,7 +107,7 @@ async def _forecast(order: ForecastOrder, facts: SnapshotFacts | None, store: St
     if order.hypothetical:
         task = replace(task, id=TaskId(max((one.id for one in snapshot.tasks), default=0) + 1))
     async with store.read() as tx:
-        ended = await tx.list_tasks(TaskFilter(states=_ENDED, group=task.group), before=None, limit=KEPT)
+        ended = await tx.tasks.page(TaskFilter(states=_ENDED, group=task.group), before=None, limit=KEPT)
     return lambda: forecast_start(
         snapshot, policies, task, History(ended), order.bounds, hypothetical=order.hypothetical
     )
@@ -117,7 +117,7 @@ async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: SnapshotFacts | N
     """A snapshot with the nodes of the latest tick and the present queue."""
     assert facts is not None, "plans need nodes"
     async with store.read() as tx:
-        tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
+        tasks, uses, strikes = await tx.tasks.unfinished(), await tx.uses.all(), await tx.nodes.strikes()
         return await snapshot_of(tx, order.now, facts.nodes, tasks, uses, strikes)
 
 

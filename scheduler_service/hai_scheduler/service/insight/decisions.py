@@ -42,7 +42,7 @@ class Decisions:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             while len(found) < limit:
-                page = await tx.events(after=after, limit=PAGE, task_id=task.id)
+                page = await tx.events.page(after=after, limit=PAGE, task_id=task.id)
                 found += [
                     DecisionLine(event=event, sentence=sentence)
                     for event in page

@@ -13,7 +13,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.insight.queries import Queries, TaskView
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.orders import SnapshotFacts, WhatIfOrder, Workers
+from hai_scheduler.service.shared.orders import ComputePool, SnapshotFacts, WhatIfOrder
 
 #: About how many seconds one explanation may take: the longer a plan takes, the fewer are made.
 SECONDS: Final = 2.0
@@ -34,7 +34,7 @@ class Explanations:
     queries: Queries
     clock: Clock
     latest_plan: LatestPlan
-    workers: Workers
+    workers: ComputePool
     _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
     #: The tick that `_found` belongs to.
     _tick: int = -1

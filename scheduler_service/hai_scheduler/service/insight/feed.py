@@ -41,7 +41,7 @@ class Feed:
                 restored backup, counts as now.
         """
         async with self.store.read() as tx:
-            last = await tx.last_event_seq()
+            last = await tx.events.last_seq()
         return last if after is None else min(after, last)
 
     async def follow(
@@ -71,8 +71,8 @@ class Feed:
     async def _page(self, after: int, only: str | None) -> tuple[Sequence[HistoryEvent], int]:
         """A page of events from the store after `after`, and the seq up to which there are no others."""
         async with self.store.read() as tx:
-            page = await tx.events(after=after, limit=PAGE, user=only)
-            return page, after if len(page) == PAGE else await tx.last_event_seq()
+            page = await tx.events.page(after=after, limit=PAGE, user=only)
+            return page, after if len(page) == PAGE else await tx.events.last_seq()
 
 
 def _concerns(event: HistoryEvent, only: str | None) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from hai_scheduler.core.explaining.explain import clock, gang, human_duration, node_names, why
 from hai_scheduler.core.explaining.what_if import of_group, with_task
+from hai_scheduler.core.lifecycle.run_outcome import work_lost
 from hai_scheduler.core.model.decisions import Suspend
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies
@@ -19,7 +20,6 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Verdict
-from hai_scheduler.core.ordering.turns import work_lost
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.orders import HORIZON, Bounds

@@ -13,7 +13,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
-from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ForecastOrder, SnapshotFacts, Workers
+from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ComputePool, ForecastOrder, SnapshotFacts
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
@@ -27,7 +27,7 @@ class Forecasts:
     clock: Clock
     latest_plan: LatestPlan
     submissions: Submissions
-    workers: Workers
+    workers: ComputePool
     bounds: Bounds = field(default_factory=Bounds)
 
     async def of_task(self, caller: Caller, ref: str, *, horizon: timedelta | None = None) -> Forecast:

@@ -29,6 +29,7 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
+from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
@@ -179,7 +180,7 @@ class Queries:
         await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
-            spec, runs = await tx.get_spec(task.id), await tx.runs(task.id)
+            spec, runs = await tx.tasks.get_spec(task.id), await tx.runs.of_task(task.id)
         return self._story(task, spec, runs)
 
     def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
@@ -204,13 +205,13 @@ class Queries:
     async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
         """The runs of the task, by number. Raises NotFound."""
         async with self.store.read() as tx:
-            return await tx.runs((await find(tx, caller, ref)).id)
+            return await tx.runs.of_task((await find(tx, caller, ref)).id)
 
     async def events(self, caller: Caller, ref: str, *, after: int, limit: int) -> Sequence[HistoryEvent]:
         """The history of the task: at most `limit` events with a seq greater than `after`. Raises NotFound."""
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
-            return await tx.events(after=after, limit=limit, task_id=task.id)
+            return await tx.events.page(after=after, limit=limit, task_id=task.id)
 
     async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
         """A page of tasks; `where.user` None is the caller. Raises Forbidden and Invalid."""
@@ -227,15 +228,11 @@ class Queries:
 
     async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
         """Raise Invalid if the list is empty because a name in the filter is unknown."""
-        user, groups = where.user, self.latest_plan.groups()
-        if user not in (None, caller.name) and user not in {known.name for known in await tx.users()}:
+        user = where.user
+        if user not in (None, caller.name) and user not in {known.name for known in await tx.users.all()}:
             raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
-        if where.group is not None and groups and where.group not in groups:
-            raise Invalid(
-                "group",
-                where.group,
-                f"there is no node group {where.group!r}: choose one of {', '.join(sorted(groups))}",
-            )
+        if where.group is not None:
+            check_group(self.latest_plan, where.group)
 
     def now(self) -> datetime:
         """The present time of the service."""
@@ -272,7 +269,7 @@ class Queries:
         """The number of unfinished tasks of each kind, and all nodes; the same for every caller."""
         await self.latest_plan.asked()
         async with self.store.read() as tx:
-            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
+            nodes, tasks = await self._nodes(tx), await tx.tasks.unfinished()
         return self.census.of(tasks, self.latest_plan.verdicts), _node_views(nodes, self.live.of(tasks))
 
     async def node(self, name: str) -> NodeView:
@@ -284,7 +281,7 @@ class Queries:
 
     async def _nodes(self, tx: Tx) -> list[Node]:
         # A new mark is shown at once, not only after the next tick.
-        marks = await tx.node_marks()
+        marks = await tx.nodes.marks()
         nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.latest_plan.nodes)
         return sorted(nodes, key=lambda node: node.name)
 
@@ -292,8 +289,8 @@ class Queries:
         """A summary of the cluster."""
         await self.latest_plan.asked()
         async with self.store.read() as tx:
-            nodes, tasks = await self._nodes(tx), await tx.unfinished_tasks()
-            paused = await tx.setting("paused") is not None
+            nodes, tasks = await self._nodes(tx), await tx.tasks.unfinished()
+            paused = await tx.settings.get("paused") is not None
         counts = self.census.of(tasks, self.latest_plan.verdicts)
         names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
         held = _node_views(nodes, self.live.of(tasks))
@@ -303,13 +300,13 @@ class Queries:
         """All rows of quota for an admin; for other users the rows that can count for them and have not expired."""
         now = self.clock.now()
         async with self.store.read() as tx:
-            rows = await tx.quotas()
+            rows = await tx.quotas.all()
         return [row for row in rows if sees_quota_of(caller, row.subject) and (caller.admin or not expired(row, now))]
 
     async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
         """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
-            rows, tasks = await tx.quotas(), await tx.unfinished_tasks()
+            rows, tasks = await tx.quotas.all(), await tx.tasks.unfinished()
         quota_table = QuotaTable(rows, {caller.name: caller.groups}, self.clock.now())
         ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
         used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
@@ -357,10 +354,10 @@ def sees_quota_of(caller: Caller, subject: str) -> bool:
 
 
 async def _in_pieces(tx: Tx, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
-    """A page as `Tx.list_tasks` gives it, read in pieces so that other requests have their turn in between."""
+    """A page as `Tx.tasks.page` gives it, read in pieces so that other requests have their turn in between."""
     found: list[Task] = []
     while len(found) < limit:
-        part = await tx.list_tasks(where, before=before, limit=min(PIECE, limit - len(found)))
+        part = await tx.tasks.page(where, before=before, limit=min(PIECE, limit - len(found)))
         found += part
         if len(part) < PIECE:
             break

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, StartFailed
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
@@ -24,14 +24,15 @@ from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
-from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.topics import run_topic
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """Carries out effects: launches, notifies, kills and settles runs."""
+    """Carries out effects: launches, notifies, kills and finalizes runs."""
 
     store: Store
     cluster: Cluster
@@ -61,7 +62,7 @@ class Effects:
                     self.troubles.clear(effect.run_id)
                 case Notify():
                     await self.bus.ring(run_topic(effect.run_id))
-                case Kill() | Settle():
+                case Kill() | Finalize():
                     self.troubles.clear(effect.run_id)
                     await self._end(effect)
         except (Temporary, Absent, OSError) as error:
@@ -71,8 +72,8 @@ class Effects:
             return str(error)
         return None
 
-    async def _end(self, effect: Kill | Settle) -> None:
-        """Kill or settle a run, unless its id belongs to a run of another database, which only an admin ends."""
+    async def _end(self, effect: Kill | Finalize) -> None:
+        """Kill or finalize a run, unless its id belongs to a run of another database, which only an admin ends."""
         async with self.store.read() as tx:
             theirs = left_alone(await read_orphans(tx))
         if effect.run_id in theirs:
@@ -80,7 +81,7 @@ class Effects:
         elif isinstance(effect, Kill):
             await self.cluster.kill(effect.run_id)
         else:
-            await self.cluster.settle(effect.run_id)
+            await self.cluster.finalize(effect.run_id)
 
     async def _launch(self, effect: Launch, nodes: Mapping[str, Node]) -> None:
         try:
@@ -95,7 +96,7 @@ class Effects:
         """Record a start error that is no node's fault: an environment or a mount of the run cannot be resolved."""
         now = self.clock.now()
         async with self.store.write() as tx:
-            task = await tx.get_task(effect.task_id)
+            task = await tx.tasks.get(effect.task_id)
             run = task.live_run
             if not still_wanted(run, effect):
                 return
@@ -109,5 +110,4 @@ class Effects:
                 failed = StartFailed(at=now, message=why, nodes=frozenset(), give_up=task.failed_starts + 1 >= most)
                 await change(tx, task, failed, actor=SCHEDULER)
         log.warning("run %s cannot be started: %s", effect.run_id, why)
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)

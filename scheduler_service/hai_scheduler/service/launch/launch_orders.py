@@ -68,7 +68,7 @@ class LaunchOrders:
 
     async def _read(self, taken: Sequence[_Waiting]) -> None:
         async with self.store.read() as tx:
-            found = await tx.tasks_with_specs({waiting.effect.task_id for waiting in taken})
+            found = await tx.tasks.with_specs({waiting.effect.task_id for waiting in taken})
             for waiting in taken:
                 try:
                     order = await self._made(tx, waiting, found.get(waiting.effect.task_id))

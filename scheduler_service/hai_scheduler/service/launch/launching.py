@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -23,7 +23,7 @@ from hai_scheduler.service.launch.effects import Effects
 
 log = logging.getLogger(__name__)
 
-#: How many runs are killed, settled or notified at once. They have slots of their own, so that no launch delays them.
+#: How many runs are killed, finalized or notified at once. They have slots of their own, so that no launch delays them.
 ENDS_AT_ONCE: Final = 32
 
 #: The higher priority first, then in the order in which they were decided.
@@ -46,9 +46,10 @@ class _Waiting:
 class Launching:
     """The queue between the loop of ticks and the cluster, in one event loop.
 
-    For each run at most one launch and one end are running. A kill does not wait for a running launch: the cluster
-    refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill again while the cluster shows the
-    run.
+    For each run at most one launch and one end are running: an end is a kill or a settlement. A kill does not wait for
+    a running launch: the cluster refuses the late part of the launch (`Cluster.kill`), and each tick wants the kill
+    again while the cluster shows the run. A settlement waits for a running kill, and takes the place of a waiting one:
+    after it the cluster would take the kill for one of a run that it does not know.
     """
 
     effects: Effects
@@ -62,7 +63,7 @@ class Launching:
     #: A heap of the turns of `_waiting`, with outdated entries of launches that have left the queue.
     _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
     _decided: int = 0
-    #: Kills, settlements and notices that have not begun, in order.
+    #: Kills, finalizations and notices that have not begun, in order.
     _ends: dict[Effect, None] = field(default_factory=dict)
     #: The running effects by asyncio task: ends, and launches with their turns.
     _under_way: dict[asyncio.Task[None], Effect | _Waiting] = field(default_factory=dict)
@@ -133,9 +134,12 @@ class Launching:
         self._waiting[run_id] = waiting
         heapq.heappush(self._turns, (waiting.turn, run_id))
 
-    def _end(self, effect: Kill | Settle | Notify) -> None:
+    def _end(self, effect: Kill | Finalize | Notify) -> None:
         if isinstance(effect, Kill):
             self._waiting.pop(effect.run_id, None)
+        elif isinstance(effect, Finalize):
+            # Its run has ended since.
+            self._ends.pop(Kill(effect.run_id), None)
         # A running notification may have read the notice before it changed.
         if isinstance(effect, Notify) or not self._is_under_way(effect):
             self._ends[effect] = None
@@ -166,11 +170,9 @@ class Launching:
             self.drop()
             return
         ends = len(self._under_way) - len(self._launches)
-        while self._ends and ends < ENDS_AT_ONCE:
-            effect = next(iter(self._ends))
+        for effect in free_ends(self._ends, self._under_way.values(), ENDS_AT_ONCE - ends):
             del self._ends[effect]
             self._begin(effect)
-            ends += 1
         while (waiting := self._first()) is not None and self._has_room(waiting.priority):
             del self._waiting[waiting.effect.run_id]
             self._begin(waiting)
@@ -246,3 +248,18 @@ class Launching:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def free_ends(ends: Iterable[Effect], under_way: Iterable[Effect | _Waiting], most: int) -> list[Effect]:
+    """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
+    busy = {one.run_id for one in under_way if isinstance(one, Kill | Finalize)}
+    found: list[Effect] = []
+    for effect in ends:
+        if len(found) >= most:
+            break
+        if isinstance(effect, Kill | Finalize):
+            if effect.run_id in busy:
+                continue
+            busy.add(effect.run_id)
+        found.append(effect)
+    return found

@@ -27,7 +27,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
-from hai_scheduler.service.shared.orders import RunLog, SearchOrder, Workers
+from hai_scheduler.service.shared.orders import ComputePool, RunLog, SearchOrder
 
 #: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000
@@ -61,7 +61,7 @@ class Logs:
     store: Store
     cluster: Cluster
     news: News
-    workers: Workers
+    workers: ComputePool
     #: Longest time between two looks at a log that is followed, in seconds.
     look_every: float = 0.5
     _stories: dict[tuple[TaskId, int, int | None], Story] = field(default_factory=dict, init=False)
@@ -230,7 +230,7 @@ class Logs:
     async def _facts(self, task_id: TaskId) -> Facts:
         async with self.store.read() as tx:
             try:
-                return await tx.get_task(task_id), await tx.runs(task_id)
+                return await tx.tasks.get(task_id), await tx.runs.of_task(task_id)
             except Absent:
                 raise NotFound(f"There is no task {task_id} any more.") from None
 
@@ -272,7 +272,7 @@ class Logs:
     async def _read(self, caller: Caller, ref: str) -> Facts:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
-            return task, await tx.runs(task.id)
+            return task, await tx.runs.of_task(task.id)
 
     async def _piece(self, runs: Sequence[Run], rank: int, here: Cursor, limit: int) -> _Piece:
         """The next lines behind the cursor, at most `limit`."""

@@ -105,7 +105,7 @@ class Belonging:
         """Sort the observed runs; begin a new epoch if the database is behind the cluster."""
         assert self._marks is not None, "look comes first"
         marks = list(self._marks.values())
-        own = await tx.mark()
+        own = await tx.database.mark()
         if own.database in self._marks and own.behind(self._marks[own.database]):
             # The database was restored: earlier answers about runs may be wrong now.
             self._forget_runs()
@@ -120,7 +120,7 @@ class Belonging:
         return Belongings(
             ours={seen.run_id: seen for seen in observed if not kept or key_of(seen) not in kept},
             origin=own.origin,
-            past=await tx.lost_past(),
+            past=await tx.database.lost_past(),
             kill=[orphan.run_id for orphan in orphans if orphan.ending and orphan.live],
             aside=[seen.run_id for seen in strangers if seen.gone and (key_of(seen) in gone or key_of(seen) in asked)],
             taken=frozenset(seen.run_id for seen in strangers),
@@ -131,7 +131,7 @@ class Belonging:
         others = [seen for seen in observed if self._own.get(seen.run_id) is not seen]
         news = [seen for seen in others if key_of(seen) not in self._known]
         if news:
-            origins = await tx.origins({TaskId(parts_of(seen.run_id)[0]) for seen in news})
+            origins = await tx.runs.origins({TaskId(parts_of(seen.run_id)[0]) for seen in news})
             for seen in news:
                 self._known[key_of(seen)] = is_own(seen.run_id, seen.origin, origins)
         if len(self._known) > 2 * len(observed) + 100:
@@ -149,9 +149,9 @@ class Belonging:
     def _may_go(self, seen: Observation, own: Mark) -> bool:
         """True if an ended orphan can be put aside: no other platform can still need to read how it ended.
 
-        A run that was killed before its launch has nothing to read, and `unsettled` shows that no launch comes later.
+        A run that was killed before its launch has nothing to read, and `unfinalized` shows that no launch comes later.
         """
-        if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unsettled):
+        if self.cluster.exclusive or (seen.killed and not seen.ranks and seen.unfinalized):
             return True
         return seen.origin is not None and seen.origin.database == own.database
 
@@ -162,7 +162,7 @@ class Belonging:
             return
         runs = [{"run": seen.run_id, "user": seen.user, "origin": _text(seen.origin)} for seen in news[:_NAMED]]
         data = {"count": len(news), "runs": runs}
-        await tx.add_event(HistoryEvent(at=now, kind=EventKind.RUNS_ASIDE, actor=SCHEDULER, data=data))
+        await tx.events.add(HistoryEvent(at=now, kind=EventKind.RUNS_ASIDE, actor=SCHEDULER, data=data))
         log.warning("%d ended runs that belong to no task are put aside: %s", len(news), _names(news))
 
     async def _note(self, tx: Tx, strangers: Sequence[Observation], now: datetime) -> list[OrphanedRun]:
@@ -195,7 +195,7 @@ class Belonging:
             ", ".join(orphan.nodes) or "no node",
         )
         # Two runs of one task would write to the same checkpoints. The same id in another database is another task.
-        if orphan.origin is not None and orphan.origin.database != (await tx.mark()).database:
+        if orphan.origin is not None and orphan.origin.database != (await tx.database.mark()).database:
             return orphan
         task = await _task_of(tx, orphan)
         if task is None or task.held or task.state.ended or task.state is TaskState.STOPPING:
@@ -278,7 +278,7 @@ def _orphan_of(seen: Observation, before: OrphanedRun | None) -> OrphanedRun:
 async def _task_of(tx: Tx, orphan: OrphanedRun) -> Task | None:
     """The task of an orphaned run, if the restored database still has it."""
     try:
-        task = await tx.get_task(TaskId(int(orphan.run_id.partition(".")[0])))
+        task = await tx.tasks.get(TaskId(int(orphan.run_id.partition(".")[0])))
     except Absent:
         return None
     return task if orphan.user in (None, task.user) else None
@@ -292,7 +292,7 @@ async def _line(tx: Tx, kind: EventKind, orphan: OrphanedRun, now: datetime) -> 
         "nodes": list(orphan.nodes),
         "live": orphan.live,
     }
-    await tx.add_event(HistoryEvent(at=now, kind=kind, actor=SCHEDULER, data=data))
+    await tx.events.add(HistoryEvent(at=now, kind=kind, actor=SCHEDULER, data=data))
 
 
 def _names(runs: Sequence[Observation]) -> str:

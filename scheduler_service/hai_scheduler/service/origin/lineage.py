@@ -43,7 +43,7 @@ def is_behind(own: Mark, marks: Iterable[Mark], *, strangers: bool) -> bool:
 
 async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], now: datetime) -> Mark:
     """Begin an epoch whose ids are greater than those of all marks and observed runs; returns the new mark."""
-    own = await tx.mark()
+    own = await tx.database.mark()
     every, runs = [own, *marks], [parts_of(run_id) for run_id in observed]
     task = max([mark.task for mark in every] + [task for task, _ in runs])
     number = max([mark.number for mark in every] + [number for _, number in runs])
@@ -51,9 +51,9 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], 
     after = (task + _MARGIN + _ROUND - 1) // _ROUND * _ROUND
     steps = max(mark.steps for mark in every if mark.database == own.database)
     past = LostPast(first_task=after + 1, above=number)
-    await tx.begin_epoch(epoch, steps=steps, after_task=after, past=past)
+    await tx.database.begin_epoch(epoch, steps=steps, after_task=after, past=past)
     data = {"database": own.database, "epoch": epoch, "before": own.epoch, "first_task": after + 1, "above": number}
-    await tx.add_event(HistoryEvent(at=now, kind=EventKind.DATABASE_EPOCH, actor=SCHEDULER, data=data))
+    await tx.events.add(HistoryEvent(at=now, kind=EventKind.DATABASE_EPOCH, actor=SCHEDULER, data=data))
     log.warning(
         "the database is older than the runs on the cluster, or is another one: epoch %d of database %s begins; new "
         "tasks have ids from %d on, new runs of older tasks have numbers from %d on",
@@ -62,7 +62,7 @@ async def begin_epoch(tx: Tx, marks: Sequence[Mark], observed: Iterable[RunId], 
         after + 1,
         number + 1,
     )
-    return await tx.mark()
+    return await tx.database.mark()
 
 
 def parts_of(run_id: RunId) -> tuple[int, int]:

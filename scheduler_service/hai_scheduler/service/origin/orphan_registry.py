@@ -42,15 +42,15 @@ class OrphanedRun:
 
 async def read_orphans(tx: Tx) -> tuple[OrphanedRun, ...]:
     """The orphaned runs of the last tick, in the order of the cluster."""
-    text = await tx.setting(_SETTING)
+    text = await tx.settings.get(_SETTING)
     return () if text is None else tuple(_of_row(row) for row in json.loads(text))
 
 
 async def write_orphans(tx: Tx, orphans: Sequence[OrphanedRun]) -> None:
     """Replace the stored orphaned runs."""
     text = json.dumps([_row_of(orphan) for orphan in orphans]) if orphans else None
-    if text != await tx.setting(_SETTING):
-        await tx.put_setting(_SETTING, text)
+    if text != await tx.settings.get(_SETTING):
+        await tx.settings.put(_SETTING, text)
 
 
 def held_nodes(orphans: Iterable[OrphanedRun]) -> dict[str, RunId]:

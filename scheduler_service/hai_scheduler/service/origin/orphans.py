@@ -11,9 +11,9 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
-from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Forbidden, NotFound
-from hai_scheduler.service.shared.topics import FEED, TICK
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,13 @@ class Orphans:
 
     async def show(self, caller: Caller) -> Sequence[OrphanedRun]:
         """The orphaned runs of the last tick. Raises Forbidden."""
-        _check(caller)
+        admins_only(caller)
         async with self.store.read() as tx:
             return await read_orphans(tx)
 
     async def end(self, caller: Caller, run_id: str) -> OrphanedRun:
         """End an orphaned run; afterwards it is put aside. Repeating it is harmless. Raises Forbidden and NotFound."""
-        _check(caller)
+        admins_only(caller)
         async with self.store.write() as tx:
             orphans = await read_orphans(tx)
             found = next((orphan for orphan in orphans if orphan.run_id == run_id), None)
@@ -43,13 +43,7 @@ class Orphans:
                 await write_orphans(tx, [ending if orphan == found else orphan for orphan in orphans])
                 data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
                 line = HistoryEvent(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
-                await tx.add_event(line)
+                await tx.events.add(line)
                 found = ending
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)
         return found
-
-
-def _check(caller: Caller) -> None:
-    if not caller.admin:
-        raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")

@@ -15,12 +15,12 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.platform.pause import Pause, text_of
-from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import check_group, stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, key
-from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +34,15 @@ class Administration:
 
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
         """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises Forbidden and NotFound."""
-        self._check(caller)
+        admins_only(caller)
         if name not in self.latest_plan.by_name():
             raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
         async with self.store.write() as tx:
-            await tx.put_node_mark(name, mark)
+            await tx.nodes.put_mark(name, mark)
             if mark is NodeMark.NONE:
-                await tx.forget_strikes(node=name)
+                await tx.nodes.forget_strikes(node=name)
             await self._line(tx, caller, EventKind.NODE_MARK, {"node": name, "mark": mark.value})
-        await self._wake()
+        await ring_change(self.bus)
 
     async def put_quota(self, caller: Caller, quota: Quota) -> str | None:
         """Write a row of quota. Raises Forbidden and Invalid.
@@ -50,55 +50,47 @@ class Administration:
         Returns:
             A warning if the subject is a name that HAI has never seen, which is probably misspelt; else None.
         """
-        self._check(caller)
+        admins_only(caller)
         check_group(self.latest_plan, quota.group)
         _check_row(quota, self.clock.now())
         async with self.store.write() as tx:
-            await tx.put_quota(quota)
+            await tx.quotas.put(quota)
             await self._line(tx, caller, EventKind.QUOTA_PUT, facts(quota))
-            warning = stranger(quota.subject, await tx.users())
-        await self._wake()
+            warning = stranger(quota.subject, await tx.users.all())
+        await ring_change(self.bus)
         return warning
 
     async def delete_quota(self, caller: Caller, quota: Quota) -> None:
         """Delete a row of quota. Raises Forbidden, and NotFound if there is no such row."""
-        self._check(caller)
+        admins_only(caller)
         async with self.store.write() as tx:
-            if not await tx.delete_quota(quota):
+            if not await tx.quotas.delete(quota):
                 raise NotFound(
                     f"There is no quota row of {quota.subject} at {quota.priority.name} in group {quota.group!r}."
                 )
             await self._line(tx, caller, EventKind.QUOTA_DELETED, key(quota))
-        await self._wake()
+        await ring_change(self.bus)
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
         """Tell all runs to leave, within `grace` at most (None: each task's own), and start no run until `unpause`."""
-        self._check(caller)
+        admins_only(caller)
         async with self.store.write() as tx:
-            await tx.put_setting("paused", text_of(Pause(grace)))
+            await tx.settings.put("paused", text_of(Pause(grace)))
             seconds = None if grace is None else grace.total_seconds()
             await self._line(tx, caller, EventKind.CLUSTER_PAUSED, {"grace_s": seconds})
-        await self._wake()
+        await ring_change(self.bus)
 
     async def unpause(self, caller: Caller) -> None:
         """End the pause."""
-        self._check(caller)
+        admins_only(caller)
         async with self.store.write() as tx:
-            if await tx.setting("paused") is not None:
-                await tx.put_setting("paused", None)
+            if await tx.settings.get("paused") is not None:
+                await tx.settings.put("paused", None)
                 await self._line(tx, caller, EventKind.CLUSTER_RESUMED, {})
-        await self._wake()
-
-    def _check(self, caller: Caller) -> None:
-        if not caller.admin:
-            raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
+        await ring_change(self.bus)
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: Mapping[str, Any]) -> None:
-        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
-
-    async def _wake(self) -> None:
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await tx.events.add(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
 
 
 def _check_row(row: Quota, now: datetime) -> None:

@@ -67,15 +67,15 @@ class Leadership:
         if self.held is not None:
             return True
         async with self.store.read() as tx:
-            lease = await tx.lease()
+            lease = await tx.lease.get()
         now = self._time(lease)
         if now is None:
             return False
         until = self.clock.steady() + self.length.total_seconds()
         async with self.store.write() as tx:
             if self.predecessor is not None:
-                await tx.release_lease(self.predecessor)
-            taken = await tx.acquire_lease(self.holder, now=now, length=self.length)
+                await tx.lease.release(self.predecessor)
+            taken = await tx.lease.acquire(self.holder, now=now, length=self.length)
         if taken is not None:
             log.info("leading from now on, with token %d", taken.token)
         self.held, self._others, self._since, self._until = taken, None, None, until
@@ -101,7 +101,7 @@ class Leadership:
         if held is None:
             raise LeaseLost("this replica does not lead")
         try:
-            await tx.check_lease(held.token)
+            await tx.lease.check(held.token)
         except LeaseLost:
             log.warning("another replica leads, or none: the lease with token %d is lost", held.token)
             self.held = None
@@ -110,7 +110,7 @@ class Leadership:
         left = min(held.expires_at - now, timedelta(seconds=self._until - steady))
         if left <= self.length / 2:
             self._written_until = steady + self.length.total_seconds()
-            self._written = await tx.acquire_lease(self.holder, now=now, length=self.length)
+            self._written = await tx.lease.acquire(self.holder, now=now, length=self.length)
 
     def keep(self) -> None:
         """Take over the lease of the transaction that called `hold`: it has been committed."""
@@ -120,7 +120,7 @@ class Leadership:
         """Give up the lease, so that another replica can lead at once. If that fails, the lease expires by itself."""
         try:
             async with self.store.write() as tx:
-                await tx.release_lease(self.holder)
+                await tx.lease.release(self.holder)
         except Temporary as error:
             log.warning("the lease could not be given up and runs out by itself: %s", error)
         self.held = None

@@ -6,11 +6,10 @@ times in a lease's length, and at once when a problem begins or ends. So idle ti
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from hai_scheduler.ports.errors import LeaseLost, Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.platform.leadership import Leadership
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.patient_read import PatientRead
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ class StatusWriter:
             return
         try:
             async with self.store.write() as tx:
-                await tx.check_lease(held.token)
+                await tx.lease.check(held.token)
                 await self._write(tx, self._now())
         except LeaseLost:
             self._told = None
@@ -126,7 +126,7 @@ class StatusWriter:
     async def _write(self, tx: Tx, status: LoopStatus) -> None:
         # If the transaction fails, the next status is only written a little later.
         self._told, self._told_at = status, self.clock.steady()
-        await tx.put_setting(SETTING, status.text)
+        await tx.settings.put(SETTING, status.text)
 
     def _now(self) -> LoopStatus:
         latest_plan = self.latest_plan
@@ -169,8 +169,10 @@ class StatusReader:
     #: Seconds within which the database must answer.
     patience: float = 1.0
     _since: float = 0.0
-    #: The present read of the database, if there is one.
-    _looking: asyncio.Task[None] | None = None
+    _looking: PatientRead[None] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._looking = PatientRead(self._look)
 
     async def run(self) -> None:
         """Read the status regularly until cancelled; a change is dated by the read that finds it."""
@@ -180,22 +182,15 @@ class StatusReader:
             await self.clock.sleep(_LOOK_EVERY_S)
 
     async def look(self) -> None:
-        """Read the status. Raises Temporary, also if the database does not answer in time.
-
-        A read from a database that hangs cannot always be cancelled: all callers in that time share one read.
-        """
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-            self._looking.add_done_callback(lambda look: look.cancelled() or look.exception())
-        looking = self._looking
-        done, _ = await asyncio.wait({looking}, timeout=self.patience)
-        if not done:
-            raise Temporary("the state database does not answer")
-        looking.result()
+        """Read the status. Raises Temporary, also if the database does not answer in time."""
+        try:
+            await self._looking.result(self.patience)
+        except TimeoutError:
+            raise Temporary("the state database does not answer") from None
 
     async def _look(self) -> None:
         async with self.store.read() as tx:
-            self.hear(await tx.setting(SETTING))
+            self.hear(await tx.settings.get(SETTING))
 
     def hear(self, text: str | None) -> None:
         """Take over the stored text of the status."""

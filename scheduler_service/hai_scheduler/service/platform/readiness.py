@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hai_scheduler.ports.clock import Clock
@@ -13,6 +12,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.patient_read import PatientRead
 
 #: Which process leads, as seen from the process that answers.
 Leader = Literal["this", "another", "nobody"]
@@ -31,8 +31,10 @@ class Readiness:
     patience: float = 1.0
     #: True once the process has seen what it needs to serve; None: it needs one look at the cluster.
     looked: Callable[[], bool] | None = None
-    #: The present read of the database, if there is one.
-    _looking: asyncio.Task[Lease | None] | None = None
+    _lease: PatientRead[Lease | None] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._lease = PatientRead(self._look)
 
     async def leader(self) -> Leader:
         """Which process leads. Raises Unavailable if the database does not answer, or before the nodes are known.
@@ -40,7 +42,7 @@ class Readiness:
         A process says that it leads only if the lease in the database says so now, and cannot have expired since.
         """
         try:
-            lease = await self._lease()
+            lease = await self._lease.result(self.patience)
         except (Temporary, TimeoutError):
             raise Unavailable("The state database does not answer.") from None
         if not (self.latest_plan.last_tick is not None if self.looked is None else self.looked()):
@@ -51,21 +53,6 @@ class Readiness:
             return "this" if self.latest_plan.leads else "nobody"
         return "another" if lease.expires_at > self.clock.now() else "nobody"
 
-    async def _lease(self) -> Lease | None:
-        """The stored lease. Raises Temporary, and TimeoutError after `patience` seconds.
-
-        A read from a database that hangs cannot always be cancelled, as the driver waits for it. So the read goes on
-        until it ends, and all callers in that time share it.
-        """
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-            self._looking.add_done_callback(lambda look: look.cancelled() or look.exception())
-        looking = self._looking
-        done, _ = await asyncio.wait({looking}, timeout=self.patience)
-        if not done:
-            raise TimeoutError
-        return looking.result()
-
     async def _look(self) -> Lease | None:
         async with self.store.read() as tx:
-            return await tx.lease()
+            return await tx.lease.get()

@@ -12,7 +12,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.policy.numbers import BY_NAME, number_of, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, by_current_names, current_name, number_of, read, written
 from hai_scheduler.service.policy.store import (
     SETTING,
     Misfit,
@@ -24,10 +24,11 @@ from hai_scheduler.service.policy.store import (
     overrides_of,
     text_of,
 )
-from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Forbidden, Invalid, Unavailable
+from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import Invalid, Unavailable
+from hai_scheduler.service.shared.known_names import unknown_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ class PolicyChanges:
         """The numbers as the next tick will use them."""
         async with self.store.read() as tx:
             await self.policy_store.refresh(tx)
-            known = {user.name for user in await tx.users()}
+            known = {user.name for user in await tx.users.all()}
         layers, groups = self.policy_store.layers, self.latest_plan.groups()
         names = sorted({*groups, *layers.groups()})
         return PolicyView(
@@ -84,11 +85,14 @@ class PolicyChanges:
             Invalid: A name or a value is wrong, or the values contradict each other.
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
-        if not caller.admin:
-            raise Forbidden("Only admins may do this: it needs the scope custom:hai:admin.")
+        admins_only(caller)
+        try:
+            values, unset = by_current_names(values), [current_name(name) for name in unset]
+        except PolicyError as error:
+            raise Invalid("set", error.name, str(error)) from None
         given = _read(values, unset)
         async with self.store.write() as tx:
-            before, _ = overrides_of(await tx.setting(SETTING))
+            before, _ = overrides_of(await tx.settings.get(SETTING))
             self._check_group(group, before)
             at = self.clock.now()
             own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
@@ -97,10 +101,9 @@ class PolicyChanges:
                     own[name] = Override(value, caller.name, at)
             after = {**before, group: own}
             layers = self._checked(after, group, values, unset)
-            await tx.put_setting(SETTING, text_of(after))
+            await tx.settings.put(SETTING, text_of(after))
             await self._line(tx, caller, group, self._told(before, layers, group))
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+        await ring_change(self.bus)
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
         groups = self.latest_plan.groups()
@@ -108,9 +111,7 @@ class PolicyChanges:
             return
         if not groups:
             raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
-        raise Invalid(
-            "group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}, or none"
-        )
+        raise unknown_group(group, groups, further=", or none")
 
     def _checked(
         self, after: Overrides, group: str | None, values: Mapping[str, object], unset: Collection[str]
@@ -139,7 +140,7 @@ class PolicyChanges:
     async def _line(self, tx: Tx, caller: Caller, group: str | None, changes: Mapping[str, Any]) -> None:
         if changes:
             data = {"group": group, "changes": changes}
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
 

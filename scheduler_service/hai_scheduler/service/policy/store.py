@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.service.policy.numbers import BY_NAME, read, written
+from hai_scheduler.service.policy.numbers import BY_NAME, current_name, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class PolicyStore:
 
     async def refresh(self, tx: Tx) -> Policies:
         """Read the values of admins; returns the policies. If a value does not fit, none is used, as `trouble` says."""
-        text = await tx.setting(SETTING)
+        text = await tx.settings.get(SETTING)
         if text == self._text:
             return self.current
         overrides, faults = overrides_of(text)
@@ -157,7 +157,10 @@ def overrides_of(text: str | None) -> tuple[Overrides, str | None]:
     try:
         stored = json.loads(text)
         for level, numbers in ((None, stored["all"]), *stored["groups"].items()):
-            for name, entry in numbers.items():
+            for stored_name, entry in numbers.items():
+                name = current_name(stored_name)
+                if name != stored_name and name in numbers:
+                    continue
                 try:
                     value = read(name, entry["value"])
                 except PolicyError as error:

@@ -17,10 +17,10 @@ from hai_scheduler.service.shared.errors import QuotaExceeded
 
 async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaTable:
     """The quota in force, with the groups of the caller's token; without any there, the stored groups count."""
-    groups_of = {user.name: user.groups for user in await tx.users()}
+    groups_of = {user.name: user.groups for user in await tx.users.all()}
     if caller.groups:
         groups_of[caller.name] = caller.groups
-    return QuotaTable(await tx.quotas(), groups_of, now)
+    return QuotaTable(await tx.quotas.all(), groups_of, now)
 
 
 def check_cap(quota_table: QuotaTable, task: Task, priority: Priority | None, gpus_per_node: int) -> None:

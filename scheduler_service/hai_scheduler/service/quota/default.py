@@ -40,16 +40,16 @@ async def decide(store: Store, groups: Collection[str], nodes: int | None) -> bo
         True if the quota is decided; False if the decision waits for node groups.
     """
     async with store.write() as tx:
-        if await tx.setting(SETTING) == DONE:
+        if await tx.settings.get(SETTING) == DONE:
             return True
-        old = bool(await tx.quotas()) or (await tx.setting(SETTING) is None and await _has_served(tx))
+        old = bool(await tx.quotas.all()) or (await tx.settings.get(SETTING) is None and await _has_served(tx))
         if not old and not groups:
-            await tx.put_setting(SETTING, PENDING)
+            await tx.settings.put(SETTING, PENDING)
             return False
         rows = [] if old else rows_of(groups, nodes)
         for row in rows:
-            await tx.put_quota(row)
-        await tx.put_setting(SETTING, DONE)
+            await tx.quotas.put(row)
+        await tx.settings.put(SETTING, DONE)
     if not old:
         log.info("quota of a new platform: %s; admins change it with `hai admin quota set`", in_words(nodes))
     return True
@@ -80,7 +80,7 @@ def in_words(nodes: int | None) -> str:
 async def warn_if_closed(store: Store) -> None:
     """Log a warning if there is no row of quota at all: then no task can start."""
     async with store.read() as tx:
-        closed = await tx.setting(SETTING) == DONE and not await tx.quotas()
+        closed = await tx.settings.get(SETTING) == DONE and not await tx.quotas.all()
     if closed:
         log.warning("there is no quota, so that no task can start: `hai admin quota set public NORMAL 4` gives some")
 
@@ -90,4 +90,4 @@ async def _has_served(tx: Tx) -> bool:
 
     Secrets and users do not count: another process of the same new platform may have written them.
     """
-    return await tx.last_event_seq() > 0
+    return await tx.events.last_seq() > 0

@@ -13,11 +13,11 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts
-from hai_scheduler.service.shared.topics import FEED, TICK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class OwnQuotas:
         check_group(self.latest_plan, group)
         subject, now = f"user:{caller.name}", self.clock.now()
         async with self.store.write() as tx:
-            rows = await tx.quotas()
+            rows = await tx.quotas.all()
             cap = QuotaTable(rows, {caller.name: caller.groups}, now).cap(caller.name, group, priority)
             _check(cap.ceiling, group, priority, limit)
             own = next(
@@ -53,11 +53,10 @@ class OwnQuotas:
                 ceiling=own.ceiling if own else None,
                 expires_at=own.expires_at if own else None,
             )
-            await tx.put_quota(row)
+            await tx.quotas.put(row)
             data = {**facts(row), "before": cap.limit}
-            await tx.add_event(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
+            await tx.events.add(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
+        await ring_change(self.bus)
         return row
 
 

@@ -20,9 +20,9 @@ from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.runs.moments import Moments
 from hai_scheduler.service.shared.changes import change
-from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
-from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
+from hai_scheduler.service.shared.topics import run_topic
 
 ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 
@@ -91,7 +91,7 @@ class RankReports:
             beneficiary = None
             if notice.beneficiary is not None:
                 with suppress(Absent):
-                    beneficiary = await tx.get_task(notice.beneficiary)
+                    beneficiary = await tx.tasks.get(notice.beneficiary)
         kind: Literal["suspend", "stop"] = "stop" if task.state is TaskState.STOPPING else "suspend"
         # A later revision sends no signals again, and a single rank has no other ranks to wait for.
         together = notice.revision == 1 and len(run.ranks) > 1
@@ -110,8 +110,7 @@ class RankReports:
             changed, effects = await change(tx, task, *self._events(rank, report), actor=f"run {run_id}")
         await ring_notices(self.bus, effects)
         if changed != task:
-            await self.bus.ring(FEED)
-            await self.bus.ring(TICK)
+            await ring_change(self.bus)
 
     def _events(self, rank: int, report: Report) -> list[Event]:
         now = self.clock.now()
@@ -148,7 +147,7 @@ async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
     if not (number.isascii() and number.isdigit()):
         raise over
     try:
-        task = await tx.get_task(TaskId(int(number)))
+        task = await tx.tasks.get(TaskId(int(number)))
     except Absent:
         raise over from None
     run = task.live_run

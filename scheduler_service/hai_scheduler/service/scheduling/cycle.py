@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
-from hai_scheduler.core.lifecycle.transitions import Effect, Kill, Launch, Notify, Settle
+from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
@@ -27,6 +27,7 @@ from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -45,7 +46,7 @@ from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.duty_cycle import DutyCycle
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.rotation_alarm import alarm_data, alarms
-from hai_scheduler.service.scheduling.run_ends import RunEnds, largest
+from hai_scheduler.service.scheduling.run_ends import RunEnds
 from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.scheduling.steadiness import Steadiness
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
@@ -130,7 +131,7 @@ class Cycle:
                 return False
             policies = await self.policies.refresh(tx)
             self.latest_plan.policy_trouble = self.policies.trouble
-            first_seq = await tx.last_event_seq()
+            first_seq = await tx.events.last_seq()
             belongings = await self.belonging.sort(tx, observed, now)
             nodes = await marked(tx, nodes)
             self._gpus |= largest(nodes)
@@ -140,8 +141,8 @@ class Cycle:
             made = self._planner.plan(snapshot, policies)
             self.latest_plan.plan_seconds = self._planner.seconds
             effects += await self._write_targets(tx, tasks, made, policies, belongings)
-            mark = await tx.mark()
-            told = await tx.last_event_seq() > first_seq
+            mark = await tx.database.mark()
+            told = await tx.events.last_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
             await self.telling.with_lease(tx, snapshot.now)
         self._worked = told or bool(effects)
@@ -185,7 +186,7 @@ class Cycle:
         """Update every task with a live run to what the cluster shows, and end runs that belong to no live task."""
         now, observed = self.clock.now(), belongings.ours
         effects: list[Effect] = [Kill(run_id) for run_id in belongings.kill]
-        tasks = Unfinished(await tx.unfinished_tasks())
+        tasks = Unfinished(await tx.tasks.unfinished())
         live: set[RunId] = set()
         ended = 0
         for task in self._live.of(tasks.all()):
@@ -221,12 +222,12 @@ class Cycle:
                     effects += _wanted_again(run, task, launch=seen.launch_again)
             tasks.put(task)
         if ended:
-            await tx.count_steps(ended, number=0)
+            await tx.database.count_steps(ended, number=0)
         effects += self._left_behind(observed, live)
         return tasks, list(dict.fromkeys(effects))
 
     def _left_behind(self, observed: Mapping[RunId, Observation], live: Collection[RunId]) -> Iterator[Effect]:
-        """The effects for runs that belong to no live task: kill them, or settle those that have ended."""
+        """The effects for runs that belong to no live task: kill them, or finalize those that have ended."""
         if len(self._over) > 2 * len(observed) + 100:
             self._over = {run_id: shown for run_id, shown in observed.items() if self._over.get(run_id) is shown}
         for run_id, shown in observed.items():
@@ -234,8 +235,8 @@ class Cycle:
                 continue
             if not shown.gone:
                 yield Kill(run_id)
-            elif shown.unsettled:
-                yield Settle(run_id)
+            elif shown.unfinalized:
+                yield Finalize(run_id)
             else:
                 self._over[run_id] = shown
 
@@ -246,7 +247,7 @@ class Cycle:
         effects: list[Effect] = []
         started: list[int] = []
         self._alarms = 0
-        pause = pause_of(await tx.setting("paused"))
+        pause = pause_of(await tx.settings.get("paused"))
         at_most = pause.grace if pause else None
         for decision in made.decisions:
             if isinstance(decision, Quarantine):
@@ -264,18 +265,18 @@ class Cycle:
                 await self._alarm(tx, after, alarm_data(after, policy))
                 self._alarms += 1
         if started:
-            await tx.count_steps(len(started), number=max(started))
+            await tx.database.count_steps(len(started), number=max(started))
         return effects
 
     async def _quarantine(self, tx: Tx, decision: Quarantine) -> None:
         mark = NodeMark.QUARANTINED
-        await tx.put_node_mark(decision.node, mark)
+        await tx.nodes.put_mark(decision.node, mark)
         data = {"node": decision.node, "mark": mark.value, "tasks": list(decision.tasks)}
-        await tx.add_event(HistoryEvent(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
+        await tx.events.add(HistoryEvent(at=self.clock.now(), kind=EventKind.NODE_MARK, actor=SCHEDULER, data=data))
         log.warning("node %s is quarantined: runs of tasks %s failed on it", decision.node, list(decision.tasks))
 
     async def _alarm(self, tx: Tx, task: Task, data: Mapping[str, Any]) -> None:
-        await tx.add_event(
+        await tx.events.add(
             HistoryEvent(
                 at=self.clock.now(),
                 kind=EventKind.TASK_ALARM,

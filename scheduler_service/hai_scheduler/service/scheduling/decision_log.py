@@ -76,7 +76,7 @@ class DecisionLog:
             return
         with gc_paused():
             lines = self._lines(now, tasks, verdicts, many=many)
-        await tx.add_events(lines)
+        await tx.events.add_all(lines)
 
     def _lines(self, now: datetime, tasks: Iterable[Task], verdicts: Verdicts, *, many: bool) -> list[HistoryEvent]:
         most = self._most_lines(now) if many else MOST_LINES

@@ -59,7 +59,7 @@ class Follower:
             nodes = await self.cluster.nodes()
         async with self.store.read() as tx:
             policies = await self.policies.refresh(tx)
-            tasks, uses, strikes = await tx.unfinished_tasks(), await tx.uses(), await tx.strikes()
+            tasks, uses, strikes = await tx.tasks.unfinished(), await tx.uses.all(), await tx.nodes.strikes()
             snapshot = await snapshot_of(tx, self.clock.now(), await marked(tx, nodes), tasks, uses, strikes)
         made = self._planner.plan(snapshot, policies)
         if self.latest_plan.leading:

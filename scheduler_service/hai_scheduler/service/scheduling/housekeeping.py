@@ -58,9 +58,9 @@ class Housekeeping:
         while True:
             async with self.store.read() as tx:
                 when = self.clock.now() - self.settings.keep_ended
-                old = await tx.ended_before(when, limit=BATCH)
+                old = await tx.tasks.ended_before(when, limit=BATCH)
                 theirs = left_alone(await read_orphans(tx))
-                runs = [run.id for task in old for run in await tx.runs(task.id) if run.id not in theirs]
+                runs = [run.id for task in old for run in await tx.runs.of_task(task.id) if run.id not in theirs]
             if not old:
                 return forgotten
             # Logs first: a crash in between leaves a task without a log, never a log without a task.
@@ -68,7 +68,7 @@ class Housekeeping:
                 await self.cluster.forget(run_id)
             async with self.store.write() as tx:
                 for task in old:
-                    await tx.delete_task(task.id)
+                    await tx.tasks.delete(task.id)
             forgotten += len(old)
 
     async def sweep_users(self) -> int:
@@ -76,27 +76,27 @@ class Housekeeping:
         forgotten = 0
         tasks, size = self.settings.ended_per_user, self.settings.bytes_per_user
         async with self.store.read() as tx:
-            users = await tx.users_beyond(ended_tasks=tasks, size=size)
+            users = await tx.storage.users_beyond(ended_tasks=tasks, size=size)
         for user in users:
             while old := await self._too_much_of(user):
                 async with self.store.read() as tx:
                     theirs = left_alone(await read_orphans(tx))
-                    runs = [run.id for number in old for run in await tx.runs(number) if run.id not in theirs]
+                    runs = [run.id for number in old for run in await tx.runs.of_task(number) if run.id not in theirs]
                 for run_id in runs:
                     await self.cluster.forget(run_id)
                 async with self.store.write() as tx:
                     for number in old:
-                        await tx.delete_task(number)
+                        await tx.tasks.delete(number)
                         # The history must not grow without limit when a user submits faster than tasks are kept.
-                        await tx.delete_events(number)
+                        await tx.events.delete_of_task(number)
                 forgotten += len(old)
         return forgotten
 
     async def _too_much_of(self, user: str) -> list[TaskId]:
         """The user's oldest ended tasks that are beyond the limits, at most `BATCH` of them."""
         async with self.store.read() as tx:
-            stored = await tx.stored(user)
-            oldest = await tx.ended_of(user, limit=BATCH)
+            stored = await tx.storage.of_user(user)
+            oldest = await tx.storage.ended_of(user, limit=BATCH)
         tasks = stored.ended_tasks - self.settings.ended_per_user
         size = stored.unfinished_bytes + stored.ended_bytes - self.settings.bytes_per_user
         beyond = []
@@ -110,16 +110,16 @@ class Housekeeping:
     async def sweep_lines(self) -> int:
         """Delete lines of history of tasks that have too many; returns how many lines."""
         async with self.store.write() as tx:
-            return await tx.trim_events(self.settings.lines_per_task)
+            return await tx.events.trim(self.settings.lines_per_task)
 
     async def sweep_quotas(self) -> int:
         """Delete rows of quota that expired long ago; returns how many."""
         now, removed = self.clock.now(), 0
         async with self.store.write() as tx:
-            for row in await tx.quotas():
-                if expired(row, now - KEEP_EXPIRED) and await tx.delete_quota(row):
+            for row in await tx.quotas.all():
+                if expired(row, now - KEEP_EXPIRED) and await tx.quotas.delete(row):
                     data = {**key(row), "because": "it expired"}
-                    await tx.add_event(HistoryEvent(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
+                    await tx.events.add(HistoryEvent(at=now, kind=EventKind.QUOTA_DELETED, actor=SCHEDULER, data=data))
                     removed += 1
         return removed
 
@@ -127,10 +127,10 @@ class Housekeeping:
         """Delete rows of use that have decayed to almost nothing; returns how many."""
         now, removed = self.clock.now(), 0
         async with self.store.write() as tx:
-            for use in await tx.uses():
+            for use in await tx.uses.all():
                 half_life = self.policies.of(use.group).half_life
                 if now - use.at >= KEEP_USE and decayed(use, now, half_life) < LEAST_USE:
-                    await tx.delete_use(use)
+                    await tx.uses.delete(use)
                     removed += 1
         return removed
 

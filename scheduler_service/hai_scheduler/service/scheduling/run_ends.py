@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Self
 
 from hai_scheduler.core.lifecycle.events import Event, StartFailed
-from hai_scheduler.core.model.node import Node, Strike
+from hai_scheduler.core.model.node import Strike
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
@@ -32,11 +32,11 @@ class RunEnds:
     @classmethod
     async def read(cls, tx: Tx, policies: Policies, gpus: Mapping[str, int], now: datetime) -> Self:
         """Read the stored uses and strikes. Strikes that are too old for every policy are deleted."""
-        uses = {(use.user, use.group): use for use in await tx.uses()}
-        strikes = list(await tx.strikes())
+        uses = {(use.user, use.group): use for use in await tx.uses.all()}
+        strikes = list(await tx.nodes.strikes())
         longest = max(policy.strike_window for policy in (policies.default, *policies.groups.values()))
         if any(strike.at < now - longest for strike in strikes):
-            await tx.forget_strikes(before=now - longest)
+            await tx.nodes.forget_strikes(before=now - longest)
             strikes = [strike for strike in strikes if strike.at >= now - longest]
         return cls(tx=tx, policies=policies, gpus=gpus, uses=uses, strikes=strikes)
 
@@ -53,11 +53,11 @@ class RunEnds:
             half_life=self.policies.of(after.group).half_life,
         )
         self.uses[use.user, use.group] = use
-        await self.tx.put_use(use)
+        await self.tx.uses.put(use)
         for node in sorted(_failing(run, events)):
             strike = Strike(node=node, task_id=after.id, at=run.ended_at, user=after.user)
             self.strikes.append(strike)
-            await self.tx.add_strike(strike)
+            await self.tx.nodes.add_strike(strike)
 
 
 def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
@@ -66,11 +66,3 @@ def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:
     if run.reason is Reason.NODE_LOST:
         failed |= {rank.node for rank in run.ranks if rank.state is RankState.LOST}
     return failed
-
-
-def largest(nodes: Iterable[Node]) -> dict[str, int]:
-    """The GPUs of the largest node, by node group."""
-    found: dict[str, int] = {}
-    for node in nodes:
-        found[node.group] = max(found.get(node.group, 0), node.gpus)
-    return found

@@ -17,7 +17,7 @@ from hai_scheduler.service.platform.pause import pause_of
 
 async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The cluster's nodes with the marks of admins and of the platform, and with their orphaned runs."""
-    marks, none = await tx.node_marks(), NodeMark.NONE
+    marks, none = await tx.nodes.marks(), NodeMark.NONE
     held = held_nodes(await read_orphans(tx))
     return tuple(
         [
@@ -38,15 +38,15 @@ async def snapshot_of(
     strikes: Iterable[Strike],
 ) -> Snapshot:
     """The snapshot of the given nodes, tasks, uses and strikes, with quotas, groups and the pause from the store."""
-    pause = pause_of(await tx.setting("paused"))
+    pause = pause_of(await tx.settings.get("paused"))
     return Snapshot(
         now=now,
         nodes=nodes,
         tasks=tasks if isinstance(tasks, tuple) else tuple(tasks),
-        quotas=tuple(await tx.quotas()),
+        quotas=tuple(await tx.quotas.all()),
         uses=tuple(uses),
         strikes=tuple(strikes),
-        groups_of={user.name: user.groups for user in await tx.users()},
+        groups_of={user.name: user.groups for user in await tx.users.all()},
         paused=pause is not None,
         pause_grace=pause.grace if pause else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
 from hai_scheduler.service.shared.errors import Forbidden
@@ -11,8 +12,12 @@ SCOPE_READ: Final = "custom:hai:tasks:read"
 SCOPE_WRITE: Final = "custom:hai:tasks:write"
 SCOPE_ADMIN: Final = "custom:hai:admin"
 SCOPE_METRICS: Final = "custom:hai:metrics"
-SCOPE_PLACES: Final = "custom:hai:places"
-SCOPE_OWNERS: Final = "custom:hai:owners"
+SCOPE_CONTAINERS: Final = "custom:hai:containers"
+SCOPE_ACTIVE_USERS: Final = "custom:hai:active-users"
+#: The names of scopes in earlier releases: tokens that carry them are good, and their answers are marked as deprecated.
+FORMER_SCOPES: Final = MappingProxyType(
+    {SCOPE_CONTAINERS: "custom:hai:places", SCOPE_ACTIVE_USERS: "custom:hai:owners"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,9 +37,9 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
         effects += wanted
     if task == before:
         return task, tuple(effects)
-    saved = await tx.save_task(task)
+    saved = await tx.tasks.save(task)
     at = events[-1].at
-    await tx.add_events(
+    await tx.events.add_all(
         HistoryEvent(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
         for kind, data in _lines(before, saved)
     )

@@ -1,4 +1,4 @@
-"""Rings after a change of a task by the API, which does not act on the cluster: the loop does, at its next tick."""
+"""Rings after a committed change, for the loops and the streams that follow it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 from hai_scheduler.core.lifecycle.transitions import Effect, Notify
 from hai_scheduler.ports.bus import Bus
-from hai_scheduler.service.shared.topics import run_topic
+from hai_scheduler.service.shared.topics import FEED, TICK, run_topic
+
+
+async def ring_change(bus: Bus) -> None:
+    """Wake the scheduling loop and all that follow the feed: something has changed that a plan may depend on."""
+    await bus.ring(TICK)
+    await bus.ring(FEED)
 
 
 async def ring_notices(bus: Bus, effects: Iterable[Effect]) -> None:

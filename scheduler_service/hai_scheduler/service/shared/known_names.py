@@ -13,7 +13,13 @@ def check_group(latest_plan: LatestPlan, group: str) -> None:
     """Raise Invalid for an unknown node group; while no node is known, every name passes."""
     groups = latest_plan.groups()
     if groups and group not in groups:
-        raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(sorted(groups))}")
+        raise unknown_group(group, groups)
+
+
+def unknown_group(group: str, known: Iterable[str], *, further: str = "") -> Invalid:
+    """Return the error for an unknown node group, with the names of the known ones and a further remedy."""
+    choice = ", ".join(sorted(known)) + further
+    return Invalid("group", group, f"there is no node group {group!r}: choose one of {choice}")
 
 
 def stranger(subject: str, users: Iterable[UserRecord]) -> str | None:

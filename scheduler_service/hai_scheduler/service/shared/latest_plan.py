@@ -16,6 +16,7 @@ from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.verdicts import Verdict
+from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.ports.errors import Temporary
 
 
@@ -94,7 +95,7 @@ class LatestPlan:
 
     def gpus_per_node(self, group: str) -> int:
         """The number of GPUs of the group's largest node; 0 for an unknown group."""
-        return max((node.gpus for node in self.nodes if node.group == group), default=0)
+        return largest(self.nodes).get(group, 0)
 
     def by_name(self) -> dict[str, Node]:
         """The nodes by name."""

@@ -32,12 +32,12 @@ async def find(tx: Tx, caller: Caller, ref: str) -> Task:
         if len(ref) > 18:
             raise missing
         try:
-            task = await tx.get_task(TaskId(int(ref)))
+            task = await tx.tasks.get(TaskId(int(ref)))
         except Absent:
             raise missing from None
     else:
         user, slash, name = ref.rpartition("/")
-        found = await tx.find_task(user if slash else caller.name, name)
+        found = await tx.tasks.find(user if slash else caller.name, name)
         if found is None:
             raise missing
         task = found

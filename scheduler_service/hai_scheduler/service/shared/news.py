@@ -53,11 +53,11 @@ class Newspaper(SharedReading):
         """Read new events after each ring, and at least every `look_every` seconds."""
         async with self._bus.listen(FEED) as ears:
             async with self._store.read() as tx:
-                last = self._since = await tx.last_event_seq()
+                last = self._since = await tx.events.last_seq()
             self.tell()
             while True:
                 async with self._store.read() as tx:
-                    page = await tx.events(after=last, limit=PAGE)
+                    page = await tx.events.page(after=last, limit=PAGE)
                 if page:
                     last = page[-1].seq
                     self._hold(page)

@@ -106,7 +106,7 @@ class SnapshotFacts:
     policies: Policies
 
 
-class Workers(Protocol):
+class ComputePool(Protocol):
     """Carries out orders outside of the event loop, so that neither ticks nor requests wait for them."""
 
     async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:

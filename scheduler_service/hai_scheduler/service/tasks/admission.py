@@ -27,10 +27,10 @@ from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
@@ -132,7 +132,7 @@ class Admission:
 
     async def check(self, tx: Tx, caller: Caller, task: Task, spec: TaskSpec) -> None:
         """Check that the user's limits allow one more task. Raises Conflict, TooMany and QuotaExceeded (Q5)."""
-        self._check_number(await tx.count_tasks(caller.name))
+        self._check_number(await tx.tasks.count_unfinished(caller.name))
         check_cap(await book_for(tx, caller, self.clock.now()), task, task.priority, self._gpus(task))
         await self.room.ask(tx, caller.name, size_of(spec))
 
@@ -180,8 +180,7 @@ class Admission:
             answers = await self._in(tx, taken)
         try:
             if any(isinstance(answer, Admitted) and answer.spec is not None for answer in answers):
-                await self.bus.ring(TICK)
-                await self.bus.ring(FEED)
+                await ring_change(self.bus)
         finally:
             # The tasks are stored, even if a ring fails.
             for waiting, answer in zip(taken, answers, strict=True):
@@ -216,13 +215,13 @@ class Admission:
         if not taken:
             return []
         seen = _Seen(
-            environments=await tx.environments(),
-            groups={user.name: user.groups for user in await tx.users()},
-            earlier=await tx.keyed([waiting.new.used for waiting in taken if waiting.new.used is not None]),
+            environments=await tx.environments.all(),
+            groups={user.name: user.groups for user in await tx.users.all()},
+            earlier=await tx.tasks.keyed([waiting.new.used for waiting in taken if waiting.new.used is not None]),
         )
         self._known = seen.environments, seen.groups
         found: list[Answer | HaiError | NewTask] = [await self._checked(tx, waiting.new, seen) for waiting in taken]
-        stored = await tx.add_tasks([each for each in found if isinstance(each, NewTask)])
+        stored = await tx.tasks.add_all([each for each in found if isinstance(each, NewTask)])
         left = iter(stored)
         answers: list[Answer | HaiError] = []
         lines = []
@@ -233,7 +232,7 @@ class Admission:
                 answers.append(Admitted(task=task, spec=each.spec))
             else:
                 answers.append(each)
-        await tx.add_events(lines)
+        await tx.events.add_all(lines)
         return answers
 
     async def _checked(self, tx: Tx, new: New, seen: _Seen) -> Answer | HaiError | NewTask:
@@ -253,7 +252,7 @@ class Admission:
         spec = spec_of(new.submission, new.environment)
         size, ahead = size_of(spec), seen.ahead[caller.name]
         if caller.name not in seen.unfinished:
-            seen.unfinished[caller.name] = await tx.count_tasks(caller.name)
+            seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
         self._check_number(seen.unfinished[caller.name] + len(ahead))
         if caller not in seen.books:
             seen.books[caller] = await book_for(tx, caller, self.clock.now())
@@ -279,7 +278,7 @@ class Admission:
 async def _check_same(tx: Tx, task: Task, submission: Submission) -> None:
     """Raise Conflict if the earlier task of the key has another description."""
     # The tasks themselves cannot be compared: priority and hold may have changed since.
-    for submitted in await tx.events(after=0, limit=1, task_id=task.id):
+    for submitted in await tx.events.page(after=0, limit=1, task_id=task.id):
         digest = submitted.data.get("request")
         if digest is not None and digest != digest_of(submission):
             raise Conflict(

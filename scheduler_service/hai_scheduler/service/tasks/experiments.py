@@ -6,10 +6,8 @@ a file are reported at once.
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
@@ -26,7 +24,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import HaiError, Invalid
-from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, Workers
+from hai_scheduler.service.shared.orders import ComputePool, ExperimentFaults, ExperimentOrder
+from hai_scheduler.service.tasks.experiment_file import ExperimentFile, a_kind
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.tasks.yaml_bounds import BeyondBounds, BoundedLoader
 
@@ -35,37 +34,6 @@ MAX_BYTES: Final = MAX_EXPERIMENT_BYTES
 
 #: The node group of a file that names none.
 _GROUP: Final = "training"
-
-_WHOLE_NODES: Final = "a task takes whole nodes: leave it out and set resource.node_count"
-
-#: Keys of the original that HAI does not have, and what to do instead.
-_ELSEWHERE: Final[Mapping[str, str]] = {
-    "services": "HAI starts no services beside a task: start them from the entrypoint",
-    "spec.git_remote_repo": "HAI does not fetch code: check it out into spec.workspace and leave this out",
-    "spec.git_target_revision": "HAI does not fetch code: check the revision out in spec.workspace and leave this out",
-    "resource.is_spot": "every task may be suspended and is resumed: leave it out",
-    "resource.cpu": _WHOLE_NODES,
-    "resource.gpu": "leave it out and set resource.gpus to take that number of GPUs of each node, or take whole nodes",
-    "resource.memory": _WHOLE_NODES,
-    "options.whole_life_state": "leave it out; the job keeps a state with hai_client.job.set_state and reads HAI_STATE",
-    "options.mount_code": "a task sees the folders of its node: leave it out",
-    "options.py_venv": "leave it out and name the environment's interpreter: entrypoint_executable with a script",
-    "options.override_node_resource": _WHOLE_NODES,
-    "options.watchdog_time": "HAI has no watchdog: leave it out, or submit with a time limit",
-    "options.timeout": "leave it out and submit with a time limit",
-    "options.shared_in_group": "tasks are their owner's: leave it out",
-    "options.sidecar": "HAI starts nothing beside a task: leave it out",
-    "options.profile": "HAI does not profile: leave it out and start the profiler from the entrypoint",
-    "options.record_git_revision": "leave it out; a job can keep its revision with hai_client.job.set_state",
-    "options.assigned_nodes": "nodes cannot be chosen: leave it out and set resource.node_count",
-}
-
-_KEYS: Final[Mapping[str, frozenset[str]]] = {
-    "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
-    "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch"}),
-    "resource": frozenset({"group", "node_count", "gpus", "ranks_per_node", "image"}),
-}
 
 
 class InvalidExperiment(HaiError):
@@ -89,7 +57,7 @@ def read_experiment(text: str) -> Submission:
 class Experiments:
     """The use case: a worker reads the files, as reading YAML is slow."""
 
-    workers: Workers
+    workers: ComputePool
 
     async def read(self, caller: Caller, text: str) -> Submission:
         """The submission that an experiment file describes. Raises InvalidExperiment, TooMany and Unavailable."""
@@ -151,21 +119,20 @@ def _load(text: str) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads the keys of a file and collects its faults."""
+    """Makes a submission of the keys of a file; each key is read once, and all faults are in `_file`."""
 
     def __init__(self, root: dict[str, Any]) -> None:
-        self._faults: list[Invalid] = []
+        self._file = ExperimentFile(root)
         self._root = root
-        self._check_keys("", root)
-        self._spec = self._section("spec")
-        self._resource = self._section("resource")
-        self._options = self._section("options")
+        self._spec = self._file.section("spec")
+        self._resource = self._file.section("resource")
+        self._options = self._file.section("options")
 
     def submission(self) -> Submission:
         """The submission of the file. Raises InvalidExperiment with all faults."""
         self._version()
-        name = self._text(self._root, "name")
-        cwd = self._text(self._spec, "spec.workspace")
+        name = self._file.text(self._root, "name")
+        cwd = self._file.text(self._spec, "spec.workspace")
         # The client makes a relative path absolute: the final submission must have an absolute one.
         command = self._command()
         priority, env = self._priority(), self._env()
@@ -173,8 +140,8 @@ class _Reader:
         ranks_per_node = self._ranks_per_node()
         tags, retry, environment = self._tags(), self._retry(), self._environment()
         signal, watch = self._signal(), self._watch()
-        if self._faults:
-            raise InvalidExperiment(tuple(self._faults))
+        if self._file.faults:
+            raise InvalidExperiment(tuple(self._file.faults))
         return Submission(
             name=name,
             command=command,
@@ -192,66 +159,22 @@ class _Reader:
             ranks_per_node=ranks_per_node,
         )
 
-    def _fault(self, path: str, value: Any, message: str) -> None:
-        # A container is named, never printed: aliases can make a short file print as a very long one.
-        shown = value if value is None or isinstance(value, str | int | bool) else f"a {_kind(value)}"
-        self._faults.append(Invalid(path, shown[:200] if isinstance(shown, str) else shown, message))
-
-    def _section(self, name: str) -> dict[str, Any]:
-        value = self._root.get(name)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self._fault(name, value, f"must be a mapping, not {_a(value)}")
-            return {}
-        self._check_keys(name, value)
-        return value
-
-    def _check_keys(self, section: str, given: Mapping[str, Any]) -> None:
-        known = _KEYS[section]
-        for key, value in given.items():
-            path = f"{section}.{key}" if section else key
-            if path in _ELSEWHERE:
-                if value:  # null, false and an empty list have no effect
-                    self._fault(path, value, _ELSEWHERE[path])
-            elif key not in known:
-                close = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
-                self._fault(path, value, f"is not a key of an experiment: {hint}")
-
     def _version(self) -> None:
         version = self._root.get("version")
         if version != 2 or isinstance(version, bool):
-            self._fault("version", version, "must be 2: other versions of the file are not read")
-
-    def _text(self, section: Mapping[str, Any], path: str) -> str:
-        """The text of a required key."""
-        value = section.get(path.rpartition(".")[2])
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if isinstance(value, str) and value:
-            return value
-        self._fault(path, value, "is missing" if value in (None, "") else f"must be a text, not {_a(value)}")
-        return ""
-
-    def _flag(self, section: Mapping[str, Any], path: str) -> bool:
-        value = section.get(path.rpartition(".")[2])
-        if value is None or isinstance(value, bool):
-            return bool(value)
-        self._fault(path, value, f"must be true or false, not {_a(value)}")
-        return False
+            self._file.fault("version", version, "must be 2: other versions of the file are not read")
 
     def _command(self) -> tuple[str, ...]:
-        entry = self._text(self._spec, "spec.entrypoint")
+        entry = self._file.text(self._spec, "spec.entrypoint")
         parameters = self._parameters()
-        if self._flag(self._spec, "spec.entrypoint_executable"):
+        if self._file.flag(self._spec, "spec.entrypoint_executable"):
             return (entry if "/" in entry else f"./{entry}", *parameters)
         if entry.endswith(".py"):
             return ("python", "-u", entry, *parameters)
         if entry.endswith(".sh"):
             return ("bash", entry, *parameters)
         if entry:
-            self._fault(
+            self._file.fault(
                 "spec.entrypoint",
                 entry,
                 "ends neither in .py nor in .sh: set spec.entrypoint_executable to true for a program of its own",
@@ -265,52 +188,45 @@ class _Reader:
         try:
             return Signal.parse(str(value))
         except ValueError as error:
-            self._fault("options.signal", value, str(error))
+            self._file.fault("options.signal", value, str(error))
             return None
 
     def _watch(self) -> tuple[str, ...]:
         value = self._options.get("watch")
         if value is None:
             return ()
-        return self._texts("options.watch", value if isinstance(value, list) else [value])
+        return self._file.texts("options.watch", value if isinstance(value, list) else [value])
 
     def _parameters(self) -> tuple[str, ...]:
         value = self._spec.get("parameters")
         if value is None:
             return ()
         if isinstance(value, list):
-            return self._texts("spec.parameters", value)
+            return self._file.texts("spec.parameters", value)
         if isinstance(value, str | int) and not isinstance(value, bool):
             try:
                 return tuple(shlex.split(str(value)))
             except ValueError as error:
-                self._fault("spec.parameters", value, f"cannot be split into words ({error}): close every quote")
+                self._file.fault("spec.parameters", value, f"cannot be split into words ({error}): close every quote")
                 return ()
-        self._fault("spec.parameters", value, f"must be a text or a list of texts, not {_a(value)}")
+        self._file.fault("spec.parameters", value, f"must be a text or a list of texts, not {a_kind(value)}")
         return ()
-
-    def _texts(self, path: str, values: list[Any]) -> tuple[str, ...]:
-        texts: list[str] = []
-        for index, value in enumerate(values):
-            if isinstance(value, str | int) and not isinstance(value, bool):
-                texts.append(str(value))
-            else:
-                self._fault(f"{path}[{index}]", value, f"must be a text, not {_a(value)}: put it in quotes")
-        return tuple(texts)
 
     def _env(self) -> dict[str, str]:
         value = self._spec.get("environments")
         if value is None:
             return {}
         if not isinstance(value, dict):
-            self._fault("spec.environments", value, f"must be a mapping of names to texts, not {_a(value)}")
+            self._file.fault("spec.environments", value, f"must be a mapping of names to texts, not {a_kind(value)}")
             return {}
         env: dict[str, str] = {}
         for name, text in value.items():
             if isinstance(text, str | int) and not isinstance(text, bool):
                 env[str(name)] = str(text)
             else:
-                self._fault(f"spec.environments.{name}", text, f"must be a text, not {_a(text)}: put it in quotes")
+                self._file.fault(
+                    f"spec.environments.{name}", text, f"must be a text, not {a_kind(text)}: put it in quotes"
+                )
         return env
 
     def _priority(self) -> Priority | None:
@@ -322,58 +238,44 @@ class _Reader:
         levels = {level.name: level for level in Priority} | {str(level.value): level for level in Priority}
         if isinstance(value, bool) or str(value).upper() not in levels:
             names = ", ".join(f"{level.name} ({level.value})" for level in sorted(Priority, reverse=True))
-            self._fault("priority", value, f"is not a priority: use AUTO or one of {names}")
+            self._file.fault("priority", value, f"is not a priority: use AUTO or one of {names}")
             return None
         return levels[str(value).upper()]
 
     def _group(self) -> str:
         if self._resource.get("group") is None:
             return _GROUP
-        group = self._text(self._resource, "resource.group")
+        group = self._file.text(self._resource, "resource.group")
         name, mark, _ = group.partition("#")
         if mark:
-            self._fault("resource.group", group, f"zones cannot be chosen: write {name!r}; HAI keeps a task together")
+            self._file.fault(
+                "resource.group", group, f"zones cannot be chosen: write {name!r}; HAI keeps a task together"
+            )
         return name
 
     def _environment(self) -> str | None:
         """The name of an environment, which the original calls an image."""
-        return None if self._resource.get("image") is None else self._text(self._resource, "resource.image")
+        return None if self._resource.get("image") is None else self._file.text(self._resource, "resource.image")
 
     def _nodes(self) -> int:
-        return self._number(self._resource, "resource.node_count", least=1) or 1
+        return self._file.number(self._resource, "resource.node_count", least=1) or 1
 
     def _gpus(self) -> int | None:
-        return self._number(self._resource, "resource.gpus", least=1)
+        return self._file.number(self._resource, "resource.gpus", least=1)
 
     def _ranks_per_node(self) -> RanksPerNode:
         if self._resource.get("ranks_per_node") == "gpu":
             return "gpu"
-        return self._number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
-
-    def _number(self, section: Mapping[str, Any], path: str, *, least: int, most: int | None = None) -> int | None:
-        """The whole number of an optional key."""
-        value = section.get(path.rpartition(".")[2])
-        if value is None:
-            return None
-        if (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and value >= least
-            and (most is None or value <= most)
-        ):
-            return value
-        allowed = f"{least} or more" if most is None else f"from {least} to {most}"
-        self._fault(path, value, f"must be a whole number, {allowed}")
-        return None
+        return self._file.number(self._resource, "resource.ranks_per_node", least=1, most=MAX_RANKS_PER_NODE)
 
     def _retry(self) -> Retry | None:
-        count = self._number(self._options, "options.retries", least=0, most=MAX_RETRIES)
+        count = self._file.number(self._options, "options.retries", least=0, most=MAX_RETRIES)
         backoff, codes = self._backoff(), self._exit_codes()
         if count:
             return Retry(count=count, backoff=backoff, exit_codes=codes)
         for key in ("retry_backoff", "retry_exit_codes"):
             if self._options.get(key) and not self._options.get("retries"):
-                self._fault(f"options.{key}", self._options[key], "says how to retry: set options.retries too")
+                self._file.fault(f"options.{key}", self._options[key], "says how to retry: set options.retries too")
         return None
 
     def _backoff(self) -> timedelta:
@@ -385,7 +287,7 @@ class _Reader:
                 return timedelta(seconds=parse_duration(str(value), field="retry_backoff"))
             except WrongWord:
                 pass
-        self._fault("options.retry_backoff", value, "is not a length of time: write for example 30s or 5m")
+        self._file.fault("options.retry_backoff", value, "is not a length of time: write for example 30s or 5m")
         return timedelta(0)
 
     def _exit_codes(self) -> frozenset[int]:
@@ -393,14 +295,14 @@ class _Reader:
         if value is None:
             return frozenset()
         if not isinstance(value, list):
-            self._fault("options.retry_exit_codes", value, f"must be a list of numbers, not {_a(value)}")
+            self._file.fault("options.retry_exit_codes", value, f"must be a list of numbers, not {a_kind(value)}")
             return frozenset()
         codes = set()
         for index, code in enumerate(value):
             if isinstance(code, int) and not isinstance(code, bool) and 1 <= code <= 255:
                 codes.add(code)
             else:
-                self._fault(f"options.retry_exit_codes[{index}]", code, "is not an exit status from 1 to 255")
+                self._file.fault(f"options.retry_exit_codes[{index}]", code, "is not an exit status from 1 to 255")
         return frozenset(codes)
 
     def _tags(self) -> tuple[str, ...]:
@@ -408,16 +310,6 @@ class _Reader:
         if value is None:
             return ()
         if not isinstance(value, list):
-            self._fault("options.tags", value, f"must be a list of texts, not {_a(value)}")
+            self._file.fault("options.tags", value, f"must be a list of texts, not {a_kind(value)}")
             return ()
-        return self._texts("options.tags", value)
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "mapping", list: "list", bool: "truth value", int: "number", str: "text", type(None): "null"}
-    return names.get(type(value), "value of another kind")
-
-
-def _a(value: Any) -> str:
-    kind = _kind(value)
-    return kind if kind == "null" else f"a {kind}"
+        return self._file.texts("options.tags", value)

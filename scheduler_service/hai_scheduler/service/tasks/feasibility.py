@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hai_scheduler.core.explaining.explain import gang, nodes
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.service.shared.errors import Invalid, QuotaExceeded, Unavailable
+from hai_scheduler.service.shared.known_names import unknown_group
 
 
 def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | None) -> int | None:
@@ -23,8 +24,7 @@ def gpus_to_ask_for(known: Sequence[Node], group: str, count: int, gpus: int | N
         raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
     sizes = [node.gpus for node in known if node.group == group]
     if not sizes:
-        names = sorted({node.group for node in known})
-        raise Invalid("group", group, f"there is no node group {group!r}: choose one of {', '.join(names)}")
+        raise unknown_group(group, {node.group for node in known})
     if gpus is not None:
         _check_gpus(group, max(sizes), gpus)
     fitting = len(sizes) if gpus is None else sum(size >= gpus for size in sizes)

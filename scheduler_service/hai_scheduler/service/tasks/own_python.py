@@ -21,7 +21,7 @@ async def warnings_of(
     if folder is None:
         return [f"env.{VENV}: {given!r} is not the absolute path of a folder, so it is not used"]
     try:
-        view = await runtime_envs.places(caller.name, caller.groups or None, submission.group)
+        view = await runtime_envs.container_view(caller.name, caller.groups or None, submission.group)
     except Invalid:
         # A mount rule cannot be resolved for this user: the start of the task will report that.
         return []

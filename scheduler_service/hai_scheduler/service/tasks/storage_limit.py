@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.ports.bounds import Stored
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.ports.stored.storage import UserStorage
 from hai_scheduler.service.shared.errors import Conflict, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
 
@@ -33,7 +33,7 @@ class _Known:
     """A measurement, and the tasks that were added since."""
 
     at: float
-    stored: Stored
+    stored: UserStorage
     size: int = 0
     tasks: int = 0
 
@@ -72,7 +72,7 @@ class StorageLimit:
     async def _measure(self, tx: Tx, user: str) -> _Known:
         now = self.clock.steady()
         self._known = {name: one for name, one in self._known.items() if now - one.at < BELIEVED}
-        self._known[user] = _Known(at=now, stored=await tx.stored(user))
+        self._known[user] = _Known(at=now, stored=await tx.storage.of_user(user))
         return self._known[user]
 
     def _is_old(self, known: _Known, size: int) -> bool:

@@ -6,23 +6,18 @@ Each action is one transaction. Wrong input is refused with field, value and rem
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Final
 
-from hai_client.rank.pythons import chosen
 from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import QuotaAccounts
-from hai_scheduler.core.workspace.environments import VARIABLE, Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
@@ -32,19 +27,19 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
-from hai_scheduler.service.shared.doorbell import ring_notices
+from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.lookup import check_name, find
+from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.topics import FEED, TICK
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
-from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.own_python import warnings_of
 from hai_scheduler.service.tasks.submission import Submission as Submission
 from hai_scheduler.service.tasks.submission import spec_of
-from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
+from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+
+_ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +55,9 @@ class Submissions:
     runtime_envs: RuntimeEnvs
     #: Access to the files of ranks; None if this process has none.
     files: Files | None = None
-    #: Made here, as only this object uses it.
+    #: Made here, as only this object uses them.
     admission: Admission = field(init=False)
+    checks: SubmissionChecks = field(init=False)
 
     def __post_init__(self) -> None:
         admission = Admission(
@@ -73,6 +69,8 @@ class Submissions:
             runtime_envs=self.runtime_envs,
         )
         object.__setattr__(self, "admission", admission)
+        checks = SubmissionChecks(policies=self.policies, latest_plan=self.latest_plan, files=self.files)
+        object.__setattr__(self, "checks", checks)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task; if the caller has used `key` before, the earlier task is returned instead.
@@ -83,10 +81,10 @@ class Submissions:
 
     async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
         """Do the same as `submit`; returns the task with its specification, if it was stored now."""
-        gpus = self._checked(submission)
+        gpus = self.checks.check(submission)
         environment = await self.admission.environment_for(caller, submission.environment)
         while True:
-            await self._check_files(caller, submission, environment)
+            await self.checks.check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
             new = New(caller=caller, submission=submission, task=task, environment=environment, key=key)
             admitted = await self.admission.admit(new)
@@ -101,9 +99,9 @@ class Submissions:
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""
-        gpus = self._checked(submission)
+        gpus = self.checks.check(submission)
         environment = await self.runtime_envs.choose(caller, submission.environment)
-        await self._check_files(caller, submission, environment)
+        await self.checks.check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
             await self.admission.check(tx, caller, task, spec_of(submission, environment))
@@ -140,11 +138,11 @@ class Submissions:
                 await self._check_use(tx, task, priority)
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
-            saved = await tx.save_task(replace(task, priority=priority, custom_rank=None))
+            saved = await tx.tasks.save(replace(task, priority=priority, custom_rank=None))
             await self._line(
                 tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
             )
-        await self._wake()
+        await ring_change(self.bus)
         return saved
 
     async def reorder(
@@ -159,7 +157,7 @@ class Submissions:
                 raise Conflict(f"Task {task.id} is {task.state.value}: only waiting tasks have an order.")
             hand = [
                 other
-                for other in await tx.unfinished_tasks()
+                for other in await tx.tasks.unfinished()
                 if other.state.waiting
                 and (other.user, other.group, other.priority) == (task.user, task.group, task.priority)
             ]
@@ -171,10 +169,10 @@ class Submissions:
                 raise Invalid(name, other_id, "name another waiting task of the same user, group and priority")
             hand.insert(index if before is not None else index + 1, task)
             for rank, member in enumerate(hand):
-                saved = await tx.save_task(replace(member, custom_rank=float(rank)))
+                saved = await tx.tasks.save(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
             await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
-        await self._wake()
+        await ring_change(self.bus)
         return task
 
     # -- shared -----------------------------------------------------------------------------------
@@ -193,15 +191,11 @@ class Submissions:
             waiting_since=now,
             profile=submission.profile,
             signal=submission.signal,
-            grace=self._grace(submission),
+            grace=self.checks.grace(submission),
             time_limit=submission.time_limit,
             held=submission.hold,
             retry=submission.retry,
         )
-
-    def _grace(self, submission: Submission) -> timedelta:
-        default = self.policies.of(submission.group).default_grace
-        return default if submission.grace is None else submission.grace
 
     async def _happen(self, caller: Caller, ref: str, event: Event) -> Task:
         effects: tuple[Effect, ...]
@@ -213,7 +207,7 @@ class Submissions:
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
             task, effects = await change(tx, task, event, actor=caller.name)
         await ring_notices(self.bus, effects)
-        await self._wake()
+        await ring_change(self.bus)
         return task
 
     async def _unfinished(self, tx: Tx, caller: Caller, ref: str) -> Task:
@@ -222,54 +216,16 @@ class Submissions:
             raise Conflict(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
         return task
 
-    async def _wake(self) -> None:
-        await self.bus.ring(TICK)
-        await self.bus.ring(FEED)
-
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
-        await tx.add_event(
+        await tx.events.add(
             HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, user=task.user, task_id=task.id, data=data)
         )
-
-    # -- checks -----------------------------------------------------------------------------------
-
-    def _checked(self, submission: Submission) -> int | None:
-        """Check the submission without the store; returns the GPUs of each node that it takes, None for whole nodes."""
-        self._check(submission)
-        return gpus_to_ask_for(self.latest_plan.nodes, submission.group, submission.nodes, submission.gpus)
-
-    def _check(self, submission: Submission) -> None:
-        check_shape(submission)
-        longest = self.policies.of(submission.group).max_grace
-        if submission.grace is not None and not timedelta(0) <= submission.grace <= longest:
-            raise Invalid(
-                "grace_s",
-                submission.grace.total_seconds(),
-                f"a task may have between 0 and {longest.total_seconds():.0f} seconds to save",
-            )
-
-        _check_signal(submission, self._grace(submission))
-
-    async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
-        if self.files is None:
-            return
-        python = None if environment is None else environment.python
-        fault = await self.files.fault(
-            submission.command,
-            submission.cwd,
-            submission.checkpoint_dir,
-            python,
-            caller.name,
-            chosen(submission.env),
-        )
-        if fault is not None:
-            raise Invalid(fault.field, fault.value, fault.message)
 
     async def _check_use(self, tx: Tx, task: Task, priority: Priority) -> None:
         """Raise Conflict if the quota that is left does not allow the running task at that priority."""
         quota_table = await book_for(tx, Caller(name=task.user), self.clock.now())
         accounts = QuotaAccounts(quota_table, task.group, self.latest_plan.gpus_per_node(task.group))
-        for other in await tx.unfinished_tasks():
+        for other in await tx.tasks.unfinished():
             if other.live_run is not None and other.id != task.id and other.group == task.group:
                 accounts.add(other.user, other.live_run.priority, accounts.units(other))
         for account in accounts.of(task.user, priority):
@@ -279,85 +235,3 @@ class Submissions:
                     f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
                     "keeps its priority."
                 )
-
-
-def check_shape(submission: Submission) -> None:
-    """Check the fields of a submission by themselves. Raises Invalid."""
-    check_name(submission.name)
-    if not submission.command or not submission.command[0]:
-        raise Invalid("command", list(submission.command), "give the program to run and its arguments")
-    for word in (*submission.command, submission.cwd, *submission.env.values()):
-        if "\0" in word:
-            raise Invalid("command", word[:40], "a NUL character cannot be part of a command or of its environment")
-    for field_name, path in (("cwd", submission.cwd), ("checkpoint_dir", submission.checkpoint_dir)):
-        if path is not None and not path.startswith("/"):
-            raise Invalid(field_name, path, "give an absolute path")
-    _check_watch(submission)
-    _check_profile(submission)
-    for name in submission.env:
-        _check_variable(name)
-    if submission.nodes < 1:
-        raise Invalid("nodes", submission.nodes, f"{submission.nodes} is too few: a task takes at least 1 node")
-    _check_retry(submission.retry)
-    each = submission.ranks_per_node
-    if each is not None and each != "gpu" and not 1 <= each <= MAX_RANKS_PER_NODE:
-        raise Invalid(
-            "ranks_per_node", each, f"a command may run 1 to {MAX_RANKS_PER_NODE} times on a node, or once a 'gpu'"
-        )
-
-
-def _check_watch(submission: Submission) -> None:
-    for path in submission.watch:
-        if not path or "\0" in path or len(path) > _LONGEST_PATH:
-            raise Invalid("watch", path[:40], f"give a path of 1 to {_LONGEST_PATH} characters, absolute or below cwd")
-    if len(submission.watch) > _MOST_WATCHED:
-        raise Invalid("watch", len(submission.watch), f"name at most {_MOST_WATCHED} paths: a folder counts as one")
-
-
-def _check_profile(submission: Submission) -> None:
-    """Raise Invalid if the profile sends no signal but the submission names one."""
-    if submission.signal is not None and submission.profile in (Profile.COOPERATIVE, Profile.KILL):
-        raise Invalid(
-            "signal",
-            str(submission.signal),
-            f"the profile {submission.profile} sends none: use auto, sigterm or slurm with it",
-        )
-
-
-def _check_signal(submission: Submission, grace: timedelta) -> None:
-    """Raise Invalid if the signal would be sent before the notice."""
-    signal = submission.signal
-    if signal is not None and signal.before is not None and signal.before > grace:
-        raise Invalid(
-            "signal",
-            str(signal),
-            f"the task has {grace.total_seconds():g} seconds to save: send the signal at most that long before the"
-            " deadline, or give it a longer grace",
-        )
-
-
-def _check_variable(name: str) -> None:
-    if not VARIABLE.fullmatch(name):
-        raise Invalid(
-            "env", name, f"{name!r} is not a variable name: use letters, digits and '_', not beginning with a digit"
-        )
-    if name in PLATFORM_VARIABLES:
-        raise Invalid("env", name, f"{name} is set by the platform for every rank: leave it out")
-
-
-#: The most characters of a watched path, and the most paths.
-_LONGEST_PATH: Final = 4096
-_MOST_WATCHED: Final = 20
-_ENDED = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
-
-
-def _check_retry(retry: Retry | None) -> None:
-    if retry is None:
-        return
-    if not 1 <= retry.count <= MAX_RETRIES:
-        raise Invalid("retries", retry.count, f"a task may be started again between 1 and {MAX_RETRIES} times")
-    if retry.backoff < timedelta(0):
-        raise Invalid("retry_backoff_s", retry.backoff.total_seconds(), "give 0 or more seconds")
-    for code in sorted(retry.exit_codes):
-        if not 1 <= code <= 255:
-            raise Invalid("retry_exit_codes", code, "an exit status of a failure is between 1 and 255")

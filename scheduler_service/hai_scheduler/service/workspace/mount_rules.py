@@ -33,7 +33,7 @@ class MountRules:
         """All mount rules, sorted by name. Raises Forbidden."""
         admins_only(caller)
         async with self.store.read() as tx:
-            return await tx.mount_rules()
+            return await tx.mount_rules.all()
 
     async def put(self, caller: Caller, rule: MountRule) -> tuple[MountRule, Sequence[str]]:
         """Write a whole mount rule. It counts from the next launch on; live runs keep their mounts.
@@ -47,18 +47,18 @@ class MountRules:
         """
         admins_only(caller)
         async with self.store.write() as tx:
-            rules = {one.name: one for one in await tx.mount_rules()}
+            rules = {one.name: one for one in await tx.mount_rules.all()}
             try:
                 rule = admitted(rule, rules.values())
             except Wrong as error:
                 raise Invalid(error.field, error.value, error.message) from None
-            await tx.put_mount_rule(rule)
+            await tx.mount_rules.put(rule)
             before = rules.get(rule.name)
             data = {**_facts(rule), "before": None if before is None else _facts(before)}
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.MOUNT_PUT, actor=caller.name, data=data)
             )
-            known = await tx.users()
+            known = await tx.users.all()
         await self.bus.ring(FEED)
         return rule, [text for text in (stranger(rule.subject, known), self._no_group(rule)) if text is not None]
 
@@ -66,9 +66,9 @@ class MountRules:
         """Delete a mount rule. Raises Forbidden, and NotFound if there is no such rule."""
         admins_only(caller)
         async with self.store.write() as tx:
-            if not await tx.delete_mount_rule(name):
+            if not await tx.mount_rules.delete(name):
                 raise NotFound(f"There is no mount rule {name!r}: `hai admin mounts list` lists them.")
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.MOUNT_DELETED, actor=caller.name, data={"name": name})
             )
         await self.bus.ring(FEED)

@@ -44,9 +44,9 @@ class NamedEnvironments:
         if everybodys:
             admins_only(caller)
         async with self.store.read() as tx:
-            known = await tx.environments()
+            known = await tx.environments.all()
             groups = caller.groups or next(
-                (one.groups for one in await tx.users() if one.name == caller.name), frozenset()
+                (one.groups for one in await tx.users.all() if one.name == caller.name), frozenset()
             )
         chosen = default_of(known, caller.name, groups)
         shown = known if everybodys else usable(known, caller.name, groups)
@@ -65,18 +65,18 @@ class NamedEnvironments:
         admins_only(caller)
         _check_names(environment)
         async with self.store.write() as tx:
-            known = {one.name: one for one in await tx.environments()}
+            known = {one.name: one for one in await tx.environments.all()}
             try:
                 environment = admitted(environment, known.values())
             except Wrong as error:
                 raise Invalid(error.field, error.value, error.message) from None
-            await tx.put_environment(environment)
+            await tx.environments.put(environment)
             before = known.get(environment.name)
             data = {**_facts(environment), "before": None if before is None else _facts(before)}
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.ENVIRONMENT_PUT, actor=caller.name, data=data)
             )
-            users = await tx.users()
+            users = await tx.users.all()
         await self.bus.ring(FEED)
         found = (stranger(subject, users) for subject in sorted(environment.subjects))
         chosen = default_of({**known, environment.name: environment}.values(), caller.name, caller.groups)
@@ -87,9 +87,9 @@ class NamedEnvironments:
         """Delete an environment; tasks that name it can no longer start. Raises Forbidden and NotFound."""
         admins_only(caller)
         async with self.store.write() as tx:
-            if not await tx.delete_environment(name):
+            if not await tx.environments.delete(name):
                 raise NotFound(f"There is no environment {name!r}: `hai admin environments list` lists them.")
-            await tx.add_event(
+            await tx.events.add(
                 HistoryEvent(
                     at=self.clock.now(), kind=EventKind.ENVIRONMENT_DELETED, actor=caller.name, data={"name": name}
                 )

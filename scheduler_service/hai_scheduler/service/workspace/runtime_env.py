@@ -66,20 +66,20 @@ class RuntimeEnvs:
         Raises Invalid for an environment that does not exist or that the caller may not use.
         """
         async with self.store.read() as tx:
-            environments = await tx.environments()
+            environments = await tx.environments.all()
             groups = caller.groups or await _groups_of(tx, caller.name)
         return chosen(environments, caller.name, groups, name)
 
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> RuntimeEnv:
         """The environment and mounts of the task's next run. Raises Unresolvable."""
-        rules = await tx.mount_rules()
+        rules = await tx.mount_rules.all()
         if not rules and spec.environment is None:
             return RuntimeEnv()
         groups = await _groups_of(tx, task.user)
         mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
         if spec.environment is None:
             return RuntimeEnv(mounts=mounts)
-        environment = _still_there(await tx.environments(), spec.environment, task.user, groups)
+        environment = _still_there(await tx.environments.all(), spec.environment, task.user, groups)
         return RuntimeEnv(
             image=environment.image,
             python=environment.python,
@@ -87,14 +87,14 @@ class RuntimeEnvs:
             mounts=mounts,
         )
 
-    async def places(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
+    async def container_view(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:
         """The mounts and environments of a user's development container; groups None: those last seen of the user.
 
         Raises Invalid for a user name that cannot be part of a path in a rule.
         """
         async with self.store.read() as tx:
-            rules, environments = await tx.mount_rules(), await tx.environments()
-            record = next((one for one in await tx.users() if one.name == user), None)
+            rules, environments = await tx.mount_rules.all(), await tx.environments.all()
+            record = next((one for one in await tx.users.all() if one.name == user), None)
         warnings = []
         if groups is None:
             groups = record.groups if record is not None else frozenset()
@@ -177,4 +177,4 @@ def _variables(environment: Environment, user: str, task_id: TaskId | None) -> d
 
 
 async def _groups_of(tx: Tx, user: str) -> frozenset[str]:
-    return next((one.groups for one in await tx.users() if one.name == user), frozenset())
+    return next((one.groups for one in await tx.users.all() if one.name == user), frozenset())

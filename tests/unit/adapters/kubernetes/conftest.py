@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
-from hai_scheduler.adapters.memory.kept_logs import MemoryLogs
+from hai_scheduler.adapters.memory.log_store import MemoryLogs
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState
+from kit.waiting import until
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings
-
-T = TypeVar("T")
 
 
 class Clock(SystemClock):
@@ -74,16 +73,6 @@ def cluster(opened: Opener) -> KubernetesCluster:
     return opened()
 
 
-async def until(look: Callable[[], Awaitable[T]]) -> T:
-    """The first true result of `look`."""
-    async with asyncio.timeout(10):
-        while True:
-            seen = await look()
-            if seen:
-                return seen
-            await asyncio.sleep(0.01)
-
-
 async def one(cluster: KubernetesCluster) -> Observation:
     """The observation of the only run."""
     (run,) = await cluster.observe()
@@ -97,4 +86,4 @@ async def state_is(cluster: KubernetesCluster, state: RankState, rank: int = 0) 
         shown = [run for run in await cluster.observe() if len(run.ranks) > rank]
         return shown[0] if shown and shown[0].ranks[rank].state is state else None
 
-    return await until(look)
+    return await until(f"rank {rank} to be {state}", look)

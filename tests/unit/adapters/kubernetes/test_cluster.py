@@ -9,14 +9,15 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.errors import Absent, Temporary
-from unit.adapters.kubernetes.conftest import one, state_is, until
+from kit.builders import a_launch
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
 
 RUN = RunId("1.1")
@@ -87,9 +88,9 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
     server.fail("POST", "/pods", status, body=message)
     await cluster.launch(GANG)
     for which in (cluster, opened()):
-        await until(lambda which=which: self_ended(which))
+        await until("the run to be ended by the cluster", lambda which=which: self_ended(which))
         shown = await one(which)
-        assert shown.unsettled
+        assert shown.unfinalized
         (speaker,) = (rank for rank in shown.ranks if rank.start_error)
         assert message in speaker.start_error
         assert speaker.blame is Blame.NOBODY
@@ -99,7 +100,7 @@ async def test_a_pod_that_is_refused_for_good_takes_the_run_down_with_the_reason
 async def test_a_refusal_is_said_by_a_rank_that_was_refused_not_by_one_that_runs(server, cluster) -> None:
     server.fail("POST", "/pods", 422, body="spec.containers[0].image: Required value")
     await cluster.launch(GANG)
-    await until(lambda: self_ended(cluster))
+    await until("the run to be ended by the cluster", lambda: self_ended(cluster))
     (made,) = server.made("pods")
     ranks = (await one(cluster)).ranks
     (speaker,) = (rank for rank in ranks if rank.start_error)
@@ -128,7 +129,7 @@ async def test_a_run_whose_record_is_refused_says_so(server, cluster) -> None:
     shown = await one(cluster)
     assert "exceeded quota" in shown.ranks[0].start_error
     assert [rank.state for rank in shown.ranks] == [RankState.EXITED] * 2
-    await cluster.settle(RUN)
+    await cluster.finalize(RUN)
     assert await cluster.observe() == []
 
 
@@ -192,12 +193,12 @@ async def test_a_kill_is_recorded_and_ends_the_pods_soon(server, cluster) -> Non
     async def being_ended() -> bool:
         return (await one(cluster)).ranks[0].leaving_by is None
 
-    await until(being_ended)
-    assert not (await one(cluster)).unsettled
+    await until("the kill to be observed", being_ended)
+    assert not (await one(cluster)).unfinalized
     server.status("hai-1-1-0", **terminated(143))
     server.remove("pods", "hai-1-1-0")
     shown = await state_is(cluster, RankState.EXITED)
-    assert (shown.ranks[0].exit_code, shown.unsettled) == (143, True)
+    assert (shown.ranks[0].exit_code, shown.unfinalized) == (143, True)
 
 
 async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
@@ -209,7 +210,7 @@ async def test_repeated_kills_ask_the_server_once(server, cluster) -> None:
     async def told() -> bool:
         return "deletionTimestamp" in cluster._sight.pods.items["hai-1-1-0"]["metadata"]
 
-    await until(told)
+    await until("the deletion to be observed", told)
     for _ in range(3):
         await cluster.kill(RUN)
     assert server.count("DELETE", "/pods/hai-1-1-0") == 1
@@ -254,12 +255,12 @@ async def test_a_run_that_was_killed_before_its_launch_leaves_a_record_that_the_
     assert not server.objects["secrets"]
     assert server.count("POST", "/services") == 2, "that of the launch was refused"
     shown = await one(second)
-    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, False)
+    assert (shown.ranks, shown.killed, shown.unfinalized) == ((), True, False)
     with pytest.raises(Absent):
         await second.addresses(RUN)
     clock.ahead = TOMBSTONES_STAY + timedelta(minutes=1)
-    assert (await one(second)).unsettled, "no launch comes as late as that"
-    await second.settle(RUN)
+    assert (await one(second)).unfinalized, "no launch comes as late as that"
+    await second.finalize(RUN)
     assert not server.objects["services"]
     assert await second.observe() == []
 
@@ -285,8 +286,8 @@ async def test_a_kill_whose_record_the_server_never_takes_keeps_no_node(server, 
     server.fail("POST", "/services", 403, times=50)
     await cluster.kill(RUN)
     shown = await one(cluster)
-    assert (shown.ranks, shown.killed, shown.unsettled) == ((), True, True)
-    await cluster.settle(RUN)
+    assert (shown.ranks, shown.killed, shown.unfinalized) == ((), True, True)
+    await cluster.finalize(RUN)
     assert await cluster.observe() == []
 
 
@@ -305,26 +306,26 @@ async def test_a_gang_that_does_not_come_up_is_taken_down_and_the_reason_outlive
         left = server.objects["pods"]
         return "deletionTimestamp" in left["hai-1-1-0"]["metadata"] and "hai-1-1-1" not in left
 
-    await until(taken_down)
+    await until("the run to be taken down", taken_down)
     second = opened()
-    assert not (await one(second)).unsettled
+    assert not (await one(second)).unfinalized
     server.status("hai-1-1-0", **terminated(143))
     server.remove("pods", "hai-1-1-0")
     shown = await state_is(second, RankState.EXITED, rank=0)
     assert shown.ranks[0].start_error is None
     assert "ImagePullBackOff: no such image" in shown.ranks[1].start_error
-    assert shown.unsettled
+    assert shown.unfinalized
 
 
 async def test_a_settled_run_is_gone_with_its_record(server, cluster) -> None:
     await cluster.launch(a_launch())
     server.status("hai-1-1-0", **terminated(0, message=ENDED))
-    assert (await state_is(cluster, RankState.EXITED)).unsettled
-    await cluster.settle(RUN)
+    assert (await state_is(cluster, RankState.EXITED)).unfinalized
+    await cluster.finalize(RUN)
     assert not server.objects["services"]
-    assert not (await one(cluster)).unsettled, "the garbage collector has not come yet"
-    await cluster.settle(RUN)
-    await cluster.settle(RunId("9.1"))
+    assert not (await one(cluster)).unfinalized, "the garbage collector has not come yet"
+    await cluster.finalize(RUN)
+    await cluster.finalize(RunId("9.1"))
 
 
 async def test_a_live_run_is_not_forgotten(server, cluster) -> None:
@@ -365,7 +366,7 @@ async def test_while_the_server_is_away_nothing_is_decided(server, cluster, cloc
         except Temporary:
             return False
 
-    assert await until(back)
+    assert await until("the API server to be back", back)
     assert list(server.objects["pods"]) == ["hai-1-1-0"]
 
 
@@ -396,7 +397,7 @@ async def test_a_watch_that_has_expired_reads_everything_again(server, cluster) 
     async def third() -> bool:
         return len(await cluster.nodes()) == 3
 
-    await until(third)
+    await until("the third node", third)
 
 
 async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, cluster) -> None:
@@ -417,7 +418,7 @@ async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, 
     async def again() -> bool:
         return server.count("GET", "/pods") > lists
 
-    await until(again)
+    await until("the pods to be listed again", again)
     server.status("hai-1-1-0", **running())
     await state_is(cluster, RankState.RUNNING)
 
@@ -459,26 +460,11 @@ async def test_changes_wake_up_for_pods_and_not_for_heartbeats(server, cluster) 
         (_, heard) = (await cluster.nodes(), cluster._sight.nodes.items["node-2"]["status"]["conditions"][0])
         return "lastHeartbeatTime" in heard
 
-    await until(seen)
+    await until("the heartbeat to be observed", seen)
     assert not woken.done()
     server.status("hai-1-1-0", **running())
     await asyncio.wait_for(woken, 10)
     await changes.aclose()
-
-
-async def test_a_log_is_final_when_its_rank_has_ended_or_its_run_is_settled(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    empty = await cluster.read_log(RUN, 0, offset=0, limit=100)
-    assert (empty.data, empty.final) == (b"", False)
-    await cluster._logs.append(RUN, 0, offset=0, data=b"hello\n", keep=1000)
-    assert not (await cluster.read_log(RUN, 0, offset=0, limit=100)).final
-    server.status("hai-1-1-0", **terminated(0, message=ENDED))
-    await state_is(cluster, RankState.EXITED)
-    assert (await cluster.read_log(RUN, 0, offset=0, limit=100)).final
-    await cluster.settle(RUN)
-    server.remove("pods", "hai-1-1-0")
-    chunk = await cluster.read_log(RUN, 0, offset=0, limit=100)
-    assert (chunk.data, chunk.final) == (b"hello\n", True)
 
 
 async def test_a_closed_cluster_says_so(server, cluster) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
 from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
 from hai_scheduler.adapters.kubernetes.record import StartError
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
-from unit.adapters.kubernetes.conftest import until
+from kit.builders import a_launch, at
+from kit.waiting import until
 from unit.adapters.kubernetes.things import (
     LOST_TRACK,
     a_kube_node,
@@ -210,9 +210,9 @@ async def test_a_run_that_is_killed_before_it_starts_has_ended(server, cluster, 
 
     async def ended() -> tuple[RankObservation, ...]:
         (run,) = await cluster.observe()
-        return run.ranks if run.unsettled and not server.objects["pods"] else ()
+        return run.ranks if run.unfinalized and not server.objects["pods"] else ()
 
-    (rank,) = await until(ended)
+    (rank,) = await until("the run to have ended", ended)
     assert (rank.state, rank.exit_code, rank.leaving_by, rank.start_error) == (EXITED, None, None, None)
 
 
@@ -228,6 +228,6 @@ async def test_a_gang_whose_last_rank_is_deleted_by_hand_before_it_starts_is_evi
         (run,) = await cluster.observe()
         return run.ranks[1] if run.ranks[1].state.gone else None
 
-    rank = await until(lost)
+    rank = await until("the rank to be lost", lost)
     assert (rank.state, rank.start_error) == (LOST, None)
     assert rank.leaving_by is not None, "the pod was deleted; its node has not lost it"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from builders import a_launch
-from unit.adapters.kubernetes.conftest import until
+from kit.builders import a_launch
+from kit.waiting import until
 from unit.adapters.kubernetes.things import a_kube_node
 
 RANKS = 300
@@ -19,14 +19,14 @@ async def test_who_comes_after_a_large_gang_is_launched_in_the_middle_of_it(serv
     async def seen() -> bool:
         return len(await cluster.nodes()) > RANKS
 
-    await until(seen)
+    await until("all nodes to be observed", seen)
     gang = a_launch(nodes=tuple(f"node-{number}" for number in range(2, RANKS + 2)))
     large = asyncio.create_task(cluster.launch(gang))
 
     async def begun() -> bool:
         return len(server.objects["pods"]) >= 5
 
-    await until(begun)
+    await until("the first pods", begun)
     await cluster.launch(a_launch(2, nodes=("node-1",)))
     there = len(server.objects["pods"])
     await large

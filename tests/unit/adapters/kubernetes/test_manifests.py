@@ -11,11 +11,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.secret import Secret
+from kit.builders import a_launch
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
 GOLDEN = Path(__file__).parent / "golden"

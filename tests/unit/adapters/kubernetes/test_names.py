@@ -1,16 +1,15 @@
-"""Names, labels, quantities, selectors and tolerations."""
+"""Names, labels, selectors and tolerations."""
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.adapters.kubernetes import names, quantities
+from hai_scheduler.adapters.kubernetes import names
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, matches, parse_selector, tolerated
 from hai_scheduler.ports.errors import Absent
 
@@ -46,20 +45,6 @@ def test_labels_with_numbers_that_no_store_can_keep_are_not_ours() -> None:
     assert names.run_of(thing("9" * 18)) == "9" * 18 + ".1"
     assert names.run_of(thing("9" * 63)) is None
     assert names.rank_of(thing("1", "9" * 63)) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("4", 4), ("3920m", "3.92"), ("16Gi", 16 * 2**30), ("1e3", 1000), ("0.5", "0.5"), ("24581696Ki", 24581696 * 1024)],
-)
-def test_quantities_are_read_as_kubernetes_does(text: str, number: str | int) -> None:
-    assert quantities.parse(text) == Decimal(number)
-
-
-@pytest.mark.parametrize("text", ["", "x", "1 Gi", "1GB", "--1", "1.2.3"])
-def test_what_is_no_quantity_is_refused_with_its_text(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(repr(text))):
-        quantities.parse(text)
 
 
 @pytest.mark.parametrize(

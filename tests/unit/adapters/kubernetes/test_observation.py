@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from builders import a_launch, at
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, runs_seen
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from kit.builders import a_launch, at
 from unit.adapters.kubernetes.things import (
     a_pod,
     a_service,
@@ -62,7 +62,7 @@ def test_a_run_that_was_killed_has_ended_when_its_pods_are_gone() -> None:
     run = a_sight(launch=TWO, killed=stamp())
     shown = observe_run(run, around())
     assert [rank.state for rank in shown.ranks] == [RankState.EXITED, RankState.EXITED]
-    assert shown.unsettled
+    assert shown.unfinalized
 
 
 def test_a_pod_that_the_platform_itself_deletes_is_not_taken_away() -> None:
@@ -84,15 +84,15 @@ def test_a_pod_that_an_admin_deletes_is_taken_away() -> None:
 
 def test_a_run_is_unsettled_from_its_end_until_its_record_is_removed() -> None:
     pod = a_pod(**terminated(0))
-    assert observe_run(a_sight(pod, launched=stamp()), around()).unsettled
-    assert not observe_run(a_sight(a_pod(**running()), launched=stamp()), around()).unsettled
+    assert observe_run(a_sight(pod, launched=stamp()), around()).unfinalized
+    assert not observe_run(a_sight(a_pod(**running()), launched=stamp()), around()).unfinalized
     (orphan,) = runs_seen([], [pod], []).values()
-    assert not observe_run(orphan, around()).unsettled
+    assert not observe_run(orphan, around()).unfinalized
 
 
 def test_a_record_without_pods_is_unsettled_so_that_it_is_cleared_away() -> None:
     shown = observe_run(a_sight(), around())
-    assert (shown.ranks, shown.unsettled) == ((), True)
+    assert (shown.ranks, shown.unfinalized) == ((), True)
 
 
 def test_a_run_that_could_not_be_started_says_why_for_the_ranks_to_blame_alone() -> None:

@@ -7,12 +7,12 @@ from datetime import datetime
 
 import pytest
 
-from builders import at
 from hai_scheduler.adapters.kubernetes.pod_status import has_started
 from hai_scheduler.adapters.kubernetes.ranks import keep_end, observe_pod
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
+from kit.builders import at
 from unit.adapters.kubernetes.things import a_kube_node, a_pod, around, container, running, stamp, terminated, waiting
 
 EXITED, LOST, PENDING, RUNNING = RankState.EXITED, RankState.LOST, RankState.PENDING, RankState.RUNNING

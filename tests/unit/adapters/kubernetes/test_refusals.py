@@ -7,12 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.client import ApiForbidden, ApiRefused
 from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.core.model.run import Blame
 from hai_scheduler.ports.errors import Temporary
-from unit.adapters.kubernetes.conftest import one, until
+from kit.builders import a_launch
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one
 
 RIGHT, PASSING, DENIED = Meaning.RIGHT, Meaning.PASSING, Meaning.DENIED
 USER = 'User "system:serviceaccount:hai:hub"'
@@ -194,5 +195,5 @@ async def test_a_gang_that_is_given_up_for_a_missing_right_says_so(server, clust
             return ""
         return next((rank.start_error for run in runs for rank in run.ranks if rank.start_error), "")
 
-    assert message in await until(why)
+    assert message in await until("the reason that the run did not start", why)
     assert json.loads(server.objects["services"]["hai-1-1"]["metadata"]["annotations"]["hai.jupyter.org/start-error"])

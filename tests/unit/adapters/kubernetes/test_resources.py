@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from builders import a_launch
-from hai_scheduler.adapters.kubernetes import quantities
+from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes.resources import Capacity, resources_of
+from kit.builders import a_launch
 from unit.adapters.kubernetes.things import some_settings
 
 GI = Decimal(2) ** 30
@@ -38,8 +38,8 @@ def test_a_small_node_keeps_a_fixed_part_and_a_large_one_a_share(cpus, gib, cpu,
 
 def test_tasks_that_share_a_node_leave_it_as_much_as_one_that_has_it_alone() -> None:
     alone, part = requests(4, 16, gpus=4), requests(4, 16, gpus=4, wanted=1)
-    assert quantities.parse(part["cpu"]) * 4 == quantities.parse(alone["cpu"])
-    assert quantities.parse(part["memory"]) * 4 == quantities.parse(alone["memory"])
+    assert parse_quantity(part["cpu"]) * 4 == parse_quantity(alone["cpu"])
+    assert parse_quantity(part["memory"]) * 4 == parse_quantity(alone["memory"])
 
 
 def test_an_admin_who_knows_what_runs_there_decides() -> None:
@@ -62,7 +62,7 @@ def test_a_rank_may_not_take_the_memory_and_the_disk_of_its_node_away_from_other
 def test_tasks_that_share_a_node_may_use_as_much_as_one_that_has_it_alone() -> None:
     alone, part = limits(), limits(2)
     for name in ("memory", "ephemeral-storage"):
-        assert abs(quantities.parse(part[name]) * 4 - quantities.parse(alone[name])) < 4 * 2**20
+        assert abs(parse_quantity(part[name]) * 4 - parse_quantity(alone[name])) < 4 * 2**20
 
 
 def test_a_small_node_has_limits_and_no_request() -> None:

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.core.model.run import RankState
-from unit.adapters.kubernetes.conftest import one, state_is, until
+from kit.builders import a_launch
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import a_kube_node, running, terminated
 
 GANG = a_launch(nodes=("node-1", "node-2"))
@@ -61,7 +62,7 @@ async def test_a_node_that_is_silent_for_too_long_costs_its_run_without_a_furthe
     silent = a_kube_node("node-2", ready="Unknown")
     silent["status"]["conditions"][0]["lastTransitionTime"] = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     server.put("nodes", silent)
-    await until(lambda: not_ready(cluster))
+    await until("the node to be observed as silent", lambda: not_ready(cluster))
     assert (await one(cluster)).ranks[1].state is RankState.RUNNING
     clock.ahead += timedelta(hours=1)
     await state_is(cluster, RankState.LOST, rank=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import NODES, START_ERROR
 from hai_scheduler.adapters.kubernetes.ranks import observe_pod
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import RankState
-from unit.adapters.kubernetes.conftest import one, state_is, until
+from kit.builders import a_launch
+from kit.waiting import until
+from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
 
 RUN = RunId("1.1")
@@ -35,7 +36,7 @@ async def test_a_run_that_cannot_be_read_keeps_no_other_from_being_seen_and_can_
     async def told() -> bool:
         return await states() == ["running", "running", "exited", "pending"]
 
-    await until(told)
+    await until("the states of both runs", told)
     shown = {run.run_id: run for run in await cluster.observe()}[RUN]
     assert shown.ranks[1].exit_code == 3
     assert "TypeError" in shown.ranks[0].message
@@ -46,9 +47,9 @@ async def test_a_run_that_cannot_be_read_keeps_no_other_from_being_seen_and_can_
     server.remove("pods", "hai-1-1-0")
 
     async def ended() -> bool:
-        return {run.run_id: run for run in await cluster.observe()}[RUN].unsettled
+        return {run.run_id: run for run in await cluster.observe()}[RUN].unfinalized
 
-    await until(ended)
+    await until("the run to be settled", ended)
     await cluster.forget(RUN)
     assert "hai-1-1" not in server.objects["services"]
 
@@ -66,5 +67,5 @@ async def test_a_damaged_record_does_no_harm(server, cluster) -> None:
         record = cluster._sight.runs()[RUN].record
         return record.nodes == ()
 
-    await until(seen)
+    await until("the spoilt record to be observed", seen)
     assert (await one(cluster)).ranks[0].state is RankState.RUNNING

@@ -9,13 +9,13 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.lineage import Superseded
+from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
 

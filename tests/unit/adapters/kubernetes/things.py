@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from builders import T0, a_launch
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.adapters.kubernetes.nodes import not_ready_since
 from hai_scheduler.adapters.kubernetes.ranks import NodeHealth
@@ -13,6 +12,7 @@ from hai_scheduler.adapters.kubernetes.record import RunObjects, runs_seen
 from hai_scheduler.adapters.kubernetes.resources import Capacity, capacity_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.cluster import LaunchOrder
+from kit.builders import T0, a_launch
 
 Thing = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "Service", "name": "hai-1-1", "uid": "u-1", "controller": True}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from builders import a_launch
 from hai_scheduler.adapters.shared.leaving import leaving_of
 from hai_scheduler.core.model.leaving import Signal, SignalName
+from kit.builders import a_launch
 
 
 def test_a_task_that_chooses_nothing_leaves_it_to_its_profile() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from builders import at
 from hai_scheduler.adapters.shared.status import (
     MAX_TEXT,
     caught_of,
@@ -18,6 +17,7 @@ from hai_scheduler.adapters.shared.status import (
 )
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.run import Checkpoint
+from kit.builders import at
 
 
 @pytest.mark.parametrize(

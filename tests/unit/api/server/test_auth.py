@@ -8,7 +8,7 @@ import pytest
 
 from hai_hub.culler.__main__ import BELIEVED_S
 from hai_scheduler.api.server.auth import BELIEVED, Auth, caller_of, has_scope
-from hai_scheduler.api.server.endpoint import LOOKS_AGAIN
+from hai_scheduler.api.server.streaming import LOOKS_AGAIN
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE

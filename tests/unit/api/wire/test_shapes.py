@@ -21,7 +21,7 @@ from hai_scheduler.api.wire.policy import PolicyChange
 from hai_scheduler.api.wire.storage import EnvironmentPut, MountPut
 from hai_scheduler.api.wire.tasks import OrderChange, TaskSubmit
 from hai_scheduler.service.shared.errors import Invalid
-from hai_scheduler.service.tasks.submissions import check_shape
+from hai_scheduler.service.tasks.submission_checks import check_shape
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 COMPONENTS = document(ROUTES)["components"]

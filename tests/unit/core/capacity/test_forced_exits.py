@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.capacity.forced_exits import forced_exits
 from hai_scheduler.core.model.decisions import Stop, Suspend
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import TaskState
+from kit.builders import a_notice, a_run, a_task, at
 from unit.core.tables import turn_of
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders import a_node, a_notice, a_run, a_task, some_nodes
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
+from kit.builders import a_node, a_notice, a_run, a_task, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, leaving, runs, shares, turn_of, waits
 
 
@@ -159,3 +159,105 @@ def test_a_promise_over_zones_counts_for_those_who_must_respect_it(
     assert quota_table.crossing(task, level, soon=True) == count, sentence
     quota_table.release(waits(1, 2))
     assert quota_table.crossing(task, level, soon=True) == 0
+
+
+def test_what_is_kept_for_the_head_is_free_until_a_task_that_may_pass_has_taken_it() -> None:
+    book = ledger(runs(1, "node-1"))
+    assert not book.keeps_free, "nothing is kept"
+    book.reserve(["node-1"])
+    assert not book.keeps_free, "its node is held"
+    book.reserve(["node-1", "node-2"])
+    assert book.keeps_free
+    book.take(["node-2"], turn_of(runs(2, "node-2")))
+    assert not book.keeps_free
+    assert list(book.reserved) == ["node-1", "node-2"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "gpus", "count"),
+    [
+        ("open now: it is not further", 3, 0),
+        ("more than is open, and all that is left then", 5, 1),
+        ("more than is left then", 6, 0),
+        ("the whole node, of which a part is held on", None, 0),
+    ],
+)
+def test_it_counts_the_nodes_that_are_open_only_once_others_have_left(
+    sentence: str, gpus: int | None, count: int
+) -> None:
+    """Three GPUs are free and two are being freed; a task that stays holds three."""
+    stays, goes = shares(1, {"node-1": (0, 1, 2)}), leaving(shares(2, {"node-1": (3, 4)}), None)
+    assert ledger(stays, goes, nodes=1).count_soon(gpus) == count, sentence
+
+
+def test_nodes_that_are_kept_for_the_head_or_cordoned_are_not_counted_as_open_soon() -> None:
+    nodes = (a_node("node-1"), a_node("node-2"), a_node("node-3", mark=NodeMark.CORDONED))
+    book = ledger(*(leaving(runs(number, f"node-{number}"), None) for number in (1, 2, 3)), nodes=nodes)
+    assert book.count_soon(None) == 2
+    book.reserve(["node-1"])
+    assert book.count_soon(None) == 1
+    book.promise(["node-2"], waits(9), NORMAL)
+    assert book.count_soon(None) == 0
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "promised", "left"),
+    [
+        ("free and being freed, and nothing promised", "node-1", 0, True),
+        ("less promised than there is", "node-1", 4, True),
+        ("all of it promised", "node-1", 5, False),
+        ("held, and nobody leaves", "node-2", 0, False),
+        ("a node that is no more", "node-9", 0, False),
+    ],
+)
+def test_a_node_has_something_left_that_is_promised_to_no_task(
+    sentence: str, name: str, promised: int, left: bool
+) -> None:
+    stays, goes = shares(1, {"node-1": (0, 1, 2)}), leaving(shares(2, {"node-1": (3, 4)}), None)
+    book = ledger(stays, goes, runs(3, "node-2"), nodes=2)
+    if promised:
+        book.promise([name], waits(9, gpus=promised), NORMAL)
+    assert book.has_left(name) == left, sentence
+
+
+def test_a_start_ends_the_promises_for_which_there_is_no_room_any_more() -> None:
+    book = ledger(nodes=1)
+    book.promise(["node-1"], waits(1, gpus=4), LOW)
+    book.promise(["node-1"], waits(2, gpus=2), NORMAL)
+    assert book.take(["node-1"], turn_of(shares(3, {"node-1": (0, 1, 2)}))) == (((0, 1, 2),), {1})
+    assert book.promised.to(waits(2)) == ["node-1"]
+    nodes_of(book)
+
+
+def test_a_start_on_whole_nodes_names_no_gpus_and_may_span_zones() -> None:
+    book = crossing_book()
+    turn = turn_of(runs(1, "a1", "b1"), node_group=book.node_group)
+    assert book.take(["a1", "b1"], turn) == ((), set())
+    assert book.started == [turn]
+    assert book.crossing(waits(9), NORMAL, soon=True) == 1
+    assert nodes_of(book).now(waits(9), NORMAL) == ["a2", "b2"]
+
+
+def test_a_turn_on_a_node_that_is_no_more_leaves_the_others_of_its_nodes() -> None:
+    book = ledger(runs(1, "node-1", "node-9"), nodes=1)
+    (turn,) = book.gangs
+    book.leave(turn)
+    assert (list(book.leaving), book.changed, turn.leaving) == (["node-1"], ["node-1"], True)
+
+
+def test_nodes_that_are_no_more_are_neither_held_nor_freed() -> None:
+    """A gang and a sharer lose one node each while they run; the gang has been told to leave."""
+    gang = leaving(runs(1, "node-1", "node-8"), None)
+    sharer = shares(2, {"node-2": (0, 1), "node-9": (0, 1)})
+    book = ledger(gang, sharer, nodes=3)
+    assert list(book.leaving) == ["node-1"]
+    assert (book.count_open(None), book.count_soon(None)) == (1, 1)
+    assert nodes_of(book).now(waits(9, gpus=6), NORMAL) == ["node-2", "node-3"]
+
+
+@pytest.mark.parametrize(("gpus", "gave_way"), [(4, set()), (5, {2})])
+def test_gpus_that_are_being_freed_count_as_room_for_promises(gpus: int, gave_way: set[int]) -> None:
+    """Four GPUs are free and four are being freed; four of them are promised to a lower task."""
+    book = ledger(leaving(shares(1, {"node-1": (0, 1, 2, 3)}), None), nodes=1)
+    book.promise(["node-1"], waits(2, gpus=4), LOW)
+    assert book.promise(["node-1"], waits(3, gpus=gpus), HIGH) == gave_way

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.explain import amount, gang, human_duration, message_of, notice_of, what_would, why
 from hai_scheduler.core.model.priority import Priority
@@ -15,11 +14,12 @@ from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Rank, RankState
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from kit.builders import a_notice, a_run, a_task, at
 
 
 @pytest.mark.parametrize(
     ("length", "text"),
-    [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (-5, "0 s")],
+    [(0, "0 s"), (59.6, "1 min"), (3900, "1 h 5 min"), (90_061, "1 d 1 h"), (86_405, "1 d"), (-5, "0 s")],
 )
 def test_spans(length: float, text: str) -> None:
     assert human_duration(timedelta(seconds=length)) == text

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.core.explaining import what_if
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
 from hai_scheduler.core.explaining.what_if import MOST_PLANS, applied, counterfactuals
@@ -20,7 +19,8 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.planning.plan import plan
-from snapshots import carried_out, emptied, snapshots
+from kit.builders import a_quota, a_run, a_task, at, some_nodes
+from kit.snapshots import carried_out, emptied, snapshots
 
 POLICY = Policy()
 EVERYBODY = tuple(

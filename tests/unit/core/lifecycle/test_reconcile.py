@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, Done, Overdue, RanksSeen, Saved, StartFailed, StateKept
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import advance
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Rank, RankState
 from hai_scheduler.core.model.task import Retry, Task, TaskState
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, at
 
 PENDING, RUNNING, EXITED, LOST = RankState.PENDING, RankState.RUNNING, RankState.EXITED, RankState.LOST
 BOTH = (Rank(rank=0, node="a"), Rank(rank=1, node="b"))
@@ -315,3 +315,40 @@ def test_a_rank_whose_end_is_known_is_not_evicted_afterwards() -> None:
     task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
     task = follow(task, shows(replace(GONE, exit_code=0), is_up(1)))
     assert follow(task, shows(replace(EVICTED, exit_code=0), is_up(1))) == task
+
+
+def test_a_run_of_a_restored_database_was_told_to_leave_if_any_of_its_ranks_was() -> None:
+    """The notice is lost; one of two ranks has heard of it."""
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    for heard in ({"signalled": True}, {"notified_at": at(3)}):
+        observation = shows(is_up(0, **heard), is_up(1))
+        seen = reconcile(task, observation, at(9), max_failed_starts=3, older=True)
+        assert isinstance(seen.events[0], AskedToSuspend)
+        assert seen.events[0].reason is Reason.RESTORED
+    seen = reconcile(task, shows(is_up(0), is_up(1)), at(9), max_failed_starts=3, older=True)
+    assert not any(isinstance(event, AskedToSuspend) for event in seen.events)
+
+
+@pytest.mark.parametrize(("done_all", "rank"), [(False, 1), (True, None)], ids=["for itself", "for all"])
+def test_a_rank_says_that_it_is_done(done_all: bool, rank: int | None) -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    events = look(task, shows(is_up(0), is_up(1, done=True, done_all=done_all))).events
+    assert [event.rank for event in events if isinstance(event, Done)] == [rank]
+
+
+@pytest.mark.parametrize(
+    ("state", "killed", "own"), [(LOST, True, True), (LOST, False, False), (EXITED, True, False)], ids=lambda v: str(v)
+)
+def test_a_supervisor_was_killed_if_its_rank_is_lost_for_that_reason(state: RankState, killed: bool, own: bool) -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    shown = RankObservation(rank=1, state=state, exit_code=143 if state is EXITED else None, supervisor_killed=killed)
+    (event,) = look(task, shows(is_up(0), shown)).events
+    assert isinstance(event, RanksSeen)
+    assert [rank.supervisor_killed for rank in event.ranks] == [False, own]
+
+
+def test_a_rank_that_its_node_does_not_know_says_so() -> None:
+    task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))
+    (event,) = look(task, shows(is_up(0))).events
+    assert isinstance(event, RanksSeen)
+    assert [rank.message for rank in event.ranks] == [None, "its node no longer knows of it"]

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle.events import RanksSeen
 from hai_scheduler.core.lifecycle.reconcile import reconcile
 from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, doubt, outcome_of
@@ -18,6 +17,7 @@ from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from kit.builders import a_notice, a_run, a_task, at
 from unit.core.lifecycle.test_reconcile import shows
 
 SUCCEEDED = RunOutcome(TaskState.SUCCEEDED, Reason.SUCCEEDED)
@@ -170,6 +170,7 @@ def test_where_it_stays_unknown_the_task_is_resumed_and_its_user_is_told(
     assert after.run is not None
     said = doubt(after, after.run)
     assert (words or "") in (said or ""), said
+    assert said is None or said.startswith("Every rank ended with status 0, ")
     assert (said is None) == (words is None)
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_checkpoint, a_notice, a_run, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.run_outcome import as_asked, outcome_of
 from hai_scheduler.core.lifecycle.transitions import advance
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, 
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState
 from hai_scheduler.core.model.task import Task, TaskState
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, at
 
 #: Every run here is up from `at(0)`, is told to leave at `at(60)`, and is gone at `at(70)`.
 TOLD, GONE = 60, 70

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_rank, a_run, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.start_backoff import (
     LONGEST_WAIT,
@@ -21,6 +20,7 @@ from hai_scheduler.core.lifecycle.transitions import Kill, advance
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.model.task import TaskState
+from kit.builders import a_rank, a_run, a_task, at
 
 FAILED = ev.StartFailed(at=at(10), message="no disk", nodes=frozenset({"node-1"}), give_up=False)
 

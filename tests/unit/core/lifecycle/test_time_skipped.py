@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from builders import a_checkpoint, a_notice, a_task, at
 from hai_scheduler.core.lifecycle import events as ev
 from hai_scheduler.core.lifecycle.transitions import Notify, advance
 from hai_scheduler.core.model.task import TaskState
-from unit.core.lifecycle.test_lifecycle import exits, running
+from kit.builders import a_checkpoint, a_notice, a_task, at
+from unit.core.lifecycle.test_transitions import exits, running
 
 
 def test_time_that_was_skipped_is_neither_served_nor_taken_from_a_deadline() -> None:

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.ordering.discipline import Discipline
+from hai_scheduler.core.ordering.rules import RULES
+from kit.builders import a_quota
 from unit.core.tables import (
     EVERYBODY,
     HIGH,
@@ -170,3 +171,7 @@ def test_the_rule_of_turns_is_hais_alone(discipline: Discipline) -> None:
     left = {1: timedelta(hours=1), 2: timedelta(hours=1)}
     shot = snapshot(runs(1, "node-1", minutes=29), waits(2), nodes=1, remaining=left)
     assert suspends(decide(shot, discipline=discipline)) == {}
+
+
+def test_every_discipline_has_its_rules() -> None:
+    assert set(RULES) == set(Discipline)

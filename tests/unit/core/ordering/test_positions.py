@@ -10,26 +10,26 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_task, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering import positions, queue
 from hai_scheduler.core.ordering.order import SubmissionKey, own_order
 from hai_scheduler.core.ordering.positions import Queue
-from hai_scheduler.core.ordering.queue import Lane, Unplaceable
+from hai_scheduler.core.ordering.queue import Subqueue, Unplaceable
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
+from kit.builders import a_task, at
 
 USERS = ("ann", "bob", "cy")
 
 
 @dataclass(frozen=True)
 class Waits:
-    """A task, its rank, whether it came by itself, and whether it falls to a lower lane."""
+    """A task, its precedence, whether it came by itself, and whether it falls to a lower subqueue."""
 
     task: Task
-    rank: float
+    precedence: float
     alone: bool
     falls: bool
 
@@ -53,38 +53,42 @@ def queues(draw: st.DrawFn) -> tuple[list[Waits], dict[str, float]]:
     return found, {user: draw(st.sampled_from([0.0, 1.0])) for user in USERS}
 
 
-def lanes_of(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority, Lane]:
-    """The lanes: all tasks are in the lane of NORMAL, except those that fall to LOW."""
+def lanes_of(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority, Subqueue]:
+    """The subqueues: all tasks are in the subqueue of NORMAL, except those that fall to LOW."""
     together: defaultdict[tuple[float, str, Priority | None], list[Task]] = defaultdict(list)
     for one in waiting:
         if not one.alone:
-            together[one.rank, one.task.user, one.task.priority].append(one.task)
-    plain = {(rank, user): TaskBucket(tasks) for (rank, user, asked), tasks in together.items() if asked is not None}
-    lanes = {level: Lane(plain if level is Priority.NORMAL else {}, use) for level in LEVELS}
-    for (rank, _, asked), tasks in together.items():
+            together[one.precedence, one.task.user, one.task.priority].append(one.task)
+    plain = {
+        (precedence, user): TaskBucket(tasks)
+        for (precedence, user, asked), tasks in together.items()
+        if asked is not None
+    }
+    subqueues = {level: Subqueue(plain if level is Priority.NORMAL else {}, use) for level in LEVELS}
+    for (precedence, _, asked), tasks in together.items():
         if asked is None:
-            lanes[Priority.NORMAL].add(TaskBucket(tasks), rank)
+            subqueues[Priority.NORMAL].add(TaskBucket(tasks), precedence)
     for one in waiting:
         if one.alone:
-            lanes[Priority.NORMAL].add(TaskBucket([one.task]), one.rank)
+            subqueues[Priority.NORMAL].add(TaskBucket([one.task]), one.precedence)
     for one in waiting:
         if one.falls:
-            lanes[Priority.NORMAL].remove(one.task, one.rank)
-            lanes[Priority.LOW].add(TaskBucket([one.task]), one.rank)
-    return lanes
+            subqueues[Priority.NORMAL].remove(one.task, one.precedence)
+            subqueues[Priority.LOW].add(TaskBucket([one.task]), one.precedence)
+    return subqueues
 
 
 def sorted_out(members: Sequence[Waits], use: Mapping[str, float], seats: Mapping[TaskId, SubmissionKey]) -> list[Task]:
-    """The tasks sorted by rank, then by use of the user, then by seat."""
-    keyed = sorted((one.rank, use[one.task.user], seats[one.task.id], one.task.id, one.task) for one in members)
+    """The tasks sorted by precedence, then by use of the user, then by seat."""
+    keyed = sorted((one.precedence, use[one.task.user], seats[one.task.id], one.task.id, one.task) for one in members)
     return [task for *_, task in keyed]
 
 
 def seats_of(members: Sequence[Waits], use: Mapping[str, float]) -> dict[TaskId, SubmissionKey]:
-    """By task, its place among its user's tasks of one rank and priority, as the user's own order has it (O3)."""
+    """By task, its place among its user's tasks of one precedence and priority, as the user's own order has it (O3)."""
     order_scopes: defaultdict[object, list[Task]] = defaultdict(list)
     for one in members:
-        order_scopes[one.rank, use[one.task.user], one.task.user, one.task.priority].append(one.task)
+        order_scopes[one.precedence, use[one.task.user], one.task.user, one.task.priority].append(one.task)
     seats: dict[TaskId, SubmissionKey] = {}
     for order_scope in order_scopes.values():
         own = sorted((task.submitted_at, task.id) for task in order_scope)
@@ -93,7 +97,7 @@ def seats_of(members: Sequence[Waits], use: Mapping[str, float]) -> dict[TaskId,
 
 
 def by_hand(waiting: Sequence[Waits], use: Mapping[str, float]) -> dict[Priority, list[Task]]:
-    """By priority, the whole queue in order. A task that falls leaves its seat and gets one in the lower lane."""
+    """By priority, the whole queue in order. A task that falls leaves its seat and gets one in the lower subqueue."""
     fallen = [one for one in waiting if one.falls]
     seats = seats_of(waiting, use)
     return {
@@ -113,10 +117,10 @@ def test_tasks_are_looked_at_in_order(made: tuple[list[Waits], dict[str, float]]
     )
     with patch.object(queue, "FEW", few):
         for level, expected in by_hand(waiting, use).items():
-            lane, seen = lanes_of(waiting, use)[level], []
-            lane.begin()
-            assert lane.promised == sum(bool(task.promise) for task in expected)
-            while (entry := lane.pop(unplaceable)) is not None:
+            subqueue, seen = lanes_of(waiting, use)[level], []
+            subqueue.begin()
+            assert subqueue.promised == sum(bool(task.promise) for task in expected)
+            while (entry := subqueue.pop(unplaceable)) is not None:
                 seen.append(entry.task)
             assert seen == [task for task in expected if not unplaceable.task(task)]
 
@@ -130,9 +134,9 @@ def test_places_are_those_of_the_order(made: tuple[list[Waits], dict[str, float]
     asked = Queue(lanes_of(waiting, use))
     with patch.object(positions, "_ENOUGH", enough):
         for one in reversed(waiting):
-            found = asked.position_of(one.task, one.rank)
-            assert (found.position, found.rank) == (expected[one.task.id], one.rank)
-            assert found.priority is asked.level_of(one.task, one.rank)
+            found = asked.position_of(one.task, one.precedence)
+            assert (found.position, found.precedence) == (expected[one.task.id], one.precedence)
+            assert found.priority is asked.level_of(one.task, one.precedence)
             assert found.priority is (Priority.LOW if one.falls else Priority.NORMAL)
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import CandidateIndex, RequestClass
 from hai_scheduler.core.capacity.reservation import earliest, passes
@@ -24,12 +23,13 @@ from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.order import level_at, own_order, submission_keys
 from hai_scheduler.core.ordering.positions import Queue
-from hai_scheduler.core.ordering.queue import Lane, Unplaceable
+from hai_scheduler.core.ordering.queue import Subqueue, Unplaceable
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
 from hai_scheduler.core.ordering.turns import protected_until, slice_of, work_lost
 from hai_scheduler.core.ordering.usage import decayed, held, share_of, with_run
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, a_use, at, some_nodes
 from unit.core.tables import HIGH, LOW, NORMAL, NOW, POLICY, ago, for_minutes, leaving, runs, shares, turn_of, waits
 
 HOUR = timedelta(hours=1)
@@ -57,26 +57,28 @@ def test_seats_are_dealt_out_again_within_a_hand() -> None:
     assert dealt == {3: (at(1), 1), 1: (at(3), 3)}, "the seats are those of before"
 
 
-def lane(*tasks: Task, before: Sequence[Task] = ()) -> Lane:
-    """A lane of `tasks`, all of rank 0, with those of `before` of one user indexed; no user has any decayed use."""
+def subqueue(*tasks: Task, before: Sequence[Task] = ()) -> Subqueue:
+    """A subqueue of `tasks`, all of rank 0, with those of `before` of one user indexed; no user has any decayed use."""
     buckets = {(0.0, before[0].user): TaskBucket(before)} if before else {}
-    made = Lane(buckets, {task.user: 0.0 for task in (*tasks, *before)})
+    made = Subqueue(buckets, {task.user: 0.0 for task in (*tasks, *before)})
     for task in tasks:
         made.add(TaskBucket([task]), 0.0)
     made.begin()
     return made
 
 
-def looked_at(lane: Lane, unplaceable: Unplaceable = HOPEFUL) -> list[int]:
-    """The ids of the lane's tasks, in the order in which a plan looks at them."""
+def looked_at(subqueue: Subqueue, unplaceable: Unplaceable = HOPEFUL) -> list[int]:
+    """The ids of the subqueue's tasks, in the order in which a plan looks at them."""
     order = []
-    while (entry := lane.pop(unplaceable)) is not None:
+    while (entry := subqueue.pop(unplaceable)) is not None:
         order.append(int(entry.task.id))
     return order
 
 
-def test_a_queue_gives_places_through_its_lanes() -> None:
-    queue = Queue({level: lane() for level in LEVELS} | {NORMAL: lane(waits(1), waits(2)), HIGH: lane(waits(3))})
+def test_a_queue_gives_places_through_its_subqueues() -> None:
+    queue = Queue(
+        {level: subqueue() for level in LEVELS} | {NORMAL: subqueue(waits(1), waits(2)), HIGH: subqueue(waits(3))}
+    )
     assert [queue.position_of(waits(n), 0.0).position for n in (3, 1, 2)] == [1, 2, 3]
     with pytest.raises(KeyError):
         queue.position_of(waits(9), 0.0)
@@ -87,19 +89,19 @@ def test_a_lane_is_in_order_of_rank_then_use_then_seat() -> None:
     users = {1: "alice", 2: "bob", 3: "cy", 4: "dora", 5: "cy"}
     use = {"alice": 0.0, "bob": 5.0, "cy": 1.0, "dora": 1.0}
     buckets = {(1.0, "alice"): TaskBucket([waits(1, user="alice")]), (0.0, "cy"): TaskBucket([waits(5, user="cy")])}
-    made = Lane(buckets, use)
+    made = Subqueue(buckets, use)
     for number in (2, 3, 4):
         made.add(TaskBucket([waits(number, user=users[number])]), 0.0)
     made.begin()
     made.remove(waits(2), 0.0)
-    assert looked_at(made) == [3, 4, 5, 1], "the second waits in another lane"
+    assert looked_at(made) == [3, 4, 5, 1], "the second waits in another subqueue"
     made.begin()
     assert looked_at(made) == [3, 4, 5, 1], "once more"
-    assert made.ranks() == {0.0, 1.0}
+    assert made.precedences() == {0.0, 1.0}
 
 
 def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> None:
-    made = lane(
+    made = subqueue(
         waits(4, 2, promise=frozenset({"node-1"}), user="ann"),
         before=[waits(1, 1, user="bob"), waits(2, 2, user="bob"), waits(3, 1, user="bob")],
     )
@@ -112,7 +114,7 @@ def test_the_hopeless_are_not_looked_at_unless_they_were_promised_nodes() -> Non
 def test_a_users_own_order_deals_out_the_seats_of_all_their_tasks_of_the_level() -> None:
     """Hopeless tasks keep their part in the order, and so do tasks that came one by one."""
     last = waits(3, submitted_at=at(3), custom_rank=-1.0, avoid=frozenset({"node-1"}), user="bob")
-    made = lane(
+    made = subqueue(
         last,
         waits(4, submitted_at=at(1.5)),
         before=[
@@ -127,11 +129,11 @@ def test_a_users_own_order_deals_out_the_seats_of_all_their_tasks_of_the_level()
 
 def test_a_task_that_its_user_has_ordered_takes_the_seat_of_one_without_an_order() -> None:
     before = [waits(number, submitted_at=at(number), user="bob") for number in (1, 2)]
-    assert looked_at(lane(waits(3, submitted_at=at(3), custom_rank=-1.0, user="bob"), before=before)) == [3, 1, 2]
+    assert looked_at(subqueue(waits(3, submitted_at=at(3), custom_rank=-1.0, user="bob"), before=before)) == [3, 1, 2]
 
 
 def test_a_lane_knows_its_sizes_and_promises() -> None:
-    made = lane(waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"})), before=[waits(3, 4)])
+    made = subqueue(waits(1, 2), waits(2, 1, gpus=3, promise=frozenset({"node-1"})), before=[waits(3, 4)])
     assert made.shapes == {shape_of(waits(1, 2)), (3, 1), shape_of(waits(3, 4))}
     assert made.promised == 1
     assert shape_of(waits(1, 1)) > shape_of(waits(1, 1, gpus=1_000)), "a whole node is more than any part of one"
@@ -335,3 +337,14 @@ def test_without_a_notice_an_exit_is_an_ending() -> None:
     assert ended(Profile.SIGTERM, [0, 0], told=False) == RunOutcome(TaskState.SUCCEEDED, Reason.SUCCEEDED)
     assert ended(Profile.SIGTERM, [0, 143], told=False) == RunOutcome(TaskState.FAILED, Reason.FAILED)
     assert ended(Profile.SIGTERM, [143], told=True, state=TaskState.STOPPING).state is TaskState.STOPPED
+
+
+def test_a_task_is_in_a_bucket_by_its_id_and_size() -> None:
+    """Tasks that would stand before, between and behind those of the bucket are not in it."""
+    bucket = TaskBucket([waits(2, user="ann"), waits(4, user="ann")])
+    assert [waits(number, user="ann") in bucket for number in (1, 2, 3, 4, 5)] == [False, True, False, True, False]
+    assert waits(2, 2, user="ann") not in bucket
+    assert "2" not in bucket
+    assert (bucket.dealt, bucket.promised) == (0, 0)
+    promised = waits(3, user="ann", promise=frozenset({"node-1"}), custom_rank=1)
+    assert [getattr(TaskBucket([promised, waits(5, user="ann")]), name) for name in ("dealt", "promised")] == [1, 1]

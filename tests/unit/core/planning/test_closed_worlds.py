@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import a_node, a_task, at
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_of
+from kit.builders import a_node, a_task, at
 from unit.core.closed_world import Told, World
 
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
@@ -93,7 +93,9 @@ def test_no_turn_ends_for_an_equal_before_min_run_and_no_pair_drives_each_other_
 @WORLDS
 def test_p7_holds_when_turns_may_be_tiny(seed: int, most: int) -> None:
     minute = timedelta(minutes=1)
-    policy = Policy(min_run=minute, slice=minute, slice_growth=1, long_after=minute, worth=0, max_rotations=most)
+    policy = Policy(
+        min_run=minute, slice=minute, slice_growth=1, long_after=minute, min_run_per_switch=0, max_rotations=most
+    )
     world = a_world(seed, policy).run(timedelta(hours=6))
     by_task: defaultdict[TaskId, list[Told]] = defaultdict(list)
     for told in world.told:

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.planning.group_plan import GroupPlan
 from hai_scheduler.core.planning.plan_cache import PlanCache
-from snapshots import snapshots
+from kit.builders import some_nodes
+from kit.snapshots import snapshots
 from unit.core.tables import HIGH, LOW, NORMAL, POLICY, runs, shares, snapshot, turn_of, waits
 
 

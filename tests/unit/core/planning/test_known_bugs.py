@@ -11,7 +11,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, a_quota, a_task, at, some_nodes
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
@@ -19,6 +18,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
+from kit.builders import a_node, a_quota, a_task, at, some_nodes
 from unit.core.closed_world import World
 from unit.core.tables import HIGH, LOW, NORMAL, decide, runs, snapshot, starts, suspends, waits
 

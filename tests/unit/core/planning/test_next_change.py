@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry, Task
+from kit.builders import a_quota
 from unit.core.tables import ABOVE, HIGH, NOW, ago, decide, for_minutes, runs, snapshot, waits
 
 RUNNING = runs(1, "node-1", minutes=10)

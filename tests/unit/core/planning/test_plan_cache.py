@@ -9,9 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.rounds import World
-from bench.snapshots import Shape
-from builders import T0, a_quota, a_task, some_nodes
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -23,6 +20,9 @@ from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache, differences
+from kit.builders import T0, a_quota, a_task, some_nodes
+from kit.busy_cluster import World
+from kit.seeded_clusters import Shape
 
 POLICY = Policy()
 
@@ -77,7 +77,7 @@ def test_a_task_that_has_waited_too_long_moves_although_nothing_else_happens() -
     assert task_index(snapshot, cache) == {(Priority.NORMAL, 2): [1]}, "the clock was set back"
 
 
-def test_other_policy_numbers_make_other_ranks() -> None:
+def test_other_policy_numbers_make_other_precedences() -> None:
     task = a_task(1, priority=Priority.NORMAL, served=timedelta(minutes=40), waiting_since=T0)
     snapshot, cache = of(task), PlanCache()
     assert task_index(snapshot, cache) == {(Priority.NORMAL, 1): [1]}
@@ -107,7 +107,7 @@ def test_of_a_plan_that_was_not_finished_nothing_is_kept(monkeypatch: pytest.Mon
     assert task_index(of(task), cache) == {(Priority.NORMAL, 0): [1]}
     raised = of(replace(task, priority=Priority.HIGH))
     with monkeypatch.context() as patch:
-        patch.setattr(HaiRules, "ranks", lambda _rules, _tasks: [])
+        patch.setattr(HaiRules, "precedences", lambda _rules, _tasks: [])
         with pytest.raises(ValueError, match="zip"):
             plan(raised, POLICY, cache=cache)
     assert task_index(raised, cache) == {(Priority.HIGH, 0): [1]}

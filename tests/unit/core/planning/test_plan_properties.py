@@ -27,7 +27,7 @@ from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
 from hai_scheduler.core.ordering.turns import protected_until
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache
-from snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
+from kit.snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
 from unit.core.tables import turn_of
 
 POLICY = Policy()

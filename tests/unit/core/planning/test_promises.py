@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from builders import a_quota
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -20,6 +19,7 @@ from hai_scheduler.core.planning.placer import Placer
 from hai_scheduler.core.planning.plan_cache import PlanCache
 from hai_scheduler.core.planning.preemptor import Preemptor
 from hai_scheduler.core.planning.promises import Promises
+from kit.builders import a_quota
 from unit.core.tables import EVERYBODY, HIGH, LOW, NORMAL, POLICY, leaving, runs, snapshot, waits
 
 

@@ -6,18 +6,18 @@ from datetime import timedelta
 
 import pytest
 
-from builders import some_nodes
 from hai_scheduler.core.capacity.ledger import Ledger
 from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.fair_share import FairShare
-from hai_scheduler.core.ordering.queue import Lane
+from hai_scheduler.core.ordering.queue import Subqueue
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.ordering.task_buckets import TaskBucket, shape_of
 from hai_scheduler.core.planning.pending import PendingTask
 from hai_scheduler.core.planning.queue_head import QueueHead
 from hai_scheduler.core.planning.refusals import Refusals, Scope
+from kit.builders import some_nodes
 from unit.core.tables import NORMAL, NOW, POLICY, runs, turn_of, waits
 
 MINUTE = timedelta(minutes=1)
@@ -32,12 +32,12 @@ def head_of(*tasks: Task) -> QueueHead:
     return QueueHead(ledger, CandidateIndex(ledger, turns, rules), rules)
 
 
-def lane() -> Lane:
-    return Lane({(0.0, task.user): TaskBucket([task]) for task in (SMALL, MIDDLE)}, {"ann": 0.0, "bob": 0.0})
+def subqueue() -> Subqueue:
+    return Subqueue({(0.0, task.user): TaskBucket([task]) for task in (SMALL, MIDDLE)}, {"ann": 0.0, "bob": 0.0})
 
 
-def with_large() -> Lane:
-    return Lane(
+def with_large() -> Subqueue:
+    return Subqueue(
         {(0.0, "bob"): TaskBucket([MIDDLE]), (0.0, "ann"): TaskBucket([SMALL, LARGE])}, {"ann": 0.0, "bob": 0.0}
     )
 
@@ -77,7 +77,7 @@ def test_who_may_pass_the_head_is_not_refused_with_those_who_may_not() -> None:
     head.reserve_for(PendingTask(waits(8, 2), NORMAL, 0))
     assert head.keeps_free
     refusals = Refusals(head)
-    refusals.add(SMALL, lane(), Scope.NOT_PASSING)
+    refusals.add(SMALL, subqueue(), Scope.NOT_PASSING)
     assert refusals.covers(waits(4, 1))
     assert not refusals.covers(waits(5, 1, time_limit=5 * MINUTE))
     head.release()
@@ -86,9 +86,9 @@ def test_who_may_pass_the_head_is_not_refused_with_those_who_may_not() -> None:
 
 def test_a_walk_begins_without_refusals() -> None:
     refusals = Refusals(head_of())
-    refusals.add(SMALL, lane(), Scope.EVERYBODY)
-    assert refusals.cover_lane(lane())
-    refusals.add(SMALL, lane(), Scope.USER)
+    refusals.add(SMALL, subqueue(), Scope.EVERYBODY)
+    assert refusals.cover_subqueue(subqueue())
+    refusals.add(SMALL, subqueue(), Scope.USER)
     refusals.reopen(when=False)
     assert not refusals.reopened
     refusals.reopen()
@@ -97,6 +97,6 @@ def test_a_walk_begins_without_refusals() -> None:
     refusals.forget()
     assert not refusals.reopened
     assert not refusals.some_specific
-    assert not refusals.cover_lane(lane())
+    assert not refusals.cover_subqueue(subqueue())
     assert not any(refusals.covers(task) for task in (SMALL, MIDDLE, LARGE))
     assert not unplaceable.shapes, "the queue hears of it"

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from builders import a_node, a_quota
 from hai_scheduler.core.model.decisions import Keep
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
@@ -15,7 +14,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
-from snapshots import carried_out
+from kit.builders import a_node, a_quota
+from kit.snapshots import carried_out
 from unit.core.tables import (
     EVERYBODY,
     HIGH,
@@ -356,6 +356,12 @@ def test_b3_a_promise_that_has_lapsed_does_not_come_back_later() -> None:
     assert decide(shot).decisions == ()
 
 
+def test_b3_a_task_starts_on_its_promised_node_though_another_leaf_would_fit_better() -> None:
+    nodes = tuple(a_node(f"node-{number}", leaf=leaf) for number, leaf in ((1, "small"), (2, "large"), (3, "large")))
+    assert starts(decide(snapshot(waits(9), nodes=nodes))) == {9: ("node-1",)}
+    assert starts(decide(snapshot(waits(9, promise=frozenset({"node-2"})), nodes=nodes))) == {9: ("node-2",)}
+
+
 def test_b3_a_promised_node_that_is_lost_is_made_up_for_by_a_free_one() -> None:
     nodes = (a_node("node-1"), a_node("node-2", ready=False), a_node("node-3"))
     tasks = (waits(1, 2, promise=frozenset({"node-1", "node-2"})), waits(3, 1, user="ann", submitted_at=NOW))
@@ -388,7 +394,7 @@ def test_b4_shares_of_a_node_belong_to_their_runs_as_well() -> None:
 
 
 def test_b4_no_number_gets_a_node_twice() -> None:
-    policy = Policy(min_run=timedelta(0), worth=0)
+    policy = Policy(min_run=timedelta(0), min_run_per_switch=0)
     made = decide(snapshot(runs(1, "node-1", minutes=0, level=LOW), waits(2, priority=HIGH), nodes=1), policy)
     assert starts(made) == {}
     assert suspends(made) == {1: 2}

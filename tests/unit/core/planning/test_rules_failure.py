@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, a_rank, a_strike, some_nodes
 from hai_scheduler.core.lifecycle.events import Done, RanksSeen
 from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.decisions import Quarantine, Start, Stop, Suspend
@@ -19,6 +18,7 @@ from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.quarantine import quarantines
+from kit.builders import a_node, a_rank, a_strike, some_nodes
 from unit.core.tables import (
     HIGH,
     NOW,

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_run, a_use
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
+from kit.builders import a_run, a_use
 from unit.core.tables import (
     ABOVE,
     HIGH,

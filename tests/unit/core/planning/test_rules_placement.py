@@ -6,14 +6,14 @@ from random import Random
 
 import pytest
 
-from builders import a_node
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.nodes.placement import choose
-from snapshots import carried_out, emptied
+from kit.builders import a_node
+from kit.snapshots import carried_out, emptied
 from unit.core.tables import (
     HIGH,
     LOW,

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota, a_task
 from hai_scheduler.core.model.decisions import Start
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
+from kit.builders import a_quota, a_task
 from unit.core.tables import (
     ABOVE,
     EVERYBODY,

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.decisions import Suspend
 from hai_scheduler.core.model.policy import Policy
@@ -14,7 +13,8 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
-from snapshots import carried_out
+from kit.builders import a_checkpoint, a_node, a_notice, a_run, a_task, a_use
+from kit.snapshots import carried_out
 from unit.core.tables import (
     ABOVE,
     HIGH,
@@ -353,7 +353,7 @@ def test_p6_without_a_measurement_a_switch_costs_nothing() -> None:
 
 def test_p6_the_factor_is_the_policys() -> None:
     running = runs(1, "node-1", minutes=30, starting_took=for_minutes(20))
-    assert suspends(decide(snapshot(running, waits(2), nodes=1), Policy(worth=0))) == {1: 2}
+    assert suspends(decide(snapshot(running, waits(2), nodes=1), Policy(min_run_per_switch=0))) == {1: 2}
 
 
 # -- P7 -----------------------------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from builders import a_node, a_quota, some_nodes
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
+from kit.builders import a_node, a_quota, some_nodes
 from unit.core.tables import (
     EVERYBODY,
     HIGH,

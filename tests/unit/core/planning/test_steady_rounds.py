@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bench.rounds import World
-from bench.snapshots import Shape
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.planning.plan import plan
+from kit.busy_cluster import World
+from kit.seeded_clusters import Shape
 
 POLICY = Policy()
 ROUNDS = 40

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, some_nodes
 from hai_scheduler.core.capacity.node_states import NodeStates
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
@@ -15,6 +14,7 @@ from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.fair_share import FairShare
 from hai_scheduler.core.ordering.rules import HaiRules
 from hai_scheduler.core.planning.task_index import TaskIndex
+from kit.builders import a_node, some_nodes
 from unit.core.tables import NORMAL, NOW, POLICY, for_minutes, runs, shares, turn_of, waits
 
 RULES = HaiRules(POLICY, NOW, FairShare((), (), POLICY, NOW), {})

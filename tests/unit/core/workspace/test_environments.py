@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import an_environment
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.environments import Environment, admitted, default_of, usable, variables_of
 from hai_scheduler.core.workspace.templates import Unresolvable, Wrong
+from kit.builders import an_environment
 
 
 def of(name: str, *subjects: str, default: bool = False) -> Environment:

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import a_mount_rule
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.workspace.mounts import (
     RESERVED,
@@ -24,6 +23,7 @@ from hai_scheduler.core.workspace.mounts import (
     resolve,
 )
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable, Wrong, below
+from kit.builders import a_mount_rule
 
 #: More examples with, for example, HAI_EXAMPLES=20.
 MORE = int(os.environ.get("HAI_EXAMPLES", "1"))
@@ -229,7 +229,7 @@ def test_two_rules_that_only_their_names_would_rank_are_a_mistake(other: dict[st
     standing = admitted(a_mount_rule(**{"name": "standing", "mount_path": "/data", **other}), [])
     mine = a_mount_rule("mine", mount_path="/data")
     if not refused:
-        admitted(mine, [standing])
+        assert admitted(mine, [standing]) == admitted(mine, [])
         return
     with pytest.raises(Wrong, match="rule 'standing' of public says something of /data at the same priority") as caught:
         admitted(mine, [standing])
@@ -237,7 +237,8 @@ def test_two_rules_that_only_their_names_would_rank_are_a_mistake(other: dict[st
 
 
 def test_rules_for_different_nodes_do_not_meet() -> None:
-    admitted(a_mount_rule("mine", node_group="a"), [a_mount_rule("standing", node_group="b")])
+    mine = a_mount_rule("mine", node_group="a")
+    assert admitted(mine, [a_mount_rule("standing", node_group="b")]) == admitted(mine, [])
 
 
 # --- any rules of admins and any names of users

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.workspace.subjects import check_subject, group_of, rank, speaks_of
+from hai_scheduler.core.workspace.subjects import check_subject, group_of, precedence, speaks_of
 from hai_scheduler.core.workspace.templates import Wrong
 
 
@@ -27,7 +27,7 @@ def test_a_subject_means_a_user_by_name_by_group_or_all_users(subject: str, mean
 
 
 def test_a_users_own_rule_counts_before_that_of_their_group_and_that_of_all() -> None:
-    assert [rank(subject) for subject in ("user:a", "group:a", "public")] == [0, 1, 2]
+    assert [precedence(subject) for subject in ("user:a", "group:a", "public")] == [0, 1, 2]
     assert [group_of(subject) for subject in ("user:a", "group:a:b", "public")] == [None, "a:b", None]
 
 

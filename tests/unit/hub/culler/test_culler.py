@@ -19,18 +19,20 @@ from tornado.netutil import bind_sockets
 
 from hai_hub.culler import memory as culler_memory
 from hai_hub.culler.__main__ import Culler, application, keep_looking
+from hai_hub.culler.decision import CullPolicy, CullReason, CullRecord, RunningServer
 from hai_hub.culler.hub import HubApi, Unanswered, server_of
-from hai_hub.culler.judging import CullReason, CullRecord, RunningServer, Terms
-from hai_hub.culler.terms import TermsBook
+from hai_hub.culler.settings import CullPolicies
 
 T0 = datetime(2026, 11, 21, 8, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-TERMS = TermsBook(usual=Terms(lifetime=60 * MINUTE, idle=None), sizes={"gpu": Terms(lifetime=None, idle=20 * MINUTE)})
+TERMS = CullPolicies(
+    usual=CullPolicy(lifetime=60 * MINUTE, idle=None), sizes={"gpu": CullPolicy(lifetime=None, idle=20 * MINUTE)}
+)
 
 
 @dataclass
 class FakeHub:
-    """Servers, owners of tasks, and what was stopped."""
+    """Servers, active_users of tasks, and what was stopped."""
 
     now: datetime = T0
     found: list[RunningServer] = field(default_factory=list)
@@ -42,8 +44,8 @@ class FakeHub:
         self._check("servers")
         return list(self.found)
 
-    async def owners(self) -> frozenset[str]:
-        self._check("owners")
+    async def active_users(self) -> frozenset[str]:
+        self._check("active_users")
         return self.busy
 
     async def stop(self, server: RunningServer) -> None:
@@ -120,7 +122,7 @@ async def test_a_size_has_its_own_terms_and_owners_of_tasks_are_not_idle(hub: Fa
 
 async def test_no_server_is_taken_for_idle_while_the_scheduler_does_not_answer(hub: FakeHub, tmp_path: Path) -> None:
     hub.found = [a_server("ann", "gpu"), a_server("bob")]
-    hub.broken = {"owners"}
+    hub.broken = {"active_users"}
     made = culler(hub, tmp_path)
     await looks(made, hub, 50, 60)
     assert hub.stopped == [("bob", "")]
@@ -300,18 +302,18 @@ async def test_it_reads_all_pages_of_users_and_stops_servers_by_name() -> None:
         seen.append(f"{request.method} {request.raw_path}")
         return web.Response(status=202)
 
-    async def owners(request: web.Request) -> web.Response:
+    async def active_users(request: web.Request) -> web.Response:
         return web.json_response({"users": ["ann"]})
 
     app = web.Application()
     app.router.add_get("/hub/api/users", users)
     app.router.add_delete("/hub/api/users/{path:.*}", stop)
-    app.router.add_get("/sched/owners", owners)
+    app.router.add_get("/sched/active-users", active_users)
     async with TestServer(app) as server:
         base = str(server.make_url("/"))
         async with HubApi(hub=f"{base}hub/api", scheduler=f"{base}sched", token="t") as api:
             found = await api.servers()
-            assert await api.owners() == {"ann"}
+            assert await api.active_users() == {"ann"}
             for one in found:
                 await api.stop(one)
     assert [one.key for one in found] == [("ann", ""), ("b/b", "x")]
@@ -333,12 +335,12 @@ async def test_what_is_not_understood_is_said_without_the_token(status: int) -> 
     async with TestServer(app) as server:
         base = str(server.make_url("/hub"))
         async with HubApi(hub=base, scheduler=str(server.make_url("/s")), token="secret-t") as api:
-            for call in (api.servers, api.owners):
+            for call in (api.servers, api.active_users):
                 with pytest.raises(Unanswered) as error:
                     await call()
                 assert "secret-t" not in str(error.value)
     async with HubApi(hub="http://127.0.0.1:9", scheduler="", token="t") as api:
-        assert await api.owners() == frozenset()
+        assert await api.active_users() == frozenset()
         with pytest.raises(Unanswered, match=r"the Hub does not answer \(ClientConnectorError\)"):
             await api.servers()
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from hai_hub.shared.api import Api, ApiError
+from hai_client.errors import HaiError
+from hai_client.http import Transport
 from hai_hub.shared.console import Interrupts
 from hai_hub.shared.state import StateDir
 from hai_hub.up import farewell
 
 
-class Service(Api):
+class Service(Transport):
     """A service whose tasks leave one by one, a step at every look."""
 
     def __init__(self, looks: list[list[str]], *, paused: bool = False, fails: bool = False) -> None:
@@ -31,21 +32,17 @@ class Service(Api):
     fails: bool
     _looks: list[list[str]]
 
-    def get(self, path: str) -> Any:
-        self.calls.append(f"GET {path.partition('?')[0]}")
+    def call(self, method: str, path: str, *, body: Any = None, **_ignored: Any) -> Any:
+        self.calls.append(f"{method} {path} {body}")
         if self.fails:
-            message = "GET was not answered"
-            raise ApiError(message)
+            message = f"{method} was not answered"
+            raise HaiError(message)
+        if method == "POST":
+            return None
         if path == "/cluster":
             return {"paused": self.paused}
         names = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
         return {"items": [{"name": name, "user": "ann"} for name in names]}
-
-    def post(self, path: str, body: object = None) -> Any:
-        self.calls.append(f"POST {path} {body}")
-        if self.fails:
-            message = "POST was not answered"
-            raise ApiError(message)
 
 
 @pytest.fixture

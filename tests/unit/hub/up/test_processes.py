@@ -7,22 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hai_hub.up import processes
+from kit.waiting import wait_for
 
 SLEEP = "import signal; signal.pause()"
-
-
-def wait_for(look: Callable[[], bool], seconds: float = 10) -> None:
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -35,7 +28,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_fingerprint_names_a_process_while_it_runs(sleeper: subprocess.Popen[bytes]) -> None:
-    known = processes.fingerprint(sleeper.pid)
+    known = processes.identity(sleeper.pid)
     assert processes.pid_of(known) == sleeper.pid
     assert known is not None
     assert processes.pid_of(known + "0") is None
@@ -48,10 +41,10 @@ def test_a_fingerprint_names_a_process_while_it_runs(sleeper: subprocess.Popen[b
 def test_descendants_are_found_at_any_depth_and_can_be_left_out() -> None:
     script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
     with subprocess.Popen([sys.executable, "-c", script]) as child:
-        wait_for(lambda: len(processes.descendants(child.pid)) == 1)
-        (grandchild,) = processes.descendants(child.pid)
-        assert {child.pid, grandchild} <= set(processes.descendants(os.getpid()))
-        assert not {child.pid, grandchild} & set(processes.descendants(os.getpid(), without=[child.pid]))
+        wait_for("the child's child", lambda: len(processes.running_below(child.pid)) == 1)
+        (grandchild,) = processes.running_below(child.pid)
+        assert {child.pid, grandchild} <= set(processes.running_below(os.getpid()))
+        assert not {child.pid, grandchild} & set(processes.running_below(os.getpid(), without=[child.pid]))
         os.kill(grandchild, signal.SIGKILL)
 
 
@@ -70,11 +63,11 @@ def test_the_hub_ends_when_hai_up_is_killed(tmp_path: Path, farewell: signal.Sig
     assert up.stdout is not None
     with up.stdout as output:
         hub = int(output.readline())
-    known = processes.fingerprint(hub)
+    known = processes.identity(hub)
     assert processes.pid_of(known) == hub
     up.kill()
     up.wait()
-    wait_for(lambda: processes.pid_of(known) is None)
+    wait_for("the process to be gone", lambda: processes.pid_of(known) is None)
 
 
 def test_a_process_that_ignores_sigterm_is_killed() -> None:
@@ -103,7 +96,7 @@ def test_supervisors_of_this_folder_are_found_whichever_process_started_them(tmp
         subprocess.Popen([*fake, str(runs / "1" / "1" / "0")]) as own,
         subprocess.Popen([*fake, str(tmp_path / "other" / "1")]) as other,
     ):
-        wait_for(lambda: processes.supervisors(runs) == [own.pid])
+        wait_for("the supervisor to be found", lambda: processes.supervisors(runs) == [own.pid])
         own.kill()
         other.kill()
 
@@ -116,7 +109,7 @@ def test_servers_of_this_folder_are_found_whichever_process_started_them(tmp_pat
         started = [open_.enter_context(subprocess.Popen([sys.executable, "-c", SLEEP], env=env)) for env in given]
         own = started[0].pid
         mark = f"HOME={homes}/"
-        wait_for(lambda: processes.servers(mark) == [own])
+        wait_for("the server to be found", lambda: processes.servers(mark) == [own])
         assert processes.servers(mark, without=[own]) == []
         assert processes.servers(mark, without=[os.getpid()]) == [], "with everything below"
         for process in started:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 import pytest
 
-from builders import a_checkpoint, a_notice, a_run, a_task, at, some_nodes
 from hai_scheduler.api.server.route import YamlText
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
@@ -20,6 +19,7 @@ from hai_scheduler.service.insight.forecast import Forecast, Outcome
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder, SnapshotFacts
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_checkpoint, a_notice, a_run, a_task, at, some_nodes
 
 TASK = a_task(
     state=TaskState.SUSPENDING,

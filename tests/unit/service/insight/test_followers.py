@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from builders import T0, a_run, a_task
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.model.ids import TaskId
@@ -30,6 +29,8 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import NotFound, Unavailable
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.topics import FEED
+from kit.builders import T0, a_run, a_task
+from kit.waiting import until
 
 ALICE = Caller(name="alice")
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
@@ -74,16 +75,16 @@ class World:
     async def end(self) -> None:
         """Let the run and its task succeed, as a tick writes it."""
         async with self.store.write() as tx:
-            task = await tx.get_task(TaskId(1))
+            task = await tx.tasks.get(TaskId(1))
             run = replace(task.run, ended_at=T0, reason=Reason.SUCCEEDED)
             over = replace(task, run=run, state=TaskState.SUCCEEDED, ended_at=T0, reason=Reason.SUCCEEDED)
-            await tx.save_task(over)
+            await tx.tasks.save(over)
         await self.happens("task.state")
 
     async def happens(self, kind: str, user: str | None = "alice", task_id: int | None = 1) -> None:
         async with self.store.write() as tx:
             who = None if task_id is None else TaskId(task_id)
-            await tx.add_event(HistoryEvent(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
+            await tx.events.add(HistoryEvent(at=T0, kind=kind, actor="scheduler", user=user, task_id=who))
         await self.bus.ring(FEED)
 
     def follow(self, cursor: Cursor | None = None) -> Follower:
@@ -108,7 +109,7 @@ class Follower:
                 await self.may.wait()
 
     async def has(self, *lines: str) -> None:
-        await until(lambda: self.lines[-len(lines) :] == list(lines))
+        await until(f"the follower to have {lines}", lambda: self.lines[-len(lines) :] == list(lines))
 
     async def ended(self) -> None:
         async with asyncio.timeout(30):
@@ -119,18 +120,12 @@ class Follower:
         await asyncio.gather(self._task, return_exceptions=True)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.002)
-
-
 @pytest.fixture
 async def world() -> World:
     store, bus, cluster = MemoryStore(), MemoryBus(), Growing()
     async with store.write() as tx:
-        task = await tx.add_task(a_task(), TaskSpec(command=("x",), cwd="/"))
-        await tx.save_task(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
+        task = await tx.tasks.add(a_task(), TaskSpec(command=("x",), cwd="/"))
+        await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
     paper = News(store=store, bus=bus, look_every=0.02)
     logs = Logs(store=store, cluster=cluster, news=paper, workers=Here(store), look_every=0.02)  # type: ignore[arg-type]
     return World(store, bus, cluster, logs, Feed(store=store, news=paper))
@@ -141,7 +136,9 @@ async def test_a_log_is_read_once_for_all_who_follow_it(world: World, monkeypatc
     followers = [world.follow() for _ in range(50)]
     for one in followers:
         await one.has("first")
-    await until(lambda: all(one.pages[-1].lines == () for one in followers))  # the followers have come to the end
+    await until(
+        "the followers to come to the end", lambda: all(one.pages[-1].lines == () for one in followers)
+    )  # the followers have come to the end
     (story,) = world.logs._stories.values()
     page_of, asked = world.logs._page, []
 
@@ -171,7 +168,7 @@ async def test_the_end_of_a_run_is_told_as_soon_as_it_is_written(world: World) -
     world.cluster.prints("only")
     one = Follower(slow.follow(ALICE, "1"))
     await one.has("only")
-    await until(lambda: slow._stories)
+    await until("a follower to be served", lambda: slow._stories)
     await world.end()
     await one.ended()
     assert one.pages[-1].final
@@ -239,7 +236,7 @@ async def test_a_slow_follower_delays_no_other_and_misses_nothing(
 
 async def test_where_a_log_cannot_be_read_all_followers_are_told_and_the_next_one_begins_again(world: World) -> None:
     followers = [world.follow() for _ in range(3)]
-    await until(lambda: world.logs._stories and all(one.pages for one in followers))
+    await until("every follower to have a page", lambda: world.logs._stories and all(one.pages for one in followers))
     world.cluster.broken = True
     for one in followers:
         with pytest.raises(Unavailable):
@@ -257,13 +254,13 @@ async def test_events_are_read_once_for_all_streams(world: World, monkeypatch: p
     heard: list[list[int]] = [[] for _ in range(30)]
     jobs = [asyncio.create_task(_listen(world.feed, ADMIN, heard[n], 0)) for n in range(30)]
     await world.happens("task.submitted")
-    await until(lambda: all(heard))
+    await until("all to hear", lambda: all(heard))
     looks = []
     real = MemoryStore.read
     monkeypatch.setattr(MemoryStore, "read", lambda store: looks.append(1) or real(store))
     for _ in range(5):
         await world.happens("task.state")
-    await until(lambda: all(len(one) == 6 for one in heard))
+    await until("all to hear six events", lambda: all(len(one) == 6 for one in heard))
     assert len(looks) < 30
     for job in jobs:
         job.cancel()
@@ -289,7 +286,10 @@ async def test_every_reader_gets_each_of_their_events_once(
             jobs.append(asyncio.create_task(_listen(world.feed, ADMIN, everything, 0)))
         if number % 4 == 0:
             await asyncio.sleep(0)
-    await until(lambda: (early[-1:], everything[-1:], mine[-1:]) == ([40], [40], [39]))
+    await until(
+        "each reader to have the last event that it may see",
+        lambda: (early[-1:], everything[-1:], mine[-1:]) == ([40], [40], [39]),
+    )
     assert early == everything == list(range(1, 41))
     assert mine == [seq for seq in range(6, 41) if (seq - 1) % 3]
     for job in jobs:
@@ -316,10 +316,10 @@ async def _listen(feed: Feed, caller: Caller, heard: list[int], after: int) -> N
 async def test_a_task_that_is_forgotten_ends_its_followers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_story, "FACTS_EVERY", 0.01)
     one = world.follow()
-    await until(lambda: world.logs._stories)
+    await until("a follower to be served", lambda: world.logs._stories)
     async with world.store.write() as tx:
-        task = await tx.get_task(TaskId(1))
-        await tx.save_task(replace(task, run=replace(task.run, ended_at=T0), state=TaskState.FAILED, ended_at=T0))
-        await tx.delete_task(TaskId(1))
+        task = await tx.tasks.get(TaskId(1))
+        await tx.tasks.save(replace(task, run=replace(task.run, ended_at=T0), state=TaskState.FAILED, ended_at=T0))
+        await tx.tasks.delete(TaskId(1))
     with pytest.raises(NotFound):
         await one.ended()

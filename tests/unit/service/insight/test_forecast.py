@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_quota, a_run, a_task, at, some_nodes
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policies
@@ -20,6 +19,7 @@ from hai_scheduler.service.insight.history import Basis, History
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, QuotaExceeded
 from hai_scheduler.service.shared.orders import Bounds
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_quota, a_run, a_task, at, some_nodes
 from unit.service.service_world import Service, user
 
 MINUTES = timedelta(minutes=1)
@@ -51,9 +51,9 @@ async def test_nothing_is_submitted_by_a_forecast() -> None:
     before = await service.events("task.submitted")
     await forecast(service)
     async with service.store.read() as tx:
-        assert await tx.unfinished_tasks() == []
+        assert await tx.tasks.unfinished() == []
     assert await service.events("task.submitted") == before
-    assert service.cluster.launches == []
+    assert service.cluster.record.launches == []
 
 
 async def test_a_task_of_the_same_user_is_waited_for_until_its_time_limit_and_its_grace_are_over() -> None:
@@ -195,7 +195,7 @@ def test_in_a_long_queue_times_are_rounded_up_and_that_is_said(queue: int, start
 async def test_a_forecast_is_refused_as_the_submission_would_be() -> None:
     service = await Service(nodes=2).open()
     async with service.store.write() as tx:
-        await tx.put_quota(Quota(subject="user:ann", group="training", priority=Priority.HIGH, limit=0))
+        await tx.quotas.put(Quota(subject="user:ann", group="training", priority=Priority.HIGH, limit=0))
     with pytest.raises(QuotaExceeded):
         await forecast(service, nodes=3)
     with pytest.raises(QuotaExceeded):

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_spec
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import RunId, TaskId
@@ -21,6 +20,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import a_spec
 
 CLOCK = VirtualClock()
 T = CLOCK.now()
@@ -118,7 +118,7 @@ async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limi
     store = MemoryStore()
     async with store.write() as tx:
         for _ in range(count):
-            await tx.add_task(a_task(), a_spec())
+            await tx.tasks.add(a_task(), a_spec())
     queries = Queries(
         store=store, clock=CLOCK, latest_plan=LatestPlan(), locations=RankLocations(api_url="", checkpoint_root="/c")
     )

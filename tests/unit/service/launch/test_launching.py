@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.transitions import Kill, Notify
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.service.launch.launching import ENDS_AT_ONCE
 from unit.service.service_world import Service, user
 
 #: Seconds of a launch.
@@ -96,7 +97,7 @@ async def test_an_urgent_task_is_launched_among_the_first_after_1500_others(monk
     await pass_seconds(service, 9)
     assert slow.now == 0
     assert sorted(slow.begun) == sorted(first_run(TaskId(n + 1)) for n in range(1501))
-    service.cluster.check()
+    service.cluster.record.check()
 
 
 async def test_launches_go_by_priority_and_equals_in_the_order_of_their_decision(
@@ -164,10 +165,10 @@ async def test_a_kill_does_not_wait_behind_launches_and_ends_what_comes_late(mon
     assert first_run(tasks[0]) in slow.begun, "its launch is under way"
     await service.parts.services.submissions.stop(user("ann"), str(tasks[0]))
     await pass_seconds(service, 130)
-    assert first_run(tasks[0]) in service.cluster.kills
+    assert first_run(tasks[0]) in service.cluster.record.kills
     assert await service.states(tasks[0]) == ["stopped"]
-    assert first_run(tasks[0]) not in {run for runs in service.cluster.holders().values() for run in runs}
-    service.cluster.check()
+    assert first_run(tasks[0]) not in {run for runs in service.cluster.record.holders().values() for run in runs}
+    service.cluster.record.check()
 
 
 async def test_one_that_fails_keeps_no_other_from_its_turn_and_says_what_hinders(
@@ -217,13 +218,13 @@ async def test_a_service_that_dies_in_the_middle_loses_and_doubles_nothing(monke
     await service.clock.advance(SLOW * 1.5)
     await service.parts.cycle.launching.abandon()
     service.restart()
-    assert 0 < len(service.cluster.holders()) < 60
+    assert 0 < len(service.cluster.record.holders()) < 60
     await pass_seconds(service, 40)
     assert set(await service.states(*tasks)) == {"running"}
-    assert len(service.cluster.launches) == len(set(service.cluster.launches)) == 60
+    assert len(service.cluster.record.launches) == len(set(service.cluster.record.launches)) == 60
     assert {(await service.task(task)).run.number for task in tasks} == {1}  # type: ignore[union-attr]
     assert len(slow.begun) == 60 + AT_ONCE, "only those that were under way were begun again"
-    service.cluster.check()
+    service.cluster.record.check()
 
 
 async def test_who_has_lost_the_lease_begins_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +242,8 @@ async def test_who_has_lost_the_lease_begins_nothing_more(monkeypatch: pytest.Mo
     assert await service.parts.cycle.decide()
     assert not await old.decide()
     await pass_seconds(service, 40)
-    assert len(service.cluster.holders()) == 60
-    service.cluster.check()
+    assert len(service.cluster.record.holders()) == 60
+    service.cluster.record.check()
 
 
 async def test_a_loop_that_is_stopped_finishes_what_it_can_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +255,7 @@ async def test_a_loop_that_is_stopped_finishes_what_it_can_in_seconds(monkeypatc
     began = service.clock.now()
     await service.clock.run(service.parts.cycle.launching.finish(2.5))
     assert service.clock.now() - began == timedelta(seconds=2.5)
-    assert len(service.cluster.holders()) == 2 * AT_ONCE
+    assert len(service.cluster.record.holders()) == 2 * AT_ONCE
     await service.clock.advance(100)
     assert len(slow.begun) == 3 * AT_ONCE, "nothing begins after that"
     # With an empty queue, this takes no time.
@@ -287,6 +288,48 @@ async def test_ends_are_merged_and_notices_are_told_again(monkeypatch: pytest.Mo
     await service.clock.run(launching.idle())
 
 
+async def test_a_run_is_settled_after_an_order_to_end_it_and_never_ended_after_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster would take a late order for one about a run that it does not know, and record that."""
+    service = await a_service(1)
+    did: list[str] = []
+
+    def slowly(word: str) -> Any:
+        async def act(run_id: RunId) -> None:
+            did.append(f"{word} {run_id} begins")
+            await service.clock.sleep(1)
+            did.append(f"{word} {run_id} ends")
+
+        return act
+
+    monkeypatch.setattr(service.cluster, "kill", slowly("kill"))
+    monkeypatch.setattr(service.cluster, "finalize", slowly("settle"))
+    launching = service.parts.cycle.launching
+
+    def hand_over(*effects: Kill | Finalize) -> None:
+        launching.hand_over(effects, {}, {}, since=launching.mark())
+
+    one, other = RunId("7.1"), RunId("8.1")
+    hand_over(Kill(one))
+    await service.clock.settle()
+    hand_over(Finalize(one), Finalize(other))
+    await service.clock.advance(0.5)
+    assert did == ["kill 7.1 begins", "settle 8.1 begins"], "the other run is not waited for"
+    await service.clock.run(launching.idle())
+    assert [line for line in did if " 7.1 " in line] == [
+        *("kill 7.1 begins", "kill 7.1 ends"),
+        *("settle 7.1 begins", "settle 7.1 ends"),
+    ]
+    # An order that has not begun is dropped: the run has ended since.
+    did.clear()
+    hand_over(*(Kill(RunId(f"{number}.1")) for number in range(100, 100 + ENDS_AT_ONCE)), Kill(one))
+    await service.clock.settle()
+    hand_over(Finalize(one))
+    await service.clock.run(launching.idle())
+    assert [line for line in did if " 7.1 " in line] == ["settle 7.1 begins", "settle 7.1 ends"]
+
+
 async def test_many_that_are_to_be_ended_are_ended_before_more_are_launched(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service(60)
     Slow(service, monkeypatch)
@@ -298,7 +341,7 @@ async def test_many_that_are_to_be_ended_are_ended_before_more_are_launched(monk
     launching = service.parts.cycle.launching
     launching.hand_over(ends, {}, {}, since=launching.mark())
     await service.clock.settle()
-    assert len(service.cluster.kills) == 200
+    assert len(service.cluster.record.kills) == 200
 
 
 def test_the_settings_say_how_many_at_once() -> None:

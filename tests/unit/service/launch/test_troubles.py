@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from builders import at
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.troubles import Troubles
+from kit.builders import at
 from unit.service.service_world import Service, user
 
 RUN = RunId("1.1")

@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, RankState, Run
 from hai_scheduler.service.logs.failures import READ_BYTES, Failure, Failures
-from unit.service.logs.test_logs import Kept, T, a_run, line
+from unit.service.logs.test_reading import Kept, T, a_run, line
 
 
 def ended(number: int, code: int | None, second: float | None) -> Rank:

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.core.lifecycle.transitions import Kill, Settle
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Run
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.errors import NotFound
+from kit.builders import a_launch
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -60,12 +60,12 @@ async def test_who_stops_a_task_whose_runs_id_another_has_stops_nothing_of_the_o
 
 async def test_by_an_id_that_another_has_nothing_is_done_before_an_admin_says_so(world: Service) -> None:
     await meet(world, TaskId(1))
-    effects = [Kill(RunId("1.1")), Settle(RunId("1.1"))]
+    effects = [Kill(RunId("1.1")), Finalize(RunId("1.1"))]
     await world.parts.cycle.effects.carry_out(effects, nodes={})
     is_theirs(world)
     await world.parts.services.orphans.end(ADMIN, "1.1")
     await world.step(1)
-    assert RunId("1.1") in world.cluster.kills
+    assert RunId("1.1") in world.cluster.record.kills
 
 
 async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
@@ -74,20 +74,20 @@ async def test_what_is_ours_to_forget_is_not_theirs(world: Service) -> None:
     await world.step(0, ticks=1)
     await world.parts.services.submissions.stop(user("bob"), str(task))
     await world.step(60, ticks=3)
-    world.cluster.finish(RunId("1.1"))
-    world.cluster._remember = timedelta(days=999)  # as a cluster whose records of ended runs stay
+    world.cluster.jobs.finish(RunId("1.1"))
+    world.cluster._runs.remember = timedelta(days=999)  # as a cluster whose records of ended runs stay
     await world.step(timedelta(days=400).total_seconds())
     await world.parts.housekeeping.sweep()
     with pytest.raises(NotFound):
         await world.parts.services.queries.task(user("bob"), str(task))
-    assert RunId("1.1") in world.cluster._runs
+    assert RunId("1.1") in world.cluster.record.runs
 
 
 async def meet(world: Service, task_id: TaskId, *, late: bool = False) -> None:
     """Another platform runs `<task_id>.1`. `late`: this is not known yet when the task of that id is started."""
     world.cluster.exclusive = False
-    world.cluster._notices = None  # its supervisors ask another service
-    world.cluster.script(task_id, LONG)
+    world.cluster.notices = None  # its supervisors ask another service
+    world.cluster.jobs.script(task_id, LONG)
     theirs = a_launch(task_id, nodes=(max(world.cluster._nodes),), origin=Origin("somebodyelse", 1))
     if not late:
         await world.cluster.launch(theirs)
@@ -105,12 +105,16 @@ async def meet(world: Service, task_id: TaskId, *, late: bool = False) -> None:
 
 async def runs(world: Service, task: TaskId) -> Sequence[Run]:
     async with world.store.read() as tx:
-        return await tx.runs(task)
+        return await tx.runs.of_task(task)
 
 
 def is_theirs(world: Service) -> None:
     """Check that the other platform's run was not touched."""
-    theirs = world.cluster._runs[RunId("1.1")]
+    theirs = world.cluster.record.runs[RunId("1.1")]
     assert theirs.launch.origin == Origin("somebodyelse", 1)
     assert not theirs.gone(world.clock.now())
-    assert RunId("1.1") not in [*world.cluster.kills, *world.cluster.settled, *world.cluster.aside]
+    assert RunId("1.1") not in [
+        *world.cluster.record.kills,
+        *world.cluster.record.finalized,
+        *world.cluster.record.aside,
+    ]

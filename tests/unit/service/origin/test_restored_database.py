@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_launch
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.memory.state import State
@@ -21,6 +20,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.origin.lineage import begin_epoch
 from hai_scheduler.service.origin.orphan_registry import read_orphans
 from hai_scheduler.service.shared.errors import Forbidden, NotFound
+from kit.builders import a_launch
 from unit.service.service_world import ADMIN, Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -42,11 +42,11 @@ class World(Service):
     async def lose_database(self) -> None:
         """The service dies, its database is deleted, and it starts again."""
         self.store = MemoryStore()
-        self.cluster._notices = notices_of(self.store)
+        self.cluster.notices = notices_of(self.store)
         self.restart()
         async with self.store.write() as tx:
             for level in Priority:
-                await tx.put_quota(Quota(subject="public", group="training", priority=level, limit=None))
+                await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
 
     async def orphans(self) -> list[str]:
         async with self.store.read() as tx:
@@ -54,7 +54,7 @@ class World(Service):
 
     async def mark(self):
         async with self.store.read() as tx:
-            return await tx.mark()
+            return await tx.database.mark()
 
     async def log(self, task_id: TaskId, who: str) -> list[str]:
         page = await self.parts.services.logs.page(user(who), str(task_id))
@@ -109,11 +109,11 @@ async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_
     backup = world.backup()
     old = await world.submit("old", "alice", does=LONG)
     await world.step(1)
-    ((node, (run,)),) = world.cluster.holders().items()
+    ((node, (run,)),) = world.cluster.record.holders().items()
     world.restore(backup)
     await take_over(world)
-    assert world.cluster.kills == []
-    assert world.cluster.holders() == {node: (run,)}
+    assert world.cluster.record.kills == []
+    assert world.cluster.record.holders() == {node: (run,)}
     assert await world.orphans() == [run] == [RunId(f"{old}.1")]
     both = await world.submit("both", "bob", nodes=2)
     one = await world.submit("one", "bob", does=LONG)
@@ -173,7 +173,7 @@ async def test_after_hai_restore_too_no_start_of_the_lost_past_is_repeated(world
     await world.cluster.put_mark(mark)
     await take_over(world)
     await world.step(60)
-    assert world.cluster.launches.count(RunId(f"{task}.1")) == 1
+    assert world.cluster.record.launches.count(RunId(f"{task}.1")) == 1
     assert await world.states(task) == ["succeeded"]
 
 
@@ -189,7 +189,7 @@ async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_aga
     await world.step(100)
     assert await world.states(new) == ["running"]
     assert await world.orphans() == []
-    assert list(world.cluster.aside) == [RunId("1.1")]
+    assert list(world.cluster.record.aside) == [RunId("1.1")]
     assert len(await world.events("run.orphan_ended")) == 1
     (aside,) = await world.events("runs.aside")
     assert aside.data["runs"] == [{"run": "1.1", "user": "alice", "origin": str(await self_origin(world))}]
@@ -215,8 +215,8 @@ async def test_runs_that_the_older_database_knows_are_adopted(world: World) -> N
     assert (await world.task(known)).run.number == 1
     await world.step(700)
     assert await world.states(known) == ["succeeded"]
-    assert world.cluster.kills == []
-    assert RunId(f"{other}.1") in world.cluster.aside
+    assert world.cluster.record.kills == []
+    assert RunId(f"{other}.1") in world.cluster.record.aside
 
 
 async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: World) -> None:
@@ -229,7 +229,7 @@ async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: Wo
         await world.parts.services.submissions.resume(user("alice"), str(task))
         await world.step(1)
     assert (await world.task(task)).run.number == 3
-    world.cluster.finish(RunId(f"{task}.3"), 1)
+    world.cluster.jobs.finish(RunId(f"{task}.3"), 1)
     await world.step(1)
     world.restore(backup)
     await take_over(world)
@@ -269,7 +269,7 @@ async def test_a_start_that_nothing_is_seen_of_is_not_repeated_under_its_old_num
     world.restore(backup)
     await take_over(world)
     assert (await world.task(task)).run.number == 2
-    assert world.cluster.launches.count(RunId(f"{task}.1")) == 1
+    assert world.cluster.record.launches.count(RunId(f"{task}.1")) == 1
 
 
 async def refuse(_order: object) -> None:
@@ -302,7 +302,7 @@ async def test_a_database_that_goes_back_under_its_leader_is_noticed(world: Worl
     await world.step(1)
     assert (await world.mark()).epoch == 2
     assert await world.orphans() == [RunId("1.1")]
-    assert world.cluster.kills == []
+    assert world.cluster.record.kills == []
 
 
 async def test_restored_twice_to_the_same_copy_ids_still_do_not_repeat(world: World) -> None:
@@ -332,9 +332,9 @@ class TestAdmins:
         world.restart()
         await take_over(world)
         await world.step(60)
-        assert set(world.cluster.kills) == {RunId("1.1")}
+        assert set(world.cluster.record.kills) == {RunId("1.1")}
         assert await world.orphans() == [RunId("2.1")]
-        assert list(world.cluster.aside) == [RunId("1.1")]
+        assert list(world.cluster.record.aside) == [RunId("1.1")]
 
     async def test_others_may_neither_see_nor_end_them(self, world: World) -> None:
         with pytest.raises(Forbidden):
@@ -350,7 +350,7 @@ class TestAdmins:
 
     async def test_what_may_be_another_platforms_is_removed_when_an_admin_says_so(self, world: World) -> None:
         world.cluster.exclusive = False
-        world.cluster.script(TaskId(7), SHORT)
+        world.cluster.jobs.script(TaskId(7), SHORT)
         await world.cluster.launch(replace(a_launch_of(world), origin=Origin("somebodyelse", 1)))
         await world.step(1)
         await world.step(60)
@@ -358,7 +358,7 @@ class TestAdmins:
         assert (shown.live, shown.nodes) == (False, ())
         await world.parts.services.orphans.end(ADMIN, shown.run_id)
         await world.step(1)
-        assert list(world.cluster.aside) == [shown.run_id]
+        assert list(world.cluster.record.aside) == [shown.run_id]
         assert await world.parts.services.orphans.show(ADMIN) == ()
 
 
@@ -370,7 +370,7 @@ class TestTheMark:
         world.cluster.put_mark, put = put_mark, world.cluster.put_mark
         task = await world.submit("t", "alice", does=SHORT)
         await world.step(1)
-        assert world.cluster.launches == []
+        assert world.cluster.record.launches == []
         assert "disk is full" in world.parts.cycle.latest_plan.trouble
         world.cluster.put_mark = put
         await world.step(1)
@@ -380,16 +380,16 @@ class TestTheMark:
     async def test_ticks_that_change_nothing_write_nothing(self, world: World) -> None:
         await world.submit("t", "alice", does=LONG)
         await world.step(1)
-        before = world.cluster.marks_written
+        before = world.cluster.record.marks_written
         await world.step(100, ticks=20)
-        assert world.cluster.marks_written == before
+        assert world.cluster.record.marks_written == before
 
     async def test_a_leader_that_another_has_followed_launches_nothing(self, world: World) -> None:
         await world.submit("t", "alice", does=SHORT)
         mark = await world.mark()
         await world.cluster.put_mark(replace(mark, steps=mark.steps + 5))
         await world.step(1, ticks=1)
-        assert world.cluster.launches == []
+        assert world.cluster.record.launches == []
 
 
 class TestAnotherPlatform:
@@ -399,11 +399,11 @@ class TestAnotherPlatform:
         world.cluster.exclusive = False
         theirs = replace(a_launch_of(world), origin=Origin("somebodyelse", 1))
         await world.cluster.launch(theirs)
-        world.cluster.script(theirs.task_id, SHORT)
+        world.cluster.jobs.script(theirs.task_id, SHORT)
         await world.step(1)
-        assert world.cluster.kills == []
+        assert world.cluster.record.kills == []
         await world.step(10_000)
-        assert (world.cluster.aside, world.cluster.settled) == ({}, [])
+        assert (world.cluster.record.aside, world.cluster.record.finalized) == ({}, [])
 
     async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
         world.cluster.exclusive = False
@@ -425,7 +425,7 @@ class TestAnotherPlatform:
         await world.step(20)
         world.restore(backup)
         await take_over(world)
-        assert list(world.cluster.aside) == [RunId("1.1")]
+        assert list(world.cluster.record.aside) == [RunId("1.1")]
 
 
 def a_launch_of(world: World):
@@ -438,17 +438,17 @@ class TestUpgrades:
         await world.step(1)
         # As an older version would have left it.
         world.cluster._marks.clear()
-        run = world.cluster._runs[RunId(f"{task}.1")]
+        run = world.cluster.record.runs[RunId(f"{task}.1")]
         run.launch = replace(run.launch, origin=None)
         stored = await world.task(task)
         async with world.store.write() as tx:
-            await tx.save_task(replace(stored, run=replace(stored.run, origin=None)))
+            await tx.tasks.save(replace(stored, run=replace(stored.run, origin=None)))
         world.restart()
         await take_over(world)
         assert await world.states(task) == ["running"]
         assert (await world.mark()).epoch == 1
         assert await world.orphans() == []
-        assert world.cluster.kills == []
+        assert world.cluster.record.kills == []
 
     async def test_those_that_it_does_not_know_are_orphans_and_their_ids_are_left_out(self, world: World) -> None:
         await world.lose_database()

@@ -18,7 +18,7 @@ from unit.service.two_replicas import Pair, SkewedClock
 
 async def written(pair: Pair) -> str | None:
     async with pair.store.read() as tx:
-        return await tx.setting(SETTING)
+        return await tx.settings.get(SETTING)
 
 
 def another_process(pair: Pair, ahead: float = 0.0) -> Health:
@@ -59,7 +59,7 @@ async def test_a_blind_loop_says_so_at_once_and_goes_on_saying_that_it_lives() -
     cycle, health = pair.replicas[0].parts.cycle, another_process(pair)
     await cycle._tick_safely()
     assert (await health.look()).wrong is None
-    pair.cluster.down = True
+    pair.cluster.faults.down = True
     await cycle._tick_safely()
     assert "cannot be seen" in str((await health.look()).wrong)
     first = await written(pair)
@@ -71,7 +71,7 @@ async def test_a_blind_loop_says_so_at_once_and_goes_on_saying_that_it_lives() -
     assert "cannot be seen" in str(told.wrong)
     assert told.silence is not None
     assert timedelta(seconds=25) < told.silence <= timedelta(seconds=30), "no tick has gone through"
-    pair.cluster.down = False
+    pair.cluster.faults.down = False
     await cycle._tick_safely()
     told = await health.look()
     assert told.wrong is None
@@ -93,10 +93,10 @@ async def test_a_loop_that_has_died_is_told_of_by_its_silence() -> None:
 async def test_a_loop_that_has_died_while_it_saw_nothing_is_told_of_as_dead() -> None:
     pair = await Pair().open()
     health = another_process(pair)
-    pair.cluster.down = True
+    pair.cluster.faults.down = True
     await pair.replicas[0].parts.cycle._tick_safely()
     assert "cannot be seen" in str((await health.look()).wrong)
-    pair.cluster.down = False
+    pair.cluster.faults.down = False
     await pair.clock.advance(60)
     assert "has not ticked for 60 s" in str((await health.look()).wrong)
 
@@ -120,7 +120,7 @@ async def test_where_nothing_is_written_or_it_cannot_be_read_the_loop_has_not_ti
     health = another_process(pair)
     assert "has not ticked yet" in str((await health.look()).wrong)
     async with pair.store.write() as tx:
-        await tx.put_setting(SETTING, '{"of": "another version"}')
+        await tx.settings.put(SETTING, '{"of": "another version"}')
     assert "has not ticked yet" in str((await health.look()).wrong)
 
 
@@ -132,7 +132,7 @@ async def test_who_has_lost_the_lease_writes_no_status_over_the_next_leaders() -
     await second.parts.cycle._tick_safely()
     theirs = await written(pair)
     assert theirs is not None
-    pair.cluster.down = True
+    pair.cluster.faults.down = True
     await first.parts.cycle._tick_safely()
     assert await written(pair) == theirs
 
@@ -145,4 +145,4 @@ async def test_only_notices_are_rung_by_who_may_not_act() -> None:
         assert not await ears.wait(0)
         await ring_notices(pair.bus, [Kill(run), Notify(run)])
         assert await ears.wait(0)
-    assert pair.cluster.kills == []
+    assert pair.cluster.record.kills == []

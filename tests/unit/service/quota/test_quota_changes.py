@@ -25,9 +25,9 @@ async def world(*rows: Quota) -> Service:
     """A service in which only these rows give quota at HIGH."""
     service = await Service().open()
     async with service.store.write() as tx:
-        await tx.delete_quota(a_row("public"))
+        await tx.quotas.delete(a_row("public"))
         for row in rows:
-            await tx.put_quota(row)
+            await tx.quotas.put(row)
     return service
 
 
@@ -37,7 +37,7 @@ async def put_own(service: Service, limit: int, group: str = "training") -> Quot
 
 async def row_of(service: Service, subject: str) -> Quota | None:
     async with service.store.read() as tx:
-        rows = [row for row in await tx.quotas() if row.subject == subject and row.priority is HIGH]
+        rows = [row for row in await tx.quotas.all() if row.subject == subject and row.priority is HIGH]
     return rows[0] if rows else None
 
 
@@ -200,7 +200,7 @@ async def test_an_end_that_is_past_is_refused() -> None:
 async def test_names_never_seen_are_warned_of_and_written(subject: str, warned: bool) -> None:
     service = await world()
     async with service.store.write() as tx:
-        await tx.put_user(UserRecord(name="ann", groups=frozenset({"ml"})))
+        await tx.users.put(UserRecord(name="ann", groups=frozenset({"ml"})))
     warning = await service.parts.services.administration.put_quota(ADMIN, a_row(subject))
     assert (warning is not None and "check the spelling" in warning) == warned
     assert await row_of(service, subject) is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from builders import a_node, a_quota
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
@@ -13,6 +12,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, QuotaExceeded
+from kit.builders import a_node, a_quota
 from unit.service.service_world import ADMIN, Service, user
 
 
@@ -20,7 +20,7 @@ async def a_service(*nodes: Node) -> Service:
     """A service over these nodes alone; by default two with 4 GPUs each."""
     service = Service(nodes=0)
     for node in nodes or (a_node("node-1", gpus=4), a_node("node-2", gpus=4)):
-        service.cluster.put_node(node)
+        service.cluster.faults.put_node(node)
     return await service.open()
 
 
@@ -133,7 +133,7 @@ async def test_more_nodes_than_have_as_many_gpus_are_refused() -> None:
 async def test_a_part_of_a_node_counts_as_such_against_quota() -> None:
     service = await a_service()
     async with service.store.write() as tx:
-        await tx.put_quota(a_quota("user:ann", limit=1))
+        await tx.quotas.put(a_quota("user:ann", limit=1))
     tasks = [await service.submit(f"t{n}", "ann", gpus=2) for n in range(3)]
     await service.step(1)
     assert await service.states(*tasks) == ["running", "running", "queued"], "two halves of a node are its one node"
@@ -144,7 +144,7 @@ async def test_a_part_of_a_node_counts_as_such_against_quota() -> None:
 async def test_three_quarters_of_two_nodes_are_more_than_a_quota_of_one() -> None:
     service = await a_service()
     async with service.store.write() as tx:
-        await tx.put_quota(a_quota("user:ann", limit=1))
+        await tx.quotas.put(a_quota("user:ann", limit=1))
     await service.submit("fits", "ann", 2, gpus=2)
     with pytest.raises(
         QuotaExceeded, match="3 GPUs on each of 2 nodes is more than the 1 node that the quota of user:ann"
@@ -155,7 +155,7 @@ async def test_three_quarters_of_two_nodes_are_more_than_a_quota_of_one() -> Non
 async def test_a_running_task_takes_a_level_over_within_what_is_left_of_it() -> None:
     service = await a_service()
     async with service.store.write() as tx:
-        await tx.put_quota(a_quota("user:ann", priority=Priority.HIGH, limit=1))
+        await tx.quotas.put(a_quota("user:ann", priority=Priority.HIGH, limit=1))
     for number, level in enumerate((Priority.HIGH, Priority.NORMAL, Priority.NORMAL), 1):
         await service.submit(f"t{number}", "ann", gpus=2, priority=level)
     await service.step(1)

@@ -46,9 +46,9 @@ actions = st.one_of(
 async def check(service: Service) -> None:
     """Check that the store is consistent, and that the cluster never gave a node to two runs."""
     async with service.store.read() as tx:
-        tasks = tuple(await tx.unfinished_tasks())
+        tasks = tuple(await tx.tasks.unfinished())
     Snapshot(now=service.clock.now(), nodes=tuple(await service.cluster.nodes()), tasks=tasks).check()
-    service.cluster.check()
+    service.cluster.record.check()
 
 
 async def act(service: Service, action: tuple[object, ...]) -> None:  # noqa: C901  # a table of what may happen
@@ -65,9 +65,9 @@ async def act(service: Service, action: tuple[object, ...]) -> None:  # noqa: C9
         case ("die",):
             service.restart()
         case ("lose", str(node)):
-            service.cluster.lose_node(node)
+            service.cluster.faults.lose_node(node)
         case ("mend", str(node)):
-            service.cluster.put_node(
+            service.cluster.faults.put_node(
                 replace(next(n for n in await service.cluster.nodes() if n.name == node), ready=True)
             )
         case (("drain" | "uncordon") as verb, str(node)):
@@ -77,7 +77,7 @@ async def act(service: Service, action: tuple[object, ...]) -> None:  # noqa: C9
         case ("unpause",):
             await admin.unpause(ADMIN)
         case ("half launch",):
-            service.cluster.break_launch(after=1)
+            service.cluster.faults.break_launch(after=1)
         case _:
             raise AssertionError(action)
 
@@ -96,7 +96,7 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
     await service.step(6)
     await service.parts.services.administration.unpause(ADMIN)
     for node in await service.cluster.nodes():
-        service.cluster.put_node(replace(node, ready=True))
+        service.cluster.faults.put_node(replace(node, ready=True))
         await service.parts.services.administration.mark_node(ADMIN, node.name, NodeMark.NONE)
     for number in range(1, submitted + 1):
         task = await service.task(TaskId(number))
@@ -105,10 +105,10 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
     for _ in range(400):
         await service.step(10, ticks=2)
         async with service.store.read() as tx:
-            if not await tx.unfinished_tasks():
+            if not await tx.tasks.unfinished():
                 break
     await check(service)
-    assert service.cluster.holders() == {}
+    assert service.cluster.record.holders() == {}
     return [await service.task(TaskId(number)) for number in range(1, submitted + 1)]
 
 

@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Left
@@ -21,6 +20,7 @@ from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import Launching
+from kit.builders import at
 from unit.service.service_world import ADMIN, SHORT, Service, user
 
 MINUTES = timedelta(minutes=1)
@@ -98,7 +98,7 @@ async def test_a_tick_that_dies_loses_no_rank_and_doubles_none(dies: str, monkey
 
     async def broken(order: object) -> None:
         if dies == "in the middle of the launch":
-            service.cluster.break_launch(after=1)
+            service.cluster.faults.break_launch(after=1)
             with pytest.raises(Temporary):
                 await launch(order)
         if dies == "after the launch":
@@ -115,7 +115,7 @@ async def test_a_tick_that_dies_loses_no_rank_and_doubles_none(dies: str, monkey
     run = (await service.task(task)).run
     assert run is not None
     assert run.number == 1
-    assert len(service.cluster.holders()) == 3
+    assert len(service.cluster.record.holders()) == 3
     await service.step(60)
     assert await service.states(task) == ["succeeded"]
 
@@ -132,7 +132,7 @@ async def test_a_tick_that_dies_before_the_commit_has_done_nothing(monkeypatch: 
         await service.parts.cycle.tick()
     monkeypatch.undo()
     assert await service.states(task) == ["queued"]
-    assert service.cluster.launches == []
+    assert service.cluster.record.launches == []
     await service.step()
     assert await service.states(task) == ["running"]
 
@@ -160,7 +160,7 @@ async def test_a_stop_between_the_decision_and_the_launch_starts_nothing(monkeyp
         await service.parts.services.submissions.stop(user("ann"), str(task))
     await service.step()
     assert await service.states(task) == ["stopped"]
-    assert service.cluster.launches == []
+    assert service.cluster.record.launches == []
 
 
 async def test_a_run_that_belongs_to_no_task_is_ended() -> None:
@@ -168,21 +168,21 @@ async def test_a_run_that_belongs_to_no_task_is_ended() -> None:
     task = await service.submit("gang", "ann")
     await service.step()
     async with service.store.write() as tx:
-        lost = await tx.get_task(task)
+        lost = await tx.tasks.get(task)
         run = lost.run
         assert run is not None
 
         ended = replace(run, ended_at=service.clock.now(), reason=Reason.NODE_LOST)
-        await tx.save_task(replace(lost, state=TaskState.STOPPED, run=ended, ended_at=service.clock.now()))
+        await tx.tasks.save(replace(lost, state=TaskState.STOPPED, run=ended, ended_at=service.clock.now()))
     await service.step()
-    assert service.cluster.holders() == {}
+    assert service.cluster.record.holders() == {}
 
 
 async def test_a_lost_node_costs_the_task_its_run_but_not_its_place() -> None:
     service = await Service(nodes=3).open()
     task = await service.submit("gang", "ann", 2)
     await service.step()
-    service.cluster.lose_node("node-1")
+    service.cluster.faults.lose_node("node-1")
     await service.step(1)
     again = await service.task(task)
     assert again.run is not None
@@ -212,7 +212,7 @@ async def test_a_start_that_never_was_whole_does_not_end_a_row_of_failed_ones() 
 
     async def breaks(order: LaunchOrder) -> None:
         await launch(order)
-        service.cluster.break_start(order.run_id, 1, "no disk")
+        service.cluster.faults.break_start(order.run_id, 1, "no disk")
 
     service.cluster.launch = breaks  # type: ignore[method-assign]
     for _ in range(20):
@@ -250,10 +250,10 @@ async def test_a_pause_empties_the_nodes_and_resuming_fills_them() -> None:
 
 async def test_a_cluster_that_cannot_be_reached_is_said_and_survived() -> None:
     service = await Service().open()
-    service.cluster.down = True
+    service.cluster.faults.down = True
     with pytest.raises(Temporary):
         await service.parts.cycle.tick()
-    service.cluster.down = False
+    service.cluster.faults.down = False
     task = await service.submit("one", "ann")
     await service.step()
     assert await service.states(task) == ["running"]
@@ -308,7 +308,7 @@ async def test_an_hour_that_the_clock_is_put_forward_is_neither_served_nor_strik
     assert timedelta(seconds=60) <= view.served <= timedelta(seconds=65)
     await service.step(30)
     assert await service.states(limited, deaf) == ["running", "suspended"], "the deadline came after all of its time"
-    service.cluster.finish(RunId(f"{limited}.1"))
+    service.cluster.jobs.finish(RunId(f"{limited}.1"))
     await service.step(1)
     done = await service.task(limited)
     assert done.state is TaskState.SUCCEEDED
@@ -401,4 +401,4 @@ async def test_a_watch_on_the_cluster_that_fails_is_begun_again_and_keeps_the_lo
     assert running.done()
     await running
     async with service.store.read() as tx:
-        assert await tx.lease() is None, "it was given up, so that another need not wait"
+        assert await tx.lease.get() is None, "it was given up, so that another need not wait"

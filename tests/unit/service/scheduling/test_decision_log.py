@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_task, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import TaskId
@@ -27,6 +26,7 @@ from hai_scheduler.service.scheduling.decision_log import (
     DecisionLog,
 )
 from hai_scheduler.service.shared.errors import NotFound
+from kit.builders import a_task, at
 from unit.service.service_world import Service, user
 
 BLOCKER = Holder(task_id=TaskId(9), name="big", user="bob", priority=Priority.HIGH, nodes=2)
@@ -87,7 +87,7 @@ class Log:
 
     async def lines(self) -> list[HistoryEvent]:
         async with self.store.read() as tx:
-            return list(await tx.events(after=0, limit=100_000))
+            return list(await tx.events.page(after=0, limit=100_000))
 
 
 async def test_a_task_gets_a_line_when_what_it_waits_for_changes_and_none_while_it_does_not() -> None:

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from builders import T0
 from hai_scheduler.service.scheduling.duty_cycle import BURST_S, LONGEST_S, DutyCycle
+from kit.builders import T0
 
 
 def test_what_others_leave_for_is_not_kept_waiting_between_two_ticks() -> None:

@@ -83,7 +83,7 @@ async def test_one_that_is_not_settled_is_wanted_to_be_until_it_is(service: Serv
     before = list(await service.cluster.observe())
     left = service.parts.cycle._left_behind
     assert list(left({seen.run_id: seen for seen in before}, ())) == []
-    first = replace(before[0], unsettled=True)
+    first = replace(before[0], unfinalized=True)
     for _ in range(2):
         wanted = list(left({seen.run_id: seen for seen in (first, *before[1:])}, ()))
         assert [effect.run_id for effect in wanted] == [first.run_id]

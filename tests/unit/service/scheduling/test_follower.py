@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from builders import a_node
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView
+from kit.builders import a_node
 from unit.service.scheduling.test_two_replicas import submit
 from unit.service.service_world import user
 from unit.service.two_replicas import Pair
@@ -48,6 +48,6 @@ async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
     pair = await Pair(nodes=1).open()
     queries = pair.replicas[1].parts.services.queries
     await pair.clock.advance(3)
-    pair.cluster.put_node(a_node("late"))
+    pair.cluster.faults.put_node(a_node("late"))
     await pair.clock.advance(3)
     assert "late" in {view.node.name for view in await queries.nodes()}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from builders import at
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
+from kit.builders import at
 from unit.service.service_world import SHORT, Service, user
 
 
@@ -14,7 +14,7 @@ async def kill_supervisor(service: Service, task: int, rank: int = 0) -> Task:
     """Kill the supervisor of a rank of the task's latest run, step, and return the task."""
     run = (await service.task(task)).live_run
     assert run is not None
-    service.cluster.lose_rank(run.id, rank, node_well=True)
+    service.cluster.faults.lose_rank(run.id, rank, node_well=True)
     await service.step()
     return await service.task(task)
 
@@ -38,7 +38,7 @@ async def test_h4_a_task_that_kills_its_supervisor_waits_longer_each_time_and_fa
     assert (over.state, over.reason, over.failed_starts) == (TaskState.FAILED, Reason.SUPERVISOR_KILLED, 3)
     assert over.avoid == frozenset()
     async with service.store.read() as tx:
-        assert list(await tx.strikes()) == []
+        assert list(await tx.nodes.strikes()) == []
 
 
 async def test_h4_the_number_is_the_policys() -> None:
@@ -80,7 +80,7 @@ async def test_a_lost_node_and_killed_supervisors_are_told_apart() -> None:
     run = (await service.task(task)).live_run
     assert run is not None
     assert run.started_at >= at(15)
-    service.cluster.lose_node(run.nodes[0])
+    service.cluster.faults.lose_node(run.nodes[0])
     await service.step(1)
     moved = await service.task(task)
     assert moved.state is TaskState.RUNNING, "a lost node costs no wait"

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from builders import at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.service.shared.errors import Invalid
+from kit.builders import at
 from unit.service.service_world import Service, user
 
 FAILS = Behaviour(work=timedelta(seconds=5), exit_code=3)

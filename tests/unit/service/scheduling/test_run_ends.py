@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-from builders import a_node, a_use, at
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark, Strike
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.changes import SCHEDULER
+from kit.builders import a_node, a_use, at
 from unit.service.service_world import ADMIN, SHORT, Service, user
 
 MINUTE = timedelta(minutes=1)
@@ -26,17 +26,17 @@ BROKEN = Behaviour(start_error="the disk is full")
 
 async def uses(service: Service) -> list[Usage]:
     async with service.store.read() as tx:
-        return list(await tx.uses())
+        return list(await tx.uses.all())
 
 
 async def strikes(service: Service) -> list[tuple[str, TaskId]]:
     async with service.store.read() as tx:
-        return [(strike.node, strike.task_id) for strike in await tx.strikes()]
+        return [(strike.node, strike.task_id) for strike in await tx.nodes.strikes()]
 
 
 async def marks(service: Service) -> dict[str, NodeMark]:
     async with service.store.read() as tx:
-        return dict(await tx.node_marks())
+        return dict(await tx.nodes.marks())
 
 
 # --- use
@@ -84,7 +84,7 @@ async def test_use_that_has_decayed_to_nothing_is_forgotten_a_day_after_it_last_
     ]
     async with service.store.write() as tx:
         for row in rows:
-            await tx.put_use(row)
+            await tx.uses.put(row)
     await service.clock.advance(24 * 3600 - 1)
     assert await service.parts.housekeeping.sweep_uses() == 0
     await service.clock.advance(1)
@@ -162,7 +162,7 @@ async def test_a_run_that_was_told_to_leave_is_no_strike() -> None:
     task = await service.submit("ann", "ann", does=Behaviour(saves_in=None))
     await service.step()
     await service.parts.services.submissions.suspend(user("ann"), str(task))
-    service.cluster.lose_rank((await service.task(task)).run_id(1), 0)
+    service.cluster.faults.lose_rank((await service.task(task)).run_id(1), 0)
     await service.step(1)
     assert await service.states(task) == ["suspended"]
     assert await strikes(service) == []
@@ -172,7 +172,7 @@ async def test_strikes_are_forgotten_when_no_group_looks_at_them_any_more() -> N
     groups = {"training": replace(SHORT, strike_window=MINUTE)}
     service = await Service(policy=Policies(default=SHORT, groups=groups)).open()
     async with service.store.write() as tx:
-        await tx.add_strike(Strike(node="node-1", task_id=TaskId(1), at=at()))
+        await tx.nodes.add_strike(Strike(node="node-1", task_id=TaskId(1), at=at()))
     await service.step(3599)
     assert len(await strikes(service)) == 1
     await service.step(2)
@@ -223,14 +223,14 @@ async def test_to_uncordon_a_node_is_to_forget_its_strikes() -> None:
 
 async def test_gpus_of_a_group_are_those_of_its_largest_node_even_when_all_are_gone() -> None:
     service = await Service(nodes=1, policy=replace(SHORT, half_life=100 * HOUR)).open()
-    service.cluster.put_node(a_node("node-2", gpus=16))
+    service.cluster.faults.put_node(a_node("node-2", gpus=16))
     await service.step()
     await service.submit("part", "ann", 1, Behaviour(work=MINUTE), gpus=4)
     await service.step()
     await service.step(59)
     await service.clock.advance(1)
     for name in ("node-1", "node-2"):
-        service.cluster.remove_node(name)
+        service.cluster.faults.remove_node(name)
     for _ in range(2):
         await service.parts.cycle.tick()
     (use,) = await uses(service)
@@ -241,7 +241,7 @@ async def test_gpus_of_a_group_are_those_of_its_largest_node_even_when_all_are_g
 
 
 async def test_an_alarm_is_raised_once_when_a_task_rotates_as_often_as_it_may() -> None:
-    policy = replace(SHORT, slice_growth=1, max_rotations=2, worth=0)
+    policy = replace(SHORT, slice_growth=1, max_rotations=2, min_run_per_switch=0)
     service = await Service(nodes=1, policy=policy).open()
     tasks = [await service.submit(name, name) for name in ("ann", "bob")]
     for _ in range(8):

@@ -55,11 +55,11 @@ behaviours = st.builds(
 numbers = st.integers(1, 8)
 POLICIES: list[dict[str, object]] = [
     {"slice": "30s", "min_run": "30s"},
-    {"slice": "5m", "min_run": "0s", "worth": 0},
+    {"slice": "5m", "min_run": "0s", "min_run_per_switch": 0},
     {"max_rotations": 1, "starve_after": "2m"},
     {"max_cross_zone": 0, "half_life": "10s"},
     {"quarantine_share": 0.4, "strikes": 1, "strike_tasks": 1, "strike_window": "10m"},
-    {"quarantine_share": 0.0, "worth": 100, "slice_growth": 1},
+    {"quarantine_share": 0.0, "min_run_per_switch": 100, "slice_growth": 1},
 ]
 
 
@@ -158,9 +158,9 @@ class ServiceMachine(RuleBasedStateMachine):
         service = await Service(nodes=len(NODES)).open()
         async with service.store.write() as tx:
             for name in USERS:
-                await tx.put_user(UserRecord(name=name, groups=frozenset({"lab"} if name != "cy" else ())))
+                await tx.users.put(UserRecord(name=name, groups=frozenset({"lab"} if name != "cy" else ())))
         for node in await service.cluster.nodes():
-            service.cluster.put_node(replace(node, zone="a" if node.name == "node-1" else "b"))
+            service.cluster.faults.put_node(replace(node, zone="a" if node.name == "node-1" else "b"))
         return service
 
     # -- users ------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class ServiceMachine(RuleBasedStateMachine):
     @rule(node=st.sampled_from(NODES))
     def lose_node(self, node: str) -> None:
         self.settled = False
-        self.service.cluster.lose_node(node)
+        self.service.cluster.faults.lose_node(node)
 
     @rule(node=st.sampled_from(NODES))
     def mend_node(self, node: str) -> None:
@@ -228,22 +228,22 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def _mend(self, name: str) -> None:
         (node,) = [node for node in await self.service.cluster.nodes() if node.name == name]
-        self.service.cluster.put_node(replace(node, ready=True))
+        self.service.cluster.faults.put_node(replace(node, ready=True))
 
     @rule(which=st.integers(0, 5), rank=st.integers(0, 2))
     def lose_rank(self, which: int, rank: int) -> None:
-        holders = self.service.cluster.holders()
+        holders = self.service.cluster.record.holders()
         present = sorted({(run_id, name) for name, runs in holders.items() for run_id in runs})
         if present:
             self.settled = False
             run_id = present[which % len(present)][0]
             ranks = sum(one == run_id for one, _ in present)
-            self.service.cluster.lose_rank(run_id, rank % ranks)
+            self.service.cluster.faults.lose_rank(run_id, rank % ranks)
 
     @rule(after=st.integers(0, 2))
     def break_the_next_launch(self, after: int) -> None:
         self.settled = False
-        self.service.cluster.break_launch(after=after)
+        self.service.cluster.faults.break_launch(after=after)
 
     @rule()
     def restart(self) -> None:
@@ -288,8 +288,8 @@ class ServiceMachine(RuleBasedStateMachine):
 
     async def _check_quota(self, tasks: list[Task], begun: list[Task]) -> None:
         async with self.service.store.read() as tx:
-            groups = {user.name: user.groups for user in await tx.users()}
-            book = QuotaTable(await tx.quotas(), groups, self.service.clock.now())
+            groups = {user.name: user.groups for user in await tx.users.all()}
+            book = QuotaTable(await tx.quotas.all(), groups, self.service.clock.now())
         accounts = QuotaAccounts(book, "training", GPUS)
         for task in tasks:
             if task.live_run is not None:
@@ -305,7 +305,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     @invariant()
     def no_gpu_is_held_twice(self) -> None:
-        self.service.cluster.check()
+        self.service.cluster.record.check()
         unfinished = tuple(task for task in self.runner.run(self._tasks()) if not task.state.ended)
         nodes = tuple(self.runner.run(self.service.cluster.nodes()))
         Snapshot(now=self.service.clock.now(), nodes=nodes, tasks=unfinished).check()
@@ -317,13 +317,13 @@ class ServiceMachine(RuleBasedStateMachine):
             if run is not None:
                 assert len(set(run.nodes)) == len(run.ranks) == task.nodes
                 assert {len(rank.gpus) for rank in run.ranks} == {task.gpus or 0}
-        present = {run_id for runs in self.service.cluster.holders().values() for run_id in runs}
+        present = {run_id for runs in self.service.cluster.record.holders().values() for run_id in runs}
         assert len({run_id.split(".")[0] for run_id in present}) == len(present)
 
     @invariant()
     def no_run_is_ordered_that_the_store_does_not_know(self) -> None:
         tasks = {task.id: task for task in self.runner.run(self._tasks())}
-        for run_id in self.service.cluster.launches:
+        for run_id in self.service.cluster.record.launches:
             task_id, number = map(int, run_id.split("."))
             run = tasks[TaskId(task_id)].run
             assert run is not None
@@ -360,7 +360,9 @@ class ServiceMachine(RuleBasedStateMachine):
             await self._mend(name)
             await services.administration.mark_node(ADMIN, name, NodeMark.NONE)
         await services.policy.change(ADMIN, None, {"quarantine_share": 0.0, "slice": "60s", "min_run": "30s"}, ())
-        await services.policy.change(ADMIN, None, {"max_cross_zone": 3, "max_rotations": 16, "worth": 0}, ())
+        await services.policy.change(
+            ADMIN, None, {"max_cross_zone": 3, "max_rotations": 16, "min_run_per_switch": 0}, ()
+        )
         for task in await self._tasks():
             if task.held and not task.state.ended:
                 await services.submissions.resume(ADMIN, str(task.id))
@@ -376,7 +378,7 @@ class ServiceMachine(RuleBasedStateMachine):
             assert task.state.ended or unlucky, f"task {task.id} is {task.state.value}: {why}, {task}"
             assert task.state is not TaskState.SUCCEEDED or task.reason is not None
         await self._settle(60)
-        assert {run for runs in service.cluster.holders().values() for run in runs} == set()
+        assert {run for runs in service.cluster.record.holders().values() for run in runs} == set()
 
 
 ServiceMachine.TestCase.settings = settings(

@@ -34,13 +34,13 @@ async def submit(pair: Pair, which: int, name: str, nodes: int = 1, does: Behavi
     services = pair.replicas[which].parts.services
     made = Submission(name=name, command=("train",), cwd="/", nodes=nodes, priority=Priority.NORMAL)
     task = await services.submissions.submit(user("ann"), made)
-    pair.cluster.script(task.id, does or Behaviour(work=WORK))
+    pair.cluster.jobs.script(task.id, does or Behaviour(work=WORK))
     return task.id
 
 
 async def state(pair: Pair, task: TaskId) -> TaskState:
     async with pair.store.read() as tx:
-        return (await tx.get_task(task)).state
+        return (await tx.tasks.get(task)).state
 
 
 # -- the view of the follower -----------------------------------------------------------------------
@@ -89,13 +89,13 @@ async def test_the_followers_loop_looks_when_it_hears_of_something_or_is_asked()
     looks = follower.cycle.latest_plan.ticks
     await pair.clock.advance(60)
     assert follower.cycle.latest_plan.ticks == looks, "no ring and no request has come"
-    pair.cluster.down = True
+    pair.cluster.faults.down = True
     await follower.follower.asked()
     assert follower.cycle.latest_plan.trouble == "the cluster cannot be reached"
     assert follower.cycle.latest_plan.blind
     await pair.bus.ring(TICK)
     await pair.clock.advance(6)
-    pair.cluster.down = False
+    pair.cluster.faults.down = False
     await pair.clock.advance(6)
     assert follower.cycle.latest_plan.trouble is None, "a look that failed is repeated"
     assert not follower.cycle.latest_plan.blind
@@ -207,7 +207,7 @@ async def test_an_observation_from_before_another_led_ends_no_run() -> None:
         await first.tick()
     assert first.parts.cycle.latest_plan.leading
     assert await state(pair, task) is TaskState.RUNNING
-    assert pair.cluster.kills == []
+    assert pair.cluster.record.kills == []
 
 
 async def test_a_notice_that_was_not_rung_is_rung_by_the_next_leader_until_it_was_heard() -> None:
@@ -216,7 +216,7 @@ async def test_a_notice_that_was_not_rung_is_rung_by_the_next_leader_until_it_wa
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1), saves_in=None))
     for _ in range(3):
         await first.tick()
-    pair.cluster._notices = None  # the rank has not heard of it yet
+    pair.cluster.notices = None  # the rank has not heard of it yet
     async with pair.bus.listen(run_topic(f"{task}.1")) as ears:
         await pair.replicas[0].parts.services.submissions.stop(ADMIN, str(task))
         assert await ears.wait(0)
@@ -244,12 +244,12 @@ async def test_a_kill_that_was_decided_by_one_leader_is_carried_out_by_the_next(
     with monkeypatch.context() as patch:
         patch.setattr(Launching, "hand_over", nothing)
         await first.tick()
-    assert pair.cluster.kills == []
+    assert pair.cluster.record.kills == []
     await pair.restart(0)
     await pair.clock.advance(6)
     for _ in range(3):
         await second.tick()
-    assert f"{task}.1" in pair.cluster.kills
+    assert f"{task}.1" in pair.cluster.record.kills
     await pair.clock.advance(20)
     for _ in range(3):
         await second.tick()
@@ -272,8 +272,8 @@ async def test_a_leader_that_was_paused_before_its_launch_starts_nothing_beside_
     assert await state(pair, early) is TaskState.STOPPED
     assert await state(pair, later) is TaskState.RUNNING
     await first.go_on()
-    pair.cluster.check()
-    assert [run_id for runs in pair.cluster.holders().values() for run_id in runs] == [f"{later}.1"]
+    pair.cluster.record.check()
+    assert [run_id for runs in pair.cluster.record.holders().values() for run_id in runs] == [f"{later}.1"]
 
 
 async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the_cluster_knows_of_the_order(
@@ -283,7 +283,7 @@ async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the
     first, second = pair.replicas
     task = await submit(pair, 0, "one", does=Behaviour(work=timedelta(hours=1)))
     await first.tick_and_pause(6)  # the leader has committed the start of the run, and has not launched it
-    assert pair.cluster.launches == []
+    assert pair.cluster.record.launches == []
     await second.parts.services.submissions.stop(ADMIN, str(task))
     await pair.clock.advance(200)
 
@@ -300,7 +300,7 @@ async def test_a_run_that_was_to_be_ended_and_is_not_seen_is_not_over_before_the
         await pair.clock.advance(20)
         await second.tick()
     assert await state(pair, task) is TaskState.STOPPED
-    pair.cluster.check()
+    pair.cluster.record.check()
 
 
 async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_the_next(
@@ -320,13 +320,13 @@ async def test_an_end_that_one_leader_recorded_and_did_not_settle_is_settled_by_
         patch.setattr(Launching, "hand_over", nothing)
         await first.tick()
     assert await state(pair, task) is TaskState.SUCCEEDED
-    assert pair.cluster.settled == []
+    assert pair.cluster.record.finalized == []
     await pair.restart(0)
     await pair.clock.advance(6)
     for _ in range(3):
         await second.tick()
-    assert pair.cluster.settled == [f"{task}.1"], "once, and not again"
-    assert pair.cluster.kills == []
+    assert pair.cluster.record.finalized == [f"{task}.1"], "once, and not again"
+    assert pair.cluster.record.kills == []
 
 
 async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,11 +341,11 @@ async def test_an_end_that_cannot_be_settled_now_is_settled_later(monkeypatch: p
         raise Temporary("the API server is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pair.cluster, "settle", away)
+        patch.setattr(pair.cluster, "finalize", away)
         await leader.tick()
     assert leader.parts.cycle.latest_plan.trouble == "the API server is away"
     await leader.tick()
-    assert pair.cluster.settled == [f"{task}.1"]
+    assert pair.cluster.record.finalized == [f"{task}.1"]
     assert await state(pair, task) is TaskState.SUCCEEDED
 
 
@@ -408,12 +408,12 @@ async def check(pair: Pair) -> None:
     """Check that no node is held twice, no task has two runs, and no run was started without a decision."""
     tasks = tuple(await pair.tasks())
     Snapshot(now=pair.clock.now(), nodes=tuple(await pair.cluster.nodes()), tasks=tasks).check()
-    pair.cluster.check()
-    present = {run_id for runs in pair.cluster.holders().values() for run_id in runs}
+    pair.cluster.record.check()
+    present = {run_id for runs in pair.cluster.record.holders().values() for run_id in runs}
     assert len({run_id.split(".")[0] for run_id in present}) == len(present)
-    for run_id in set(pair.cluster.launches):
+    for run_id in set(pair.cluster.record.launches):
         async with pair.store.read() as tx:
-            assert run_id in {run.id for run in await tx.runs(TaskId(int(run_id.split(".")[0])))}
+            assert run_id in {run.id for run in await tx.runs.of_task(TaskId(int(run_id.split(".")[0])))}
 
 
 async def story(wanted: list[tuple[object, ...]]) -> None:
@@ -438,7 +438,7 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
         if not await pair.tasks():
             break
     assert await pair.tasks() == []
-    assert pair.cluster.holders() == {}
+    assert pair.cluster.record.holders() == {}
 
 
 @given(st.lists(actions, min_size=5, max_size=30))

@@ -18,7 +18,7 @@ from unit.service.service_world import SHORT, Service, user
 
 #: A job that never saves, and dies of the SIGTERM of its notice.
 CARELESS = Behaviour(saves=False, says_done=False, leave_code=143)
-TURNS = replace(SHORT, slice_growth=1, worth=0)
+TURNS = replace(SHORT, slice_growth=1, min_run_per_switch=0)
 
 
 async def interrupted(service: Service, task: TaskId, times: int) -> None:
@@ -132,7 +132,7 @@ async def test_what_a_task_asks_of_leaving_reaches_its_ranks() -> None:
     signal = Signal(name=SignalName.USR1, before=timedelta(seconds=10))
     task = await service.submit("one", "ann", signal=signal, watch=("out/last.pt",))
     await service.step()
-    (run,) = service.cluster._runs.values()
+    (run,) = service.cluster.record.runs.values()
     assert (run.launch.profile, run.launch.signal, run.launch.watch) == ("auto", signal, ("out/last.pt",))
     assert run.launch.patience == timedelta(seconds=20), "no longer than it has to save"
     assert task

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 import pytest
 
-from builders import a_node, a_quota, a_strike, a_task, a_use, at, some_nodes
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -21,6 +20,7 @@ from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.service.insight.census import Census, TaskKind, level_of
 from hai_scheduler.service.scheduling.planner import PLAN_EVERY, Planner
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
+from kit.builders import a_node, a_quota, a_strike, a_task, a_use, at, some_nodes
 
 STATES = [state for state in TaskState if not state.ended]
 LEVELS = [None, Priority.LOW, Priority.NORMAL]

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from hai_scheduler.adapters.memory.tx import MemoryTx
+from hai_scheduler.adapters.memory.stored.tasks import MemoryTasks
+from hai_scheduler.adapters.memory.transaction import MemoryTx
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
@@ -57,7 +58,7 @@ def outcomes(results: Sequence[Task | BaseException]) -> list[str]:
 
 async def stored(service: Service) -> list[str]:
     async with service.store.read() as tx:
-        return [task.name for task in await tx.unfinished_tasks()]
+        return [task.name for task in await tx.tasks.unfinished()]
 
 
 class Writes:
@@ -91,7 +92,7 @@ async def test_those_who_wait_share_one_transaction_in_the_order_they_came(monke
 async def test_one_that_is_refused_keeps_no_other_back() -> None:
     service = await a_service()
     async with service.store.write() as tx:
-        await tx.put_quota(Quota(subject="user:bob", group="training", priority=Priority.NORMAL, limit=1))
+        await tx.quotas.put(Quota(subject="user:bob", group="training", priority=Priority.NORMAL, limit=1))
     results = await at_once(
         service, ("ann", held("a"), None), ("bob", held("b", nodes=2), None), ("bob", held("c"), None)
     )
@@ -146,15 +147,15 @@ async def test_a_client_that_has_gone_before_its_turn_submits_nothing() -> None:
 
 async def test_what_the_database_does_not_take_is_the_fault_of_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
-    add_tasks = MemoryTx.add_tasks
+    add_all = MemoryTasks.add_all
 
-    async def fragile(tx: MemoryTx, new: Sequence[NewTask]) -> Sequence[Task]:
-        added = await add_tasks(tx, new)
+    async def fragile(tasks: MemoryTasks, new: Sequence[NewTask]) -> Sequence[Task]:
+        added = await add_all(tasks, new)
         if any(each.task.name == "poison" for each in new):
             raise OverflowError("no such number")
         return added
 
-    monkeypatch.setattr(MemoryTx, "add_tasks", fragile)
+    monkeypatch.setattr(MemoryTasks, "add_all", fragile)
     results = await at_once(service, *(("ann", held(name), None) for name in ("a", "poison", "b")))
     assert outcomes(results) == ["a", "OverflowError", "b"]
     assert await stored(service) == ["a", "b"]
@@ -212,12 +213,12 @@ class Looked:
 async def test_an_environment_that_changes_meanwhile_is_looked_at_again() -> None:
     service = await a_service()
     files = Looked()
-    object.__setattr__(submissions(service), "files", files)
+    object.__setattr__(submissions(service).checks, "files", files)
     async with service.store.write() as tx:
-        await tx.put_environment(Environment(name="e", python="/old", subjects=frozenset({"public"}), default=True))
+        await tx.environments.put(Environment(name="e", python="/old", subjects=frozenset({"public"}), default=True))
     assert (await submissions(service).submit(user("ann"), held("a"))).name == "a"
     async with service.store.write() as tx:
-        await tx.put_environment(Environment(name="e", python="/new", subjects=frozenset({"public"}), default=True))
+        await tx.environments.put(Environment(name="e", python="/new", subjects=frozenset({"public"}), default=True))
     admitted = await submissions(service).admit(user("ann"), held("b"))
     assert admitted.spec is not None
     assert admitted.spec.environment == "e"
@@ -228,11 +229,11 @@ async def test_an_environment_that_is_gone_is_refused_and_a_new_one_is_known_at_
     service = await a_service()
     here = Environment(name="here", python="/p", subjects=frozenset({"public"}))
     async with service.store.write() as tx:
-        await tx.put_environment(here)
+        await tx.environments.put(here)
     await submissions(service).submit(user("ann"), held("a", environment="here"))
     async with service.store.write() as tx:
-        await tx.delete_environment("here")
-        await tx.put_environment(replace(here, name="there"))
+        await tx.environments.delete("here")
+        await tx.environments.put(replace(here, name="there"))
     assert (await submissions(service).submit(user("ann"), held("b", environment="there"))).name == "b"
     with pytest.raises(Exception, match="there is no environment 'here'"):
         await submissions(service).submit(user("ann"), held("c", environment="here"))

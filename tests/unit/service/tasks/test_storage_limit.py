@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from hai_scheduler.adapters.memory.tx import MemoryTx
-from hai_scheduler.ports.bounds import Stored
+from hai_scheduler.adapters.memory.stored.storage import MemoryAmounts
+from hai_scheduler.ports.stored.storage import UserStorage
 from hai_scheduler.service.shared.errors import Conflict, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
@@ -42,7 +42,7 @@ async def flood(service: Service, size: int, count: int, who: str = "mallory") -
 
 async def ended(service: Service, who: str = "mallory") -> int:
     async with service.store.read() as tx:
-        return (await tx.stored(who)).ended_tasks
+        return (await tx.storage.of_user(who)).ended_tasks
 
 
 async def test_unfinished_tasks_that_take_all_the_room_refuse_another_and_say_what_to_do() -> None:
@@ -75,9 +75,9 @@ async def test_ended_tasks_make_room_the_oldest_first_with_their_history() -> No
     assert await service.parts.housekeeping.sweep_users() == 5
     assert await service.parts.housekeeping.sweep_users() == 0
     async with service.store.read() as tx:
-        stored = await tx.stored("mallory")
-        lines = {event.task_id for event in await tx.events(after=0, limit=1000)}
-        left = [number for number, _ in await tx.ended_of("mallory", limit=100)]
+        stored = await tx.storage.of_user("mallory")
+        lines = {event.task_id for event in await tx.events.page(after=0, limit=1000)}
+        left = [number for number, _ in await tx.storage.ended_of("mallory", limit=100)]
     assert stored.ended_bytes + stored.unfinished_bytes <= 10 * MIB
     assert left == list(range(keeper + 6, keeper + 16))
     assert lines == {keeper, *left, newest}
@@ -119,13 +119,13 @@ async def test_who_submits_faster_than_ended_tasks_are_forgotten_is_told_to_wait
 async def test_measuring_is_seldom_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
     measured: list[str] = []
-    stored = MemoryTx.stored
+    of_user = MemoryAmounts.of_user
 
-    async def counted(tx: MemoryTx, name: str) -> Stored:
+    async def counted(amounts: MemoryAmounts, name: str) -> UserStorage:
         measured.append(name)
-        return await stored(tx, name)
+        return await of_user(amounts, name)
 
-    monkeypatch.setattr(MemoryTx, "stored", counted)
+    monkeypatch.setattr(MemoryAmounts, "of_user", counted)
     for number in range(200):
         await service.submit(f"t{number}", "ann")
     assert len(measured) == 1
@@ -147,7 +147,7 @@ async def test_the_loop_forgets_what_is_too_much_each_minute_and_what_is_old_eac
     assert await ended(service) == 10
     await service.clock.advance(3600)
     async with service.store.read() as tx:
-        lines = await tx.events(after=0, limit=1000, task_id=task)
+        lines = await tx.events.page(after=0, limit=1000, task_id=task)
     assert (len(lines), lines[0].kind) == (100, "task.submitted")
     sweeping.cancel()
 

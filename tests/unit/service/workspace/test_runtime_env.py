@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from builders import a_mount_rule, an_environment
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Launch as Wanted
 from hai_scheduler.core.model.ids import TaskId
@@ -25,6 +24,7 @@ from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_mount_rule, an_environment
 from unit.service.service_world import ADMIN, Service, user
 
 ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE}))
@@ -59,12 +59,12 @@ class Watched(Service):
         task = await self.parts.services.submissions.submit(
             who, Submission(name=name, command=("train",), cwd="/", **fields)
         )
-        self.cluster.script(task.id, Behaviour())
+        self.cluster.jobs.script(task.id, Behaviour())
         return task.id
 
     async def spec_environment(self, task_id: TaskId) -> str | None:
         async with self.store.read() as tx:
-            return (await tx.get_spec(task_id)).environment
+            return (await tx.tasks.get_spec(task_id)).environment
 
 
 async def opened() -> Watched:
@@ -76,7 +76,7 @@ async def opened() -> Watched:
 
 async def seen(store: Store, name: str, *groups: str) -> None:
     async with store.write() as tx:
-        await tx.put_user(UserRecord(name=name, groups=frozenset(groups)))
+        await tx.users.put(UserRecord(name=name, groups=frozenset(groups)))
 
 
 # --- the launch
@@ -153,8 +153,8 @@ async def test_an_environment_that_is_gone_is_a_start_error_that_says_so_and_no_
     story = await service.parts.services.queries.task(ANN, str(task))
     assert story.view.message == f"Failed: it could not be started on its nodes ({said})."
     async with service.store.read() as tx:
-        assert list(await tx.strikes()) == []
-        assert set((await tx.node_marks()).values()) <= {NodeMark.NONE}
+        assert list(await tx.nodes.strikes()) == []
+        assert set((await tx.nodes.marks()).values()) <= {NodeMark.NONE}
     assert not over.avoid
 
 
@@ -165,11 +165,11 @@ async def test_a_gang_that_is_up_in_part_is_ended_before_its_nodes_are_free() ->
     task = await service.send(environment="torch", nodes=2)
     await service.step(ticks=1)
     async with service.store.write() as tx:
-        stored = await tx.get_task(task)
+        stored = await tx.tasks.get(task)
         assert stored.run is not None
         up = replace(stored.run.ranks[0], state=RankState.RUNNING)
-        await tx.save_task(replace(stored, run=replace(stored.run, ranks=(up, *stored.run.ranks[1:]))))
-        await tx.delete_environment("torch")
+        await tx.tasks.save(replace(stored, run=replace(stored.run, ranks=(up, *stored.run.ranks[1:]))))
+        await tx.environments.delete("torch")
     cycle = service.parts.cycle
     await cycle.effects.carry_out([Wanted(task, stored.run.id)], nodes=cycle.latest_plan.by_name())
     told = (await service.task(task)).run
@@ -195,7 +195,7 @@ async def test_an_environment_that_is_given_back_in_time_lets_the_task_start() -
     await service.step(15)
     up = await service.task(task)
     assert (up.state, up.failed_starts, up.not_before) == (TaskState.RUNNING, 1, None)
-    service.cluster.finish(up.run_id(2))
+    service.cluster.jobs.finish(up.run_id(2))
     await service.step(1)
     assert (await service.task(task)).failed_starts == 0, "it has come to something"
 
@@ -287,7 +287,7 @@ async def test_nothing_is_stored_of_what_is_refused() -> None:
         with pytest.raises(Invalid):
             await service.parts.services.mount_rules.put(ADMIN, wrong)
     async with service.store.read() as tx:
-        assert list(await tx.mount_rules()) == [a_mount_rule("data")]
+        assert list(await tx.mount_rules.all()) == [a_mount_rule("data")]
     assert len(await service.events("mount.put")) == before
 
 
@@ -361,7 +361,7 @@ async def test_a_container_gets_what_needs_no_task() -> None:
         an_environment("team", subjects=frozenset({"group:ml"}), default=True),
         an_environment("bobs", subjects=frozenset({"user:bob"})),
     )
-    places = await service.parts.services.runtime_envs.places("ann", None, "jupyter")
+    places = await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
     assert [mount.mount_path for mount in places.resolution.mounts] == ["/home/ann", "/team"]
     assert [(one.environment.name, one.default) for one in places.offers] == [("team", True), ("torch", False)]
     assert places.offers[1].variables == {"A": "ann"}
@@ -372,28 +372,28 @@ async def test_groups_that_the_hub_names_count_and_those_of_an_unknown_user_are_
     service = await opened()
     await service.rules(a_mount_rule("team", subject="group:ml", mount_path="/team"))
     runtime_envs = service.parts.services.runtime_envs
-    told = await runtime_envs.places("new", ["ml"], "jupyter")
+    told = await runtime_envs.container_view("new", ["ml"], "jupyter")
     assert ([mount.mount_path for mount in told.resolution.mounts], told.warnings) == (["/team"], [])
-    stranger = await runtime_envs.places("new", None, "jupyter")
+    stranger = await runtime_envs.container_view("new", None, "jupyter")
     assert stranger.resolution.mounts == ()
     assert stranger.warnings[0].startswith("HAI has never seen a user 'new'")
-    assert (await runtime_envs.places("ann", [], "jupyter")).resolution.mounts == ()
+    assert (await runtime_envs.container_view("ann", [], "jupyter")).resolution.mounts == ()
 
 
 async def test_a_container_of_a_user_whose_name_fits_no_path_is_refused_with_the_rule() -> None:
     service = await opened()
     await service.rules(a_mount_rule("home", mount_path="/home/{user}"))
     with pytest.raises(Invalid, match="mount rule 'home'") as caught:
-        await service.parts.services.runtime_envs.places("..", None, "jupyter")
+        await service.parts.services.runtime_envs.container_view("..", None, "jupyter")
     assert caught.value.field == "user"
 
 
 async def test_a_damaged_rule_is_said_to_be_damaged() -> None:
     service = await opened()
     async with service.store.write() as tx:
-        await tx.put_mount_rule(a_mount_rule("odd", mount_path="/x/{home}"))
+        await tx.mount_rules.put(a_mount_rule("odd", mount_path="/x/{home}"))
     with pytest.raises(Invalid, match="a mount rule is damaged, an admin must write it again"):
-        await service.parts.services.runtime_envs.places("ann", None, "jupyter")
+        await service.parts.services.runtime_envs.container_view("ann", None, "jupyter")
 
 
 # --- the user's own Python

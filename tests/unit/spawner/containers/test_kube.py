@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,16 +16,18 @@ pytest.importorskip("kubespawner")
 from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 
+from hai_client.wire.storage import ContainerConfig, Mounted
 from hai_spawner.containers import kube
 from hai_spawner.containers.kube import HaiKubeSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.containers.places import Environment, Mount, Places
 from hai_spawner.sizes.allocations import Allocations
 from hai_spawner.sizes.nodes import FRESH_S, CapacityReader, Unreadable
-from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user
+from unit.spawner.spawn_kit import GPU, SIZES, a_hub, a_node, a_pod, a_user, an_environment, some_places
 
-HOME = Mount(kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False)
-SETS = Mount(kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
+HOME = Mounted(
+    rule="home", kind="host_path", source="/data/{ann}", sub_path="", mount_path="/home/ann", read_only=False
+)
+SETS = Mounted(rule="sets", kind="pvc", source="sets", sub_path="ml", mount_path="/sets", read_only=True)
 
 
 class FakeApi:
@@ -137,14 +140,14 @@ async def test_an_image_made_for_gpus_sees_those_that_it_was_given(size: str, se
 
 
 async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask(*_: Any, **__: Any) -> Places:
-        return Places(
-            mounts=(HOME, SETS, Mount(kind="pvc", source="sets", sub_path="x", mount_path="/x", read_only=True)),
-            environments=(Environment(name="torch", image="registry.example/torch:2", variables={"A": "{b}"}),),
+    async def ask(*_: Any, **__: Any) -> ContainerConfig:
+        return some_places(
+            an_environment("torch", image="registry.example/torch:2", variables={"A": "{b}"}),
+            mounts=(HOME, SETS, replace(SETS, sub_path="x", mount_path="/x")),
         )
 
-    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
-    pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_places=True))
+    monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
+    pod = await pod_of(spawner({"profile": "gpu-1", "environment": "torch"}, ask_scheduler=True))
     container = pod["spec"]["containers"][0]
     assert container["image"] == "registry.example/torch:2"
     assert {"name": "A", "value": "{b}"} in container["env"]
@@ -162,13 +165,13 @@ async def test_folders_are_mounted_as_the_service_resolved_them(monkeypatch: pyt
 async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def ask(*_: Any, **__: Any) -> Places:
-        return Places(mounts=(HOME,))
+    async def ask(*_: Any, **__: Any) -> ContainerConfig:
+        return some_places(mounts=(HOME,))
 
-    monkeypatch.setattr("hai_spawner.containers.mixin.ask", ask)
+    monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
     volume = {"name": "v", "emptyDir": {}}
     mount = {"name": "v", "mountPath": "/home/ann/"}
-    made = spawner({"profile": "small"}, ask_places=True, volumes=[volume], volume_mounts=[mount])
+    made = spawner({"profile": "small"}, ask_scheduler=True, volumes=[volume], volume_mounts=[mount])
     with pytest.raises(SpawnException, match="Two folders are mounted at /home/ann"):
         await pod_of(made)
 
@@ -203,6 +206,11 @@ def test_profiles_of_kubespawner_are_refused_in_favour_of_sizes() -> None:
         spawner(profile_list=[{"display_name": "x"}])
 
 
+def granted() -> list[tuple[str, str]]:
+    """The user and the size of each server that was granted."""
+    return [(grant.user, grant.size) for grant in HaiSpawnerMixin.ledger]
+
+
 async def refused(made: HaiKubeSpawner) -> SpawnException:
     with pytest.raises(SpawnException) as error:
         await made.run_pre_spawn_hook()
@@ -230,11 +238,13 @@ async def test_a_grant_and_its_pod_are_counted_once() -> None:
     api.pods.append(a_pod(gpus=1, cpu="4", user="ann"))
     HaiKubeSpawner._readers.clear()
     await spawner({"profile": "gpu-1"}, api=api, user=a_user("bob")).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1"), ("bob", "gpu-1")]
 
 
 async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
     api = FakeApi([a_node(gpus=1)], [a_pod(gpus=1, user="ann")])
     await spawner({"profile": "gpu-1"}, api=api).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1")]
 
 
 @pytest.mark.parametrize(
@@ -242,6 +252,7 @@ async def test_a_servers_own_old_pod_does_not_stand_in_its_way() -> None:
 )
 async def test_capacity_that_cannot_be_read_refuses_no_server(more: dict[str, Any]) -> None:
     await spawner({"profile": "gpu-1"}, **more).run_pre_spawn_hook()
+    assert granted() == [("ann", "gpu-1")]
 
 
 async def test_a_reading_is_shared_while_it_is_fresh() -> None:

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import hai_client
+from hai_client.rank.processes import fingerprint
 from hai_spawner.containers.local import HaiLocalSpawner
-from hai_spawner.containers.process import before_exec, fingerprint
+from hai_spawner.containers.process import before_exec
 
 
 def spawner(root: Path, name: str = "ann", **more: Any) -> HaiLocalSpawner:

@@ -9,11 +9,10 @@ import pytest
 from hai_spawner.containers.form import render
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options, form_options
-from hai_spawner.containers.places import Environment
 from hai_spawner.sizes.capacity import rooms
 from hai_spawner.sizes.catalogue import Person, parse_sizes
 from hai_spawner.sizes.limits import parse_limits
-from unit.spawner.spawn_kit import SIZES, a_grant, a_node, a_pod
+from unit.spawner.spawn_kit import SIZES, a_grant, a_node, a_pod, an_environment
 
 KEYS = frozenset({"profile", "environment"})
 ALL = parse_sizes(SIZES)
@@ -164,12 +163,12 @@ def test_everything_on_the_page_is_escaped() -> None:
     sizes = parse_sizes({"a": {"cpu": 1, "memory": 1, "title": evil, "description": evil}})
     person = Person(name="ann", groups=frozenset({evil}))
     found = menu(person, sizes.values(), parse_limits({"a": {"group": 0}}, ["a"]), [], None)
-    html = page(found, environments=[Environment(name=evil, description=evil)], notice=evil, last={"environment": evil})
+    html = page(found, environments=[an_environment(evil, description=evil)], notice=evil, last={"environment": evil})
     assert "<script" not in html
     assert html.count("&lt;script&gt;") >= 6
 
 
 def test_environments_can_be_chosen_and_the_last_one_is_marked() -> None:
-    html = page((), environments=[Environment(name="torch"), Environment(name="jax")], last={"environment": "jax"})
+    html = page((), environments=[an_environment("torch"), an_environment("jax")], last={"environment": "jax"})
     assert '<option value="jax" selected' in html
     assert '<option value="torch" selected' not in html

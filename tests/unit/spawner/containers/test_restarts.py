@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
@@ -14,14 +13,9 @@ import pytest
 from aiohttp import web
 
 from hai_spawner.proxy.embedded import EmbeddedProxy
+from kit.ports import free_port
 
 JSON = {"Accept": "application/json"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

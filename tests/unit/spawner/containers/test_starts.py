@@ -12,12 +12,13 @@ from jupyterhub.spawner import SpawnException
 from traitlets import TraitError
 from traitlets.config import Config
 
+from hai_client.wire.storage import ContainerConfig
 from hai_spawner.containers import mixin
+from hai_spawner.containers.container_config import ContainerConfigError
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.mixin import HaiSpawnerMixin
-from hai_spawner.containers.places import Environment, Places, PlacesError
 from hai_spawner.sizes.allocations import Allocations
-from unit.spawner.spawn_kit import SIZES, a_hub, a_user
+from unit.spawner.spawn_kit import SIZES, a_hub, a_user, an_environment, some_places
 
 
 @pytest.fixture(autouse=True)
@@ -98,9 +99,10 @@ async def test_a_quota_is_counted_over_all_servers_and_freed_when_one_is_gone() 
     await second.run_pre_spawn_hook()
 
 
-async def test_a_server_that_is_started_again_does_not_count_against_itself() -> None:
+async def test_a_server_that_is_started_again_does_not_count_against_itself(ledger: Allocations) -> None:
     for _ in range(2):
         await spawner({}, limits={"*": {"user": 1}}).run_pre_spawn_hook()
+    assert [(grant.user, grant.server) for grant in ledger] == [("ann", "")]
 
 
 async def test_two_users_never_get_the_same_device() -> None:
@@ -192,27 +194,29 @@ def test_the_configuration_can_be_checked_before_there_is_a_user(
         HaiLocalSpawner.check_config(config)
 
 
-TORCH = Environment(name="torch", python="/opt/torch/bin/python", variables={"A": "of torch", "B": "{b}"}, default=True)
+TORCH = an_environment("torch", python="/opt/torch/bin/python", variables={"A": "of torch", "B": "{b}"}, default=True)
 
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the service answers, and what it was asked."""
-    found: dict[str, Any] = {"places": Places(environments=(TORCH, Environment(name="jax")))}
+    found: dict[str, Any] = {"container_config": some_places(TORCH, an_environment("jax"))}
 
-    async def ask(*args: Any, **asked: Any) -> Places:
+    async def ask(*args: Any, **asked: Any) -> ContainerConfig:
         found["asked"] = (args, asked)
-        if isinstance(found["places"], Exception):
-            raise found["places"]
-        places: Places = found["places"]
-        return places
+        if isinstance(found["container_config"], Exception):
+            raise found["container_config"]
+        container_config: ContainerConfig = found["container_config"]
+        return container_config
 
-    monkeypatch.setattr(mixin, "ask", ask)
+    monkeypatch.setattr(mixin, "places_of", ask)
     return found
 
 
 async def test_the_service_is_asked_for_the_user_with_their_groups(answer: dict[str, Any]) -> None:
-    made = spawner(ask_places=True, hai_api_url="http://s/api", places_token_file="/t", user=a_user(groups=("ml",)))
+    made = spawner(
+        ask_scheduler=True, hai_api_url="http://s/api", scheduler_token_file="/t", user=a_user(groups=("ml",))
+    )
     await made.run_pre_spawn_hook()
     assert answer["asked"] == (
         ("http://s/api", "/t"),
@@ -228,7 +232,7 @@ async def test_the_service_is_asked_for_the_user_with_their_groups(answer: dict[
 async def test_an_environment_brings_its_variables_and_no_setting_is_lost(
     answer: dict[str, Any], options: dict[str, Any], name: str, python: str | None
 ) -> None:
-    made = spawner(options, ask_places=True, environment={"A": "of the administrator"})
+    made = spawner(options, ask_scheduler=True, environment={"A": "of the administrator"})
     await made.run_pre_spawn_hook()
     env = made.get_env()
     assert (env["HAI_ENVIRONMENT"], env.get("HAI_PYTHON"), env["A"]) == (name, python, "of the administrator")
@@ -236,7 +240,7 @@ async def test_an_environment_brings_its_variables_and_no_setting_is_lost(
 
 
 async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any]) -> None:
-    error = await refused(spawner({"environment": "secret"}, ask_places=True))
+    error = await refused(spawner({"environment": "secret"}, ask_scheduler=True))
     assert error.status_code == 400
     assert "use one of torch, jax" in error.message
 
@@ -244,27 +248,27 @@ async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any])
 async def test_without_the_service_nothing_starts_and_the_page_says_so(
     answer: dict[str, Any], ledger: Allocations
 ) -> None:
-    answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
-    made = spawner(ask_places=True)
+    answer["container_config"] = ContainerConfigError("the scheduler service does not answer (TimeoutError)")
+    made = spawner(ask_scheduler=True)
     error = await refused(made)
-    assert (error.status_code, error.reason) == (503, "places")
+    assert (error.status_code, error.reason) == (503, "scheduler")
     assert "does not answer (TimeoutError). Try again" in error.message
     assert list(ledger) == []
     assert "does not answer (TimeoutError)" in await made.form()
 
 
 async def test_by_a_setting_it_starts_without_folders_and_says_so(answer: dict[str, Any]) -> None:
-    answer["places"] = PlacesError("the scheduler service does not answer (TimeoutError)")
-    made = spawner(ask_places=True, without_places="proceed")
+    answer["container_config"] = ContainerConfigError("the scheduler service does not answer (TimeoutError)")
+    made = spawner(ask_scheduler=True, without_scheduler="proceed")
     await made.run_pre_spawn_hook()
     notes = [event["message"] for event in made.first_words()]
     assert "Starting WITHOUT your folders and environments" in notes[-1]
-    answer["places"] = PlacesError("rule 'home' needs a name without /", wrong=True)
-    assert (await refused(spawner(ask_places=True, without_places="proceed"))).status_code == 503
+    answer["container_config"] = ContainerConfigError("rule 'home' needs a name without /", wrong=True)
+    assert (await refused(spawner(ask_scheduler=True, without_scheduler="proceed"))).status_code == 503
 
 
 async def test_the_form_shows_sizes_and_environments(answer: dict[str, Any]) -> None:
-    html = await spawner({"profile": "tiny"}, ask_places=True).get_options_form()
+    html = await spawner({"profile": "tiny"}, ask_scheduler=True).get_options_form()
     assert 'value="small"' in html
     assert 'value="jax"' in html
     assert 'value="huge"' not in html

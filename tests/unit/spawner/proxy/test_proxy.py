@@ -16,15 +16,10 @@ from aiohttp import web
 from yarl import URL
 
 from hai_spawner.proxy.embedded import EmbeddedProxy
+from kit.ports import free_port
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 MEGABYTE = 1024 * 1024
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 async def serve(**handlers: Handler) -> tuple[web.AppRunner, str]:

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from hai_spawner.sizes.catalogue import Person, parse_sizes
 from hai_spawner.sizes.limits import parse_limits, shares
-from hai_spawner.sizes.quantity import format_bytes, parse_quantity
 from unit.spawner.spawn_kit import SIZES, a_grant
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("500m", "0.5"), (2, "2"), ("1.5", "1.5"), ("16Gi", str(16 * 2**30)), ("2G", "2000000000"), ("1e3", "1000")],
-)
-def test_amounts_are_read_as_kubernetes_writes_them(text: object, amount: str) -> None:
-    assert parse_quantity(text) == Decimal(amount)
-
-
-@pytest.mark.parametrize("text", ["", "many", "1 Gi", "16GiB", "1e999", None, True, [1], "nan", "Infinity"])
-def test_what_is_no_amount_is_refused(text: object) -> None:
-    with pytest.raises(ValueError, match="is no amount; write for example"):
-        parse_quantity(text)
-
-
-def test_bytes_are_shown_with_the_largest_unit() -> None:
-    assert [format_bytes(Decimal(amount)) for amount in (512, 2**30, 3 * 2**29)] == ["512 B", "1 GiB", "1.5 GiB"]
 
 
 def test_a_size_has_what_was_said_and_defaults_for_the_rest() -> None:

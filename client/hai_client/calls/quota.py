@@ -1,0 +1,82 @@
+"""The REST calls for the caller, quota and policy: who may have what, by which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from hai_client.calls.base import Calls
+from hai_client.codec import encode
+from hai_client.wire import schema
+from hai_client.wire.policy import Policy
+
+
+class QuotaCalls(Calls):
+    """The calls of `Client` for the caller, quota, and the numbers of the scheduling policy."""
+
+    def me(self) -> schema.Me:
+        """Return the caller: name, rights and quota."""
+        return self._get(schema.Me, "GET", "/me")
+
+    def quotas(self) -> tuple[schema.Quota, ...]:
+        """Return the rows of quota that apply to the caller; for admins, all rows."""
+        return self._get(schema.QuotaList, "GET", "/quotas").items
+
+    def set_quota(
+        self,
+        subject: str,
+        priority: str,
+        limit: int | None,
+        *,
+        group: str = "training",
+        ceiling: int | None = None,
+        expires_at: datetime | None = None,
+    ) -> schema.Quota:
+        """Write a complete row of quota; it replaces an earlier row for the same thing. For admins.
+
+        Args:
+            subject: `user:NAME`, `group:NAME` (each member), `public`, or `total:NAME` (all members together).
+            priority: The priority level.
+            limit: Nodes that may be held at once; None: no limit.
+            group: The node group.
+            ceiling: How far the users of this row may raise their own row, nodes (Q3); None: not at all.
+            expires_at: When the row ends; None: never.
+        """
+        body = {
+            "subject": subject,
+            "group": group,
+            "priority": priority,
+            "limit": limit,
+            "ceiling": ceiling,
+            "expires_at": expires_at,
+        }
+        return self._get(schema.Quota, "PUT", "/quotas", body=encode(body))
+
+    def set_own_quota(self, priority: str, limit: int, *, group: str = "training") -> schema.OwnQuota:
+        """Raise or lower the caller's own quota, up to the ceiling that an admin has set.
+
+        Raises:
+            Forbidden: There is no ceiling for the caller, or the ceiling is lower than `limit`.
+        """
+        body = {"group": group, "priority": priority, "limit": limit}
+        return self._get(schema.OwnQuota, "PUT", "/me/quota", body=body)
+
+    def delete_quota(self, subject: str, priority: str, *, group: str = "training") -> None:
+        """Remove a row of quota. For admins."""
+        self._http.call("DELETE", "/quotas", body={"subject": subject, "group": group, "priority": priority})
+
+    def policy(self) -> Policy:
+        """Return the scheduling policy: the numbers that rules use."""
+        return self._get(Policy, "GET", "/policy")
+
+    def set_policy(self, values: Mapping[str, Any], *, unset: Iterable[str] = (), group: str | None = None) -> Policy:
+        """Change numbers of the scheduling policy; either the whole change is made, or nothing. For admins.
+
+        Args:
+            values: New values by name; lengths of time are texts such as `15m`, or seconds.
+            unset: Names of numbers to set back to the configuration's value, or to the default.
+            group: The node group; None: all node groups.
+        """
+        body = {"group": group, "set": dict(values), "unset": list(unset)}
+        return self._get(Policy, "PUT", "/policy", body=body)

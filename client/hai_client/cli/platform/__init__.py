@@ -1,0 +1,1 @@
+"""The verbs about the platform: the account, nodes, quota, policy, and what admins change."""

@@ -1,0 +1,139 @@
+"""`hai environments`: the environments of tasks; `hai admin environments` changes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hai_client.cli.platform.mounts import subject
+from hai_client.cli.shared import parser as words
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output
+from hai_client.cli.shared.parser import Command
+from hai_client.errors import Invalid
+from hai_client.wire.storage import Environment
+
+
+def _configure(_parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the verb has no arguments of its own."""
+
+
+def _mine(_args: argparse.Namespace, ctx: Context) -> int:
+    found = ctx.client.environments()
+    if ctx.json:
+        ctx.out.json({"items": found})
+    elif not found:
+        ctx.out.line("no environment is set up for you; your tasks run in the platform's own")
+    else:
+        columns = [Column("NAME"), Column("DEFAULT"), Column("IMAGE"), Column("PYTHON"), Column("DESCRIPTION")]
+        rows = [[*_place(one), one.description] for one in found]
+        ctx.out.table(columns, rows)
+    return 0
+
+
+def _place(one: Environment) -> list[Cell | str]:
+    return [Cell(one.name, "bold"), "yes" if one.chosen else "-", one.image or "-", one.python or "-"]
+
+
+# --- for admins
+
+
+def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the verbs of `hai admin environments`; `leaf` makes one."""
+    leaf(verbs, "list", "list all environments, with who may use them", _list)
+    setting = leaf(verbs, "set", "write an environment, all of it", _set)
+    add = setting.add_argument
+    add("name", metavar="NAME", help="its name")
+    add("--for", dest="subjects", action="append", type=subject, default=[], metavar="SUBJECT",
+        help="who may use it: user:NAME, group:NAME or public; can be repeated")  # fmt: skip
+    add("--image", metavar="IMAGE", help="container image (the cluster's)")
+    add("--python", metavar="PATH", help="absolute path of its Python program (the one that is found)")
+    add("-e", "--env", dest="env", action="append", type=words.variable, default=[], metavar="NAME=VALUE",
+        help="a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
+    add("--default", action="store_true", help="they get it when they choose none")
+    add("--description", default="", metavar="TEXT", help="what it is for")
+    removing = leaf(verbs, "remove", "remove an environment; tasks that name it cannot start any more", _remove)
+    removing.add_argument("name", metavar="NAME", help="its name")
+
+
+def _list(_args: argparse.Namespace, ctx: Context) -> int:
+    found = ctx.client.environments(everybodys=True)
+    if ctx.json:
+        ctx.out.json({"items": found})
+    elif not found:
+        ctx.out.line("no environments; `hai admin environments set --help` shows how to write one")
+    else:
+        _table(ctx.out, found)
+    return 0
+
+
+def _table(out: Output, found: Sequence[Environment]) -> None:
+    columns = [Column("NAME"), Column("DEFAULT"), Column("IMAGE"), Column("PYTHON"), Column("VARIABLES"), Column("FOR")]
+    rows = [
+        [
+            Cell(one.name, "bold"),
+            "yes" if one.default else "-",
+            one.image or "-",
+            one.python or "-",
+            " ".join(sorted(one.variables)) or "-",
+            " ".join(one.subjects),
+        ]
+        for one in found
+    ]
+    out.table(columns, rows)
+
+
+def _set(args: argparse.Namespace, ctx: Context) -> int:
+    if not args.subjects:
+        raise Invalid("for: say who may use it; write for example --for public or --for group:ml")
+    one = ctx.client.set_environment(
+        args.name,
+        args.subjects,
+        image=args.image,
+        python=args.python,
+        variables=dict(args.env),
+        description=args.description,
+        default=args.default,
+    )
+    for warning in one.warnings:
+        ctx.out.note(warning)
+    if ctx.json:
+        ctx.out.json(one)
+        return 0
+    what = "the default of" if one.default else "free for"
+    ctx.out.line(f"{one.name}: {_about(one)}; {what} {', '.join(one.subjects)}, from the next start on")
+    return 0
+
+
+def _about(one: Environment) -> str:
+    names = " ".join(sorted(one.variables))
+    parts = [
+        f"image {one.image}" if one.image else "the cluster's image",
+        f"Python {one.python}" if one.python else "",
+        f"with {names}" if names else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _remove(args: argparse.Namespace, ctx: Context) -> int:
+    ctx.client.delete_environment(args.name)
+    if ctx.json:
+        ctx.out.json({"deleted": args.name})
+    else:
+        ctx.out.line(f"environment {args.name} is removed; what runs goes on, tasks that name it cannot start any more")
+    return 0
+
+
+COMMANDS = {
+    "environments": Command(
+        "environments",
+        _configure,
+        _mine,
+        about=(
+            "List the environments that you may choose for a task or a container: image, Python, variables.\n"
+            "DEFAULT is the one that you get when you choose none."
+        ),
+        examples="examples:\n  hai environments\n  hai submit --environment torch -- python train.py",
+    )
+}

@@ -1,0 +1,83 @@
+"""`hai nodes`: the machines and what runs on them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output, plural
+from hai_client.cli.shared.parser import Command
+from hai_client.wire.schema import Node
+
+_STYLES = {
+    "free": "green",
+    "shared": "cyan",
+    "held": "blue",
+    "orphaned": "yellow",
+    "down": "red",
+    "cordoned": "yellow",
+    "draining": "yellow",
+    "quarantined": "yellow",
+}
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-g", "--group", metavar="GROUP", help="only of this node group")
+
+
+def _nodes(args: argparse.Namespace, ctx: Context) -> int:
+    found = [node for node in ctx.client.nodes() if args.group in (None, node.group)]
+    if ctx.json:
+        ctx.out.json({"items": found})
+        return 0
+    if not found:
+        ctx.out.line("no node" + (f" in group {args.group}" if args.group else ""))
+        return 0
+    table(ctx.out, found)
+    states = [state_of(node) for node in found]
+    parts = [f"{states.count(state)} {state}" for state in _STYLES if state in states]
+    ctx.out.line(f"\n{plural(len(found), 'node')}: {', '.join(parts)}")
+    return 0
+
+
+def state_of(node: Node) -> str:
+    """Return a node's state in a word: down, orphaned, its mark, free, held, or shared (held in part).
+
+    Orphaned: an orphaned run holds the node (`hai admin orphans list`).
+    """
+    if not node.ready:
+        return "down"
+    if node.orphan is not None:
+        return "orphaned"
+    if node.mark != "none":
+        return node.mark
+    if node.task_id is None and not node.tasks:
+        return "free"
+    return "shared" if node.gpus_free else "held"
+
+
+def table(out: Output, nodes: Sequence[Node]) -> None:
+    """Write nodes as a table."""
+    columns = [Column("NODE"), Column("STATE"), Column("GROUP"), Column("LEAF"), Column("ZONE")]
+    columns += [Column("GPUS", right=True), Column("FREE", right=True), Column("TASK", right=True), Column("USER")]
+    out.table(
+        columns,
+        [
+            [
+                Cell(node.name, "bold"),
+                Cell(state_of(node), _STYLES.get(state_of(node))),
+                node.group,
+                node.leaf or "-",
+                node.zone or "-",
+                str(node.gpus),
+                str(node.gpus_free),
+                " ".join(str(task.task_id) for task in node.tasks) or "-",
+                " ".join(dict.fromkeys(task.user for task in node.tasks if task.user)) or "-",
+            ]
+            for node in nodes
+        ],
+    )
+
+
+COMMANDS = {"nodes": Command("nodes", _configure, _nodes, about="List the nodes and what runs on them.")}

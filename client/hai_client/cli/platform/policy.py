@@ -1,0 +1,168 @@
+"""`hai policy`: the numbers that the scheduler decides with; `hai admin policy` changes them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hai_client.backports import without_prefix
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, ago
+from hai_client.cli.shared.parser import Command
+from hai_client.errors import Invalid
+from hai_client.wire.policy import Policy, PolicyNumber, PolicyValue
+
+#: Prefix of a number's name that sets the weight of one user.
+_ENTRY = "weights."
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-g", "--group", metavar="GROUP", help="what is in force in this node group")
+
+
+def _policy(args: argparse.Namespace, ctx: Context) -> int:
+    policy = ctx.client.policy()
+    if args.group is not None:
+        _check_group(policy, args.group)
+    if ctx.json:
+        ctx.out.json(policy)
+        return 0
+    columns = [Column("NUMBER"), Column("GROUP"), Column("VALUE"), Column("FROM")]
+    rows = [row for number in policy.numbers for row in _rows(number, args.group)]
+    ctx.out.table([*columns, Column("RULE", optional=True), Column("MEANING")], rows)
+    _notes(policy, ctx)
+    return 0
+
+
+def _check_group(policy: Policy, group: str) -> None:
+    if group not in policy.groups:
+        raise Invalid(f"group: there is no node group {group!r}; choose one of {', '.join(policy.groups) or 'none'}")
+
+
+def _rows(number: PolicyNumber, group: str | None) -> list[list[Cell | str]]:
+    """Return the rows of a policy number: for one node group, or for all groups and each group with its own value."""
+    if group is not None:
+        shown = [(group, number.groups[group])]
+    else:
+        own = [(name, value) for name, value in sorted(number.groups.items()) if value.group == name]
+        shown = [("all", number.common), *own]
+    return [
+        [
+            Cell(number.name if at == 0 else "", "bold"),
+            name,
+            text_of(value.value),
+            _origin(value),
+            number.rule or "-",
+            number.help if at == 0 else "",
+        ]
+        for at, (name, value) in enumerate(shown)
+    ]
+
+
+def text_of(value: Any) -> str:
+    """Return a policy number in readable form."""
+    if isinstance(value, dict):
+        return " ".join(f"{user}:{weight:g}" for user, weight in sorted(value.items())) or "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _origin(value: PolicyValue) -> str:
+    if value.source != "admin" or value.by is None:
+        return value.source
+    return value.by if value.at is None else f"{value.by}, {ago(value.at)}"
+
+
+def _notes(policy: Policy, ctx: Context) -> None:
+    if policy.trouble is not None:
+        ctx.out.note(f"what admins have set is not used: {policy.trouble}")
+    for warning in policy.warnings:
+        ctx.out.note(warning)
+
+
+# --- for admins
+
+
+def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add the verbs of `hai admin policy`; `leaf` makes one."""
+    setting = leaf(verbs, "set", "change numbers", _set)
+    setting.add_argument(
+        "changes",
+        metavar="NAME=VALUE",
+        nargs="+",
+        type=_assignment,
+        help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
+    )
+    unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
+    unsetting.add_argument("names", metavar="NAME", nargs="+", help="as above; weights.alice removes one user's weight")
+    for one in (setting, unsetting):
+        one.add_argument("-g", "--group", metavar="GROUP", help="for this node group; else for all of them")
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, given, value = text.partition("=")
+    if not (name and given):
+        raise Invalid(f"{text!r} is not NAME=VALUE; write for example slice=1h")
+    return name, value
+
+
+def _set(args: argparse.Namespace, ctx: Context) -> int:
+    values: dict[str, Any] = {name: value for name, value in args.changes if not name.startswith(_ENTRY)}
+    entries = [(name, value) for name, value in args.changes if name.startswith(_ENTRY)]
+    weights = {without_prefix(name, _ENTRY): _weight(name, value) for name, value in entries}
+    if weights and "weights" in values:
+        raise Invalid("weights: set all of them, or some with weights.NAME=N; not both at once")
+    if weights:
+        values["weights"] = {**_weights(args.group, ctx), **weights}
+    return _change(args, ctx, values, ())
+
+
+def _unset(args: argparse.Namespace, ctx: Context) -> int:
+    values: dict[str, Any] = {}
+    users = [without_prefix(name, _ENTRY) for name in args.names if name.startswith(_ENTRY)]
+    if users:
+        weights = _weights(args.group, ctx)
+        values["weights"] = {user: weight for user, weight in weights.items() if user not in users}
+    return _change(args, ctx, values, [name for name in args.names if not name.startswith(_ENTRY)])
+
+
+def _weight(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Invalid(f"{name}: {text!r} is not a number; write for example {name}=2") from None
+
+
+def _weights(group: str | None, ctx: Context) -> dict[str, Any]:
+    """Return the current weights, so that some of them can be changed."""
+    policy = ctx.client.policy()
+    if group is not None:
+        _check_group(policy, group)
+    number = next(number for number in policy.numbers if number.name == "weights")
+    value: dict[str, Any] = (number.common if group is None else number.groups[group]).value
+    return dict(value)
+
+
+def _change(args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str]) -> int:
+    policy = ctx.client.set_policy(values, unset=unset, group=args.group)
+    if ctx.json:
+        ctx.out.json(policy)
+        return 0
+    place = "" if args.group is None else f" in group {args.group}"
+    for number in policy.numbers:
+        if number.name in values or number.name in unset:
+            value = number.common if args.group is None else number.groups.get(args.group, number.common)
+            ctx.out.line(f"{number.name} is {text_of(value.value)}{place} ({value.source})")
+    _notes(policy, ctx)
+    return 0
+
+
+COMMANDS = {
+    "policy": Command(
+        "policy",
+        _configure,
+        _policy,
+        about="Show the numbers that the scheduler decides with, and where each of them comes from.",
+        examples="examples:\n  hai policy\n  hai policy --group training\n  hai admin policy set slice=1h",
+    )
+}

@@ -1,0 +1,1 @@
+"""What all verbs use: their context, options, output and its tables."""

@@ -1,0 +1,284 @@
+"""`hai submit`, and what all verbs that submit share: the options, the request and the answer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from hai_client import names
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import clean, local_times
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.submitting import env_options, python_options, scripts
+from hai_client.cli.tasks import forecast
+from hai_client.cli.tasks.follow import follow_to_end
+from hai_client.constants import PROFILES
+from hai_client.errors import Invalid
+from hai_client.slurm.provide import VARIABLE as PROVIDE
+from hai_client.wire.schema import Task, TaskRequest
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a submission."""
+    add = parser.add_argument
+    add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
+    add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
+    add(
+        "--ranks-per-node",
+        type=words_.ranks_per_node,
+        metavar="K|gpu",
+        help="run it K times on each node, or once for each GPU, with LOCAL_RANK and the like (once)",
+    )
+    add(
+        "--provide",
+        type=words_.provided,
+        metavar="KINDS",
+        help="tf: TF_CONFIG; mpi: a hostfile in HAI_HOSTFILE; with commas for both",
+    )
+    words_.add_priority(
+        parser,
+        "-p",
+        "--priority",
+        default="NORMAL",
+        help_="a level, its number, or AUTO: the highest that has quota (NORMAL)",
+    )
+    add("--name", type=names.check_name, metavar="NAME", help="its name (that of the script)")
+    add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
+    env_options.add_options(parser)
+    python_options.add_options(parser)
+    add(
+        "--profile",
+        choices=PROFILES,
+        default="auto",
+        help="how it is told to leave (auto: by what it does)",
+    )
+    add(
+        "--signal",
+        type=_signal,
+        metavar="NAME[@SECONDS]",
+        help="signal of the notice: USR1, USR2, TERM or INT; USR1@60 sends it 60 seconds before the deadline",
+    )
+    add("--grace", type=words_.duration("grace"), metavar="TIME", help="time to save, once told: 120s, 2m")
+    add(
+        "--time-limit",
+        type=words_.duration("time-limit", least_s=1),
+        metavar="TIME",
+        help="end it after so much running: 4h",
+    )
+    add(
+        "--retries",
+        type=words_.count("retries", least=0),
+        default=0,
+        metavar="N",
+        help="start it again when it fails, at most so often (0)",
+    )
+    add(
+        "--retry-backoff",
+        type=words_.duration("retry-backoff"),
+        default=0.0,
+        metavar="TIME",
+        help="wait before the first retry, twice as long before each further one, a day at most: 30s",
+    )
+    add(
+        "--retry-exit-codes",
+        type=words_.statuses("retry-exit-codes"),
+        default=(),
+        metavar="CODES",
+        help="retry only these exit statuses, with commas: 1,137 (any)",
+    )
+    add("--hold", action="store_true", help="do not start it until `hai resume`")
+    add("--tag", action="append", default=[], metavar="TAG", help="a word to find it by; can be repeated")
+    add("--checkpoint-dir", metavar="DIR", help="where it saves (a folder of its own)")
+    add(
+        "--watch",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or folder that it saves in besides: what changes there is a checkpoint; can be repeated",
+    )
+    add("--cwd", metavar="DIR", help="folder to start in (this one)")
+    add("-f", "--follow", action="store_true", help="show what it prints until it ends")
+    add_dry_run(parser)
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--dry-run`."""
+    parser.add_argument("--dry-run", action="store_true", help="submit nothing; check it, and say when it would start")
+
+
+def _signal(text: str) -> str:
+    """Return a signal in the service's form: `SIGUSR1@60` becomes `USR1@60`."""
+    found = re.fullmatch(r"(?:SIG)?(TERM|INT|USR1|USR2)(@[0-9]{1,5}(?:\.[0-9]{1,3})?)?", text.upper())
+    if found is None:
+        raise Invalid(
+            f"signal: {text!r} is none that HAI sends; write USR1, USR2, TERM or INT, or with the seconds before the "
+            "deadline USR1@60"
+        )
+    return found[1] + (found[2] or "")
+
+
+def folder(given: str | None = None) -> str:
+    """Return the absolute path of the folder to start in, with its symbolic links unresolved."""
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:
+        raise Invalid("cwd: this folder was removed; change into another one, or give --cwd DIR") from None
+    seen = os.environ.get("PWD", "")
+    # The path in PWD is valid on every node; the target of a link may differ between machines.
+    if seen.startswith("/") and Path(seen).exists() and Path(seen).samefile(here):
+        here = seen
+    return os.path.normpath(os.path.join(here, given)) if given else here  # noqa: PTH118 -- links are kept
+
+
+def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> TaskRequest:
+    """Return the request for the options and a command.
+
+    Raises:
+        Invalid: A name cannot be made, a folder is wrong, or two environments are named.
+    """
+    cwd = folder(args.cwd)
+    where = args.checkpoint_dir
+    env, environment = env_options.read(args, ctx)
+    env.update({PROVIDE: args.provide} if args.provide else {})
+    env.update(python_options.variables(args, ctx, env, environment))
+    if (literal := scripts.unexpanded(command)) is not None:
+        ctx.out.note(literal)
+    return TaskRequest(
+        name=args.name or names.name_for(command),
+        command=tuple(command),
+        cwd=cwd,
+        nodes=args.nodes,
+        gpus=args.gpus,
+        priority=args.priority,
+        group=args.group,
+        env=env,
+        profile=args.profile,
+        signal=args.signal,
+        grace_s=args.grace,
+        time_limit_s=args.time_limit,
+        checkpoint_dir=os.path.normpath(Path(cwd) / where) if where else None,
+        watch=tuple(args.watch),
+        tags=tuple(args.tag),
+        hold=args.hold,
+        retries=args.retries,
+        retry_backoff_s=args.retry_backoff,
+        retry_exit_codes=args.retry_exit_codes,
+        environment=environment,
+        ranks_per_node=args.ranks_per_node,
+    )
+
+
+def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False) -> int:
+    """Submit a task and print the result; follow its log if asked to. A dry run prints when it would start."""
+    if dry_run:
+        return forecast.dry_run(ctx, request, follow=follow)
+    task = ctx.client.submit(request)
+    if ctx.json:
+        if not follow:
+            ctx.out.json(task)
+            return 0
+        code = follow_to_end(ctx, task, quiet=True)
+        ctx.out.json(ctx.client.task(task.id))
+        return code
+    ctx.out.line(sentence(ctx, _settled(ctx, task)))
+    python_options.tell(ctx, request.env)
+    for warning in task.warnings:
+        ctx.out.note(warning)
+    if not follow:
+        handle = clean(task.name)
+        for verb, about in (("logs -f", "what it prints"), ("status", "where it stands, and why")):
+            ctx.out.line(f"  {f'hai {verb} {handle}':<{len(handle) + 12}}  {ctx.out.style(about, 'dim')}")
+        return 0
+    ctx.out.stdout.flush()
+    return follow_to_end(ctx, task)
+
+
+def _settled(ctx: Context, task: Task) -> Task:
+    """Return the task after the scheduler's first decision on it, or as it is after half a second."""
+    for _ in range(10):
+        if task.state != "queued" or (task.verdict is not None and task.verdict.kind != "NEXT"):
+            break
+        time.sleep(0.05)
+        task = ctx.client.task(task.id)
+    return task
+
+
+def sentence(ctx: Context, task: Task) -> str:
+    """Return for example `digits is task 41: queued, position 2; ...` or `digits is task 41: starting on node-1`."""
+    place = ""
+    if task.verdict is not None and task.verdict.position is not None:
+        place = f", position {task.verdict.position}"
+    why = clean(local_times(task.verdict.sentence if task.verdict else task.message)).rstrip(".")
+    if why[1:2].islower():
+        # The service's sentence begins with a capital letter; here it continues another one.
+        why = why[0].lower() + why[1:]
+    name = ctx.out.style(clean(task.name), "bold")
+    if why.startswith(task.state):
+        return f"{name} is task {task.id}: {why}"
+    state = f"{task.state}, held" if task.held and not why.startswith("held") else task.state
+    return f"{name} is task {task.id}: {state}{place}" + (f"; {why}" if why else "")
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add_options(parser)
+    parser.add_argument("--shell", metavar="LINE", help="a line for bash, in place of COMMAND: --shell 'echo $RANK'")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
+
+
+def _submit(words: Sequence[str], ctx: Context) -> int:
+    own, dashes, command = _split_first(words)
+    args = words_.build(SUBMIT).parse_args(own)
+    if dashes and args.command:
+        raise Invalid(f"command: {args.command[0]!r} stands before the --; put the options first, then -- COMMAND")
+    command = command if dashes else args.command
+    ctx.json = getattr(args, "json", ctx.json)
+    ctx.url = getattr(args, "url", ctx.url)
+    if args.shell is not None:
+        return _submit_line(args, command, ctx)
+    if not command or not command[0]:
+        raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
+    command = scripts.command_of(command, folder(args.cwd))
+    return send(ctx, request_of(args, command, ctx), follow=args.follow, dry_run=args.dry_run)
+
+
+def _submit_line(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> int:
+    if command:
+        raise Invalid(f"shell: the line is all that runs, and {command[0]!r} stands beside it; put it into the line")
+    if not args.shell.strip():
+        raise Invalid("shell: the line is empty; write for example --shell 'torchrun train.py > $HAI_RANK.txt'")
+    args.name = args.name or names.name_for(args.shell.split())
+    return send(ctx, request_of(args, ["bash", "-c", args.shell], ctx), follow=args.follow, dry_run=args.dry_run)
+
+
+def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:
+    if "--" not in words:
+        return list(words), False, []
+    at = list(words).index("--")
+    return list(words[:at]), True, list(words[at + 1 :])
+
+
+def _never(_args: argparse.Namespace, _ctx: Context) -> int:
+    raise AssertionError("the words are read by `raw`")
+
+
+SUBMIT = Command(
+    "submit",
+    _configure,
+    _never,
+    about="Submit a command as a task. It starts in this folder, on each of its nodes, when its turn comes.",
+    examples=(
+        "examples:\n"
+        "  hai submit -n 2 -- python train.py --lr 0.1\n"
+        "  hai submit -p HIGH --time-limit 4h -e SEED=1 -f run.sh\n"
+        "  hai submit --venv ~/torch --shell 'torchrun train.py --out $HAI_TASK_ID'\n"
+        "  hai submit -n 8 --dry-run -- python train.py"
+    ),
+    usage="hai submit [OPTIONS] -- COMMAND ...",
+    raw=_submit,
+)
+COMMANDS = {"submit": SUBMIT}

@@ -1,0 +1,1 @@
+"""The verbs about tasks: how they stand, why, what they print, and what becomes of them."""

@@ -1,0 +1,101 @@
+"""Shows log lines, once or as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from hai_client.backports import without_prefix
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import local_times
+from hai_client.cli.tasks import failing
+from hai_client.constants import ENDED_STATES
+from hai_client.errors import Unavailable
+from hai_client.wire.schema import LogLine, TaskSummary
+
+
+def show(
+    ctx: Context,
+    lines: Iterable[LogLine],
+    *,
+    times: bool = False,
+    at_once: bool = False,
+    raw: bool = False,
+    ranks: int | None = None,
+) -> None:
+    """Write log lines as they were printed, with the platform's own lines in another style.
+
+    Control sequences are removed for a terminal, unless `raw` is set.
+
+    Args:
+        ctx: The command's context, with its output.
+        lines: The lines.
+        times: Whether to write the time of each line.
+        at_once: Whether to flush after each line, for a reader who waits for it.
+        raw: Whether to keep control sequences for a terminal.
+        ranks: Number of ranks that the lines are of; each line then begins with its rank, as with `srun --label`.
+    """
+    width = None if ranks is None else len(str(max(0, ranks - 1)))
+    for line in lines:
+        if ctx.json:
+            ctx.out.json(line, compact=True)
+        else:
+            _line(ctx, line, times, raw, width)
+        if at_once:
+            ctx.out.stdout.flush()
+
+
+def _line(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | None) -> None:
+    stamp = ""
+    if times:
+        stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
+        stamp = ctx.out.style(stamp, "dim") + "  "
+    if line.rank is None:
+        ctx.out.line(stamp + ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim"))
+    else:
+        label = "" if width is None else ctx.out.style(f"{line.rank:{width}d}: ", "dim")
+        ctx.out.printed(line.text, before=stamp + label, raw=raw)
+
+
+def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:
+    """Tell the user, once, that the connection is lost."""
+    told = False
+
+    def lost(problem: Unavailable) -> None:
+        nonlocal told
+        if ctx.out.watched and not told:
+            told = True
+            ctx.out.note(f"{problem.message.partition(';')[0]}; trying to read on")
+
+    return lost
+
+
+def say_why_silent(ctx: Context, task: TaskSummary) -> None:
+    """Tell a user who sees no lines yet what the command waits for."""
+    if not ctx.out.watched or ctx.json or task.state not in ("queued", "suspended"):
+        return
+    why = local_times(task.verdict.sentence if task.verdict else task.message).rstrip(".")
+    ctx.out.note(f"{task.name} is {task.state}: {why or 'it waits'} (Ctrl-C leaves; the task stays)")
+
+
+def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> int:
+    """Show the output of a task until the task ends.
+
+    Returns:
+        0 if the task succeeded, else 1.
+    """
+    if not quiet:
+        say_why_silent(ctx, task)
+    lines = ctx.client.follow_logs(task.id, lost=once_an_outage(ctx))
+    if quiet:
+        for _ in lines:
+            pass
+    else:
+        show(ctx, lines, at_once=True)
+    end = ctx.client.task(task.id)
+    if end.state == "succeeded":
+        return 0
+    if not quiet:
+        failing.after_log(ctx, end)
+    how = f"{end.name} {end.state}" if end.state in ENDED_STATES else f"{end.name} is {end.state}"
+    ctx.out.note(f"{how}: {local_times(end.message)}" if end.message else how)
+    return 1

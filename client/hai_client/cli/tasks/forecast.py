@@ -1,0 +1,135 @@
+"""`hai decisions` and `hai forecast`: the decisions on a task, and when a task would start."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column, Output, local, local_times
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import view
+from hai_client.constants import EventKind
+from hai_client.durations import format_duration
+from hai_client.errors import Invalid
+from hai_client.wire.explain import Decision, Forecast, ForecastCost
+from hai_client.wire.schema import TaskRequest
+
+_PAGE = 1000
+
+
+def _configure_decisions(parser: argparse.ArgumentParser) -> None:
+    words_.add_tasks(parser)
+    parser.add_argument("-n", "--limit", type=words_.count("limit"), metavar="N", help="only the latest N")
+
+
+def _decisions(args: argparse.Namespace, ctx: Context) -> int:
+    found = list(_all(ctx, args.task))
+    shown = found if args.limit is None else found[-args.limit :]
+    if ctx.json:
+        ctx.out.json({"items": shown})
+    elif not shown:
+        ctx.out.line("nothing was decided on it yet")
+    else:
+        columns = [Column("TIME"), Column("WHAT"), Column("WHY")]
+        ctx.out.table(columns, [[local(one.at), word(one), local_times(one.sentence, now=one.at)] for one in shown])
+    return 0
+
+
+def _all(ctx: Context, task: str) -> Iterator[Decision]:
+    after: int | None = None
+    while page := ctx.client.decisions(task, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].seq
+        if len(page) < _PAGE:
+            return
+
+
+def word(decision: Decision) -> str:
+    """Return the kind of a decision: the kind of a verdict, a state, or the thing that was changed."""
+    data = decision.data
+    shown = {
+        EventKind.TASK_VERDICT: data.get("kind"),
+        EventKind.TASK_STATE: data.get("to"),
+        EventKind.RUN_NOTICE: "told to leave",
+    }
+    return str(shown.get(decision.kind) or decision.kind.rpartition(".")[2])
+
+
+def _configure_forecast(parser: argparse.ArgumentParser) -> None:
+    words_.add_tasks(parser)
+    parser.add_argument(
+        "--horizon", type=words_.duration("horizon", least_s=1), metavar="TIME", help="how far ahead to look (7d)"
+    )
+
+
+def _forecast(args: argparse.Namespace, ctx: Context) -> int:
+    found = ctx.client.forecast(args.task, horizon_s=args.horizon)
+    return _show(ctx, f"task {found.task_id}" if found.task_id is not None else args.task, found)
+
+
+def dry_run(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
+    """Check a request like a submission, and show when it would start.
+
+    Raises:
+        Invalid: `follow` is set too.
+    """
+    if follow:
+        raise Invalid("follow: nothing is submitted by --dry-run, so there is nothing to follow; leave one of them out")
+    return _show(ctx, request.name, ctx.client.forecast(request))
+
+
+def _show(ctx: Context, name: str, found: Forecast) -> int:
+    if ctx.json:
+        ctx.out.json(found)
+        return 0
+    _screen(ctx.out, name, found)
+    return 0
+
+
+def _screen(out: Output, name: str, found: Forecast) -> None:
+    view.write_sentence(out, f"{name}: {found.sentence[:1].lower()}{found.sentence[1:]}")
+    view.facts(out, _facts(found))
+
+
+def _facts(found: Forecast) -> Iterator[tuple[str, str]]:
+    if found.starts_at is not None and found.starts_in_s:
+        yield "starts", f"{local(found.starts_at)} (in {format_duration(found.starts_in_s)})"
+    for cost in found.suspends:
+        yield "would leave", _cost(cost)
+    if found.suspends:
+        yield "cost", f"{format_duration(found.cost_s)} of node time at most"
+    if found.verdict is not None and found.outcome != "running":
+        yield "waits now", local_times(found.verdict.sentence)
+        if found.verdict.position is not None:
+            yield "position", str(found.verdict.position)
+    for assumption in found.assumptions:
+        yield "assumed", local_times(assumption.sentence)
+
+
+def _cost(cost: ForecastCost) -> str:
+    lost = f"{format_duration(cost.unsaved_s)} of node time since it last saved"
+    switch = f", {format_duration(cost.switch_s)} to leave and come back" if cost.switch_s >= 1 else ""
+    who = f"{view.named(cost.task_id, cost.name)} of {cost.user} at {cost.priority}"
+    return f"{who}, {view.size(cost.nodes, cost.gpus)}: {lost}{switch}"
+
+
+COMMANDS = {
+    "decisions": Command(
+        "decisions",
+        _configure_decisions,
+        _decisions,
+        about="Show what was decided on a task, and why: what it waited for and when that changed, starts, notices.",
+    ),
+    "forecast": Command(
+        "forecast",
+        _configure_forecast,
+        _forecast,
+        about=(
+            "Say when a waiting task would start if nothing unforeseen happens, who would make room, and what is\n"
+            "assumed. `hai submit --dry-run` says the same of a task before it is submitted."
+        ),
+        examples="examples:\n  hai forecast digits\n  hai forecast digits --horizon 30d",
+    ),
+}

@@ -1,0 +1,142 @@
+"""`hai list`, `status`, `explain` and `describe`: show tasks and their states."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from datetime import datetime
+from typing import Any
+
+from hai_client import constants
+from hai_client.backports import UTC
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, local_times, plural
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import view
+from hai_client.codec import encode
+from hai_client.durations import format_duration
+from hai_client.errors import Invalid
+from hai_client.wire.schema import Task, TaskRequest, TaskSummary
+
+_LIMIT = 50
+
+
+def states(text: str) -> str:
+    """Read states, separated by commas."""
+    known = (*constants.TASK_STATES, "live")
+    wanted = [word.strip().lower() for word in text.split(",") if word.strip()]
+    for word in wanted or [text]:
+        if word not in known:
+            raise Invalid(f"state: {word!r} is not a state; use {', '.join(known)}")
+    return ",".join(wanted)
+
+
+def _configure_list(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("-a", "--all", action="store_true", help="also tasks that have ended")
+    add("--state", type=states, metavar="STATES", help="only these, with commas: running,failed")
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument("--user", metavar="USER", help="of this user (for admins)")
+    whose.add_argument("--all-users", action="store_true", help="of everyone (for admins)")
+    add("--name", metavar="NAME", help="only of this name")
+    add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most N (default: {_LIMIT})")
+
+
+def _list(args: argparse.Namespace, ctx: Context) -> int:
+    everything = args.all or args.name is not None
+    found = list(
+        ctx.client.tasks(
+            user="*" if args.all_users else args.user,
+            state=args.state or (None if everything else "live"),
+            name=args.name,
+            limit=args.limit,
+        )
+    )
+    if ctx.json:
+        ctx.out.json({"items": found})
+        return 0
+    others = args.all_users or args.user is not None
+    if not found:
+        whose = "" if others else " of yours"
+        if everything or args.state:
+            ctx.out.line(f"no task{whose} is like that" if args.state or args.name else f"there is no task{whose}")
+        else:
+            ctx.out.line(f"no unfinished task{whose}; `hai list -a` shows those that have ended")
+        return 0
+    columns = [Column("ID", right=True), Column("NAME"), *([Column("USER")] if others else []), Column("STATE")]
+    columns += [Column("PRIORITY"), Column("NODES", right=True), Column("AGE", right=True, optional=True)]
+    columns += [Column("RAN", right=True, optional=True), Column("NOW")]
+    now = datetime.now(UTC)
+    ctx.out.table(columns, [_row(task, others, now) for task in found])
+    if len(found) == args.limit:
+        ctx.out.note(f"shown are the latest {args.limit}; -n {args.limit * 4} shows more")
+    return 0
+
+
+def _row(task: TaskSummary, others: bool, now: datetime) -> list[Cell | str]:
+    return [
+        str(task.id),
+        Cell(task.name, "bold"),
+        *([task.user] if others else []),
+        Cell(view.state(task), STATE_STYLES.get(task.state)),
+        task.effective_priority or task.priority,
+        str(task.nodes) if task.gpus is None else f"{task.nodes} x {plural(task.gpus, 'GPU')}",
+        format_duration((now - task.submitted_at).total_seconds()),
+        format_duration(task.served_s) if task.served_s else "-",
+        view.now(task),
+    ]
+
+
+def _one(parser: argparse.ArgumentParser) -> None:
+    words_.add_tasks(parser)
+
+
+def _status(args: argparse.Namespace, ctx: Context) -> int:
+    task = ctx.client.task(args.task)
+    if ctx.json:
+        ctx.out.json(task)
+    else:
+        view.screen(ctx.out, task)
+    return 0
+
+
+def _explain(args: argparse.Namespace, ctx: Context) -> int:
+    found = ctx.client.explain(args.task)
+    if ctx.json:
+        ctx.out.json(found)
+        return 0
+    view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
+    if found.verdict is not None:
+        view.verdict(ctx.out, found.verdict, sentence=False)
+    view.facts(ctx.out, (("what if", local_times(change.sentence)) for change in found.what_if))
+    return 0
+
+
+def _describe(args: argparse.Namespace, ctx: Context) -> int:
+    request = request_of(ctx.client.task(args.task))
+    if ctx.json:
+        ctx.out.json(request)
+    else:
+        ctx.out.line("\n".join(view.yaml_lines(_said(request))))
+    return 0
+
+
+def _said(request: TaskRequest) -> dict[str, Any]:
+    """Return the request as plain data; the fields on retries are left out if the task has no retries."""
+    retrying = request.retries > 0
+    return {name: value for name, value in encode(request).items() if retrying or not name.startswith("retr")}
+
+
+def request_of(task: Task) -> TaskRequest:
+    """Return the request from which a task was made."""
+    known = {field.name for field in dataclasses.fields(TaskRequest)} - {"hold"}
+    return TaskRequest(**{name: getattr(task, name) for name in known}, hold=task.held)
+
+
+COMMANDS = {
+    "list": Command("list", _configure_list, _list, about="List tasks, newest first: yours that have not ended."),
+    "status": Command("status", _one, _status, about="Show where a task stands, why, and its runs so far."),
+    "explain": Command("explain", _one, _explain, about="Say why a task waits, and what would let it start."),
+    "describe": Command("describe", _one, _describe, about="Show what was submitted, as YAML."),
+}

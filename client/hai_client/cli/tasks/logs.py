@@ -1,0 +1,122 @@
+"""`hai logs`: show, follow or search what a task prints."""
+
+from __future__ import annotations
+
+import argparse
+
+from hai_client.cli.shared import parser as words_
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Column, local_times
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks import failing
+from hai_client.cli.tasks.follow import once_an_outage, say_why_silent, show
+from hai_client.constants import ENDED_STATES
+from hai_client.errors import Invalid
+
+#: The word for all ranks, in place of a number.
+ALL = "all"
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    words_.add_tasks(parser)
+    add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
+    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (default: 0); all: by time")
+    add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
+    add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
+    add("-t", "--times", action="store_true", help="with the time of each line")
+    add("--raw", action="store_true", help="also orders to the terminal that it prints, such as titles (colours alone)")
+    add("--search", metavar="TEXT", help="find a text in all ranks and runs")
+
+
+def _logs(args: argparse.Namespace, ctx: Context) -> int:
+    if args.search is not None:
+        return _search(args, ctx)
+    if args.rank == ALL:
+        return _all_ranks(args, ctx)
+    if args.follow:
+        return _follow(args, ctx)
+    lines = ctx.client.logs(args.task, rank=args.rank or 0, run=args.run, tail=args.tail)
+    show(ctx, lines, times=args.times, raw=args.raw)
+    if args.rank is None and not ctx.json:
+        failing.after_log(ctx, ctx.client.task(args.task), run=args.run)
+    return 0
+
+
+def _follow(args: argparse.Namespace, ctx: Context) -> int:
+    # Use the id from here on: another task of the same name may be submitted meanwhile.
+    task = ctx.client.task(args.task)
+    cursor = None
+    if args.tail is not None:
+        page = ctx.client.log_page(task.id, rank=args.rank or 0, run=args.run, tail=args.tail)
+        show(ctx, page.lines, times=args.times, raw=args.raw, at_once=True)
+        cursor = page.next_cursor
+    say_why_silent(ctx, task)
+    lines = ctx.client.follow_logs(task.id, rank=args.rank or 0, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
+    show(ctx, lines, times=args.times, raw=args.raw, at_once=True)
+    _say_how_it_ended(ctx, task.id, rank=args.rank, run=args.run)
+    return 0
+
+
+def _all_ranks(args: argparse.Namespace, ctx: Context) -> int:
+    task = ctx.client.task(args.task)
+    if args.follow:
+        say_why_silent(ctx, task)
+    lines = ctx.client.merged_logs(
+        task.id, task.nodes, run=args.run, tail=args.tail, follow=args.follow, lost=once_an_outage(ctx)
+    )
+    show(ctx, lines, times=args.times, raw=args.raw, at_once=args.follow, ranks=task.nodes)
+    if args.follow:
+        _say_how_it_ended(ctx, task.id, rank=0, run=args.run)
+    return 0
+
+
+def _say_how_it_ended(ctx: Context, task_id: int, *, rank: int | None, run: int | None) -> None:
+    if ctx.json:
+        return
+    end = ctx.client.task(task_id)
+    failing.after_log(ctx, end, rank=rank, run=run)
+    if ctx.out.watched and end.state in ENDED_STATES:
+        ctx.out.note(
+            f"{end.name} {end.state}: {local_times(end.message)}" if end.message else f"{end.name} {end.state}"
+        )
+
+
+def _search(args: argparse.Namespace, ctx: Context) -> int:
+    if args.follow or args.tail is not None or not args.search:
+        raise Invalid("search: give a text, and neither --follow nor --tail; it looks through everything")
+    hits = ctx.client.search_logs(args.task, args.search)
+    if ctx.json:
+        ctx.out.json(hits)
+        return 0
+    if not hits.complete:
+        ctx.out.note("the log is so long that only a part of it was searched")
+    total = sum(count.hits for count in hits.counts)
+    if not total:
+        ctx.out.line(f"{args.search!r} is nowhere in the logs" if hits.complete else f"{args.search!r} was not found")
+        return 0
+    ctx.out.table(
+        [Column("RUN", right=True), Column("RANK", right=True), Column("HITS", right=True)],
+        [[str(count.run), str(count.rank), str(count.hits)] for count in hits.counts if count.hits],
+    )
+    ctx.out.line()
+    columns = [Column("RUN", right=True), Column("RANK", right=True), Column("LINE")]
+    rows = [[str(line.run), "-" if line.rank is None else str(line.rank), line.text] for line in hits.lines]
+    ctx.out.table(columns, rows)
+    if total > len(hits.lines):
+        ctx.out.note(f"shown are the first {len(hits.lines)} of {total} lines")
+    return 0
+
+
+COMMANDS = {
+    "logs": Command(
+        "logs",
+        _configure,
+        _logs,
+        about="Show what a task prints. Ctrl-C ends following; the task goes on.",
+        examples=(
+            "examples:\n  hai logs -f digits\n  hai logs --tail 100 -r 1 digits\n  hai logs -f -r all digits\n"
+            "  hai logs --search 'loss nan' 41"
+        ),
+    )
+}

@@ -1,0 +1,67 @@
+"""Quantities in the form of Kubernetes, read and written: `4`, `3920m`, `16Gi`, `1e3`."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_FORM = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|)")
+_SUFFIXES: dict[str, Decimal] = {
+    "": Decimal(1),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{letter: Decimal(1000) ** power for power, letter in enumerate("kMGTPE", start=1)},
+    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
+}
+
+
+def parse_quantity(text: object) -> Decimal:
+    """Return the number that a quantity stands for, in whole units: cores, bytes, devices.
+
+    Args:
+        text: A number, or a text such as `500m`, `1.5`, `16Gi`, `1e3`.
+
+    Raises:
+        ValueError: The text is no quantity; the message names it.
+    """
+    match = (
+        _FORM.fullmatch(str(text).strip())
+        if isinstance(text, (str, int, float)) and not isinstance(text, bool)
+        else None
+    )
+    if match is None:
+        raise ValueError(f"{text!r} is no quantity; write for example 2, 500m or 16Gi")
+    return Decimal(match[1]) * _SUFFIXES[match[2]]
+
+
+def count_of(text: str | None) -> int:
+    """Return a quantity of whole things, such as GPUs; 0 if it is missing or cannot be read."""
+    try:
+        return max(0, int(parse_quantity(text or "0")))
+    except ValueError:
+        return 0
+
+
+def thousandths(number: Decimal) -> str:
+    """Return a number of CPUs as a quantity in thousandths (`m`), rounded down."""
+    return f"{int(number * 1000)}m"
+
+
+def mebibytes(number: Decimal) -> str:
+    """Return a number of bytes as a quantity in mebibytes (`Mi`), rounded down."""
+    return f"{int(number) >> 20}Mi"
+
+
+def format_bytes(amount: Decimal) -> str:
+    """Return bytes in the largest binary unit of which there is at least one: `16 GiB`, `1.5 GiB`."""
+    for unit in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
+        if amount >= _SUFFIXES[unit]:
+            return f"{format_count(amount / _SUFFIXES[unit])} {unit}B"
+    return f"{format_count(amount)} B"
+
+
+def format_count(amount: Decimal) -> str:
+    """Return a number with one decimal, or none if that is 0: `2`, `0.5`."""
+    text = f"{amount:.1f}"
+    return text[:-2] if text.endswith(".0") else text

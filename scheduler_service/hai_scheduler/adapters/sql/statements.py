@@ -1,0 +1,110 @@
+"""Executes the statements of one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import CursorResult, Executable, Table
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+#: The values of one row.
+Row = Mapping[str, Any]
+#: Raises the error that says which of these rows was not written, and why.
+Refuse = Callable[[Sequence[Row]], Awaitable[None]]
+
+
+class Statements:
+    """A connection with an open transaction, and whether it may write. The parts of the transaction share it.
+
+    A transaction belongs to one coroutine at a time, because a connection executes one statement after the other.
+    """
+
+    def __init__(self, connection: AsyncConnection, *, writing: bool) -> None:
+        self._connection = connection
+        #: Whether the transaction may write.
+        self.writing = writing
+        #: Whether the transaction is over: every later call raises RuntimeError.
+        self.over = False
+        #: How many writes have been asked for: what was read before the last one may be out of date.
+        self.writes = 0
+        #: Rows to be written, by statement: before the next query and at the end, all rows of a statement in one trip.
+        self._later: dict[Executable, list[Row]] = {}
+        #: Statements that must change each of their rows, and what is done if one does not. They are executed first.
+        self._exact: dict[Executable, Refuse] = {}
+
+    @property
+    def dialect(self) -> str:
+        """The kind of database: `sqlite` or `postgresql`."""
+        return self._connection.dialect.name
+
+    def end(self) -> None:
+        """End the transaction."""
+        self.over = True
+
+    async def ask(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
+        """Execute a statement after all that wait to be executed, and return its result."""
+        self._check()
+        if self._later:
+            await self.flush()
+        return await self._connection.execute(statement, values)
+
+    async def change(self, statement: Executable, values: Row | Sequence[Row] | None = None) -> CursorResult[Any]:
+        """Execute a statement that writes, as `ask` does. Raises RuntimeError in a view."""
+        self.writes += 1
+        self._check(writes=True)
+        return await self.ask(statement, values)
+
+    def change_later(self, statement: Executable, rows: Iterable[Row], *, refuse: Refuse | None = None) -> None:
+        """Execute a statement for these rows later in this transaction, together with other rows for it.
+
+        Args:
+            statement: A statement that writes.
+            rows: Its values, once for each time that it is to be executed.
+            refuse: Called with all rows of the statement if it has not changed as many; it raises. None: any number
+                is right.
+        """
+        self.writes += 1
+        self._check(writes=True)
+        if found := list(rows):
+            self._later.setdefault(statement, []).extend(found)
+            if refuse is not None:
+                self._exact[statement] = refuse
+
+    async def put(self, table: Table, values: Row) -> None:
+        """Insert a row, or replace the row with its primary key."""
+        await self.change(_upsert(table, self.dialect), values)
+
+    def put_later(self, table: Table, values: Row) -> None:
+        """Insert or replace a row as `put` does, later and together with other rows of the table."""
+        self.change_later(_upsert(table, self.dialect), [values])
+
+    async def flush(self) -> None:
+        """Write all rows that are waiting to be written. Raises what `refuse` of `change_later` raises."""
+        exact, self._exact = self._exact, {}
+        for statement, refuse in exact.items():
+            rows = self._later.pop(statement)
+            if (await self._connection.execute(statement, rows)).rowcount != len(rows):
+                self._later.clear()
+                await refuse(rows)
+        later, self._later = self._later, {}
+        for statement, rows in later.items():
+            await self._connection.execute(statement, rows)
+
+    def _check(self, *, writes: bool = False) -> None:
+        if self.over:
+            raise RuntimeError("this transaction is over: use it inside its `async with` only")
+        if writes and not self.writing:
+            raise RuntimeError("this is a read view: write in `Store.write()`")
+
+
+@cache
+def _upsert(table: Table, dialect: str) -> Executable:
+    key = list(table.primary_key.columns)
+    insert: postgresql.Insert | sqlite.Insert = (
+        postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    )
+    rest = {column.name: insert.excluded[column.name] for column in table.columns if not column.primary_key}
+    return insert.on_conflict_do_update(index_elements=key, set_=rest)

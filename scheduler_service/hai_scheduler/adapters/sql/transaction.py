@@ -1,0 +1,53 @@
+"""A transaction on a database."""
+
+from __future__ import annotations
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
+from hai_scheduler.adapters.sql.small_tables import SmallTables
+from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.database import SqlDatabase
+from hai_scheduler.adapters.sql.stored.events import SqlEvents
+from hai_scheduler.adapters.sql.stored.lease import SqlLease
+from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
+from hai_scheduler.adapters.sql.stored.runs import SqlRuns
+from hai_scheduler.adapters.sql.stored.settings import SqlSettings
+from hai_scheduler.adapters.sql.stored.storage import SqlAmounts
+from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
+from hai_scheduler.adapters.sql.stored.users import SqlUsers
+from hai_scheduler.adapters.sql.stored.workspace import SqlEnvironments, SqlMountRules
+from hai_scheduler.adapters.sql.summary import Summary
+
+
+class SqlTx:
+    """A transaction; see `hai_scheduler.ports.store.Tx`."""
+
+    def __init__(
+        self, connection: AsyncConnection, *, writing: bool, known: KnownTasks, known_facts: KnownFacts
+    ) -> None:
+        statements = self._statements = Statements(connection, writing=writing)
+        summary = Summary(statements)
+        tables = SmallTables(statements, summary, known_facts)
+        self.tasks = SqlTasks(statements, summary, known)
+        self.runs = SqlRuns(statements)
+        self.events = SqlEvents(statements, summary)
+        self.storage = SqlAmounts(statements)
+        self.quotas = SqlQuotas(statements, tables)
+        self.uses = SqlUses(statements, tables)
+        self.users = SqlUsers(statements, tables)
+        self.nodes = SqlNodes(statements, tables)
+        self.mount_rules = SqlMountRules(statements, tables)
+        self.environments = SqlEnvironments(statements, tables)
+        self.settings = SqlSettings(statements, tables)
+        self.lease = SqlLease(statements)
+        self.database = SqlDatabase(statements, summary)
+
+    async def flush(self) -> None:
+        """Write all rows that are waiting to be written. Raises what `StoredTasks.save` does."""
+        await self._statements.flush()
+
+    def end(self) -> None:
+        """End the transaction: every later call raises RuntimeError."""
+        self._statements.end()

@@ -1,0 +1,86 @@
+"""The body of a request while it arrives, and how much of it is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tornado.httputil import HTTPHeaders
+
+from hai_scheduler.api.server.bodies import read_body
+from hai_scheduler.api.server.problems import Refused
+from hai_scheduler.api.server.route import Route
+from hai_scheduler.api.wire.params import Nothing
+
+#: The largest body that is read, in bytes.
+MAX_BODY: Final = 1024 * 1024
+#: The largest body, in bytes, that is read and thrown away before the refusal is sent; a longer one is cut off.
+MAX_DRAINED: Final = 256 * 1024 * 1024
+
+_BODILESS: Final = re.compile(rb"\s*(\{\s*\})?\s*")
+
+
+class ArrivingBody:
+    """A body of which at most MAX_BODY bytes are kept, and nothing once the request is refused.
+
+    Args:
+        headers: The headers of the request.
+    """
+
+    def __init__(self, headers: HTTPHeaders) -> None:
+        self._headers = headers
+        self._kept = bytearray()
+        self._arrived = 0
+
+    @property
+    def length(self) -> int:
+        """The length that the client has announced, in bytes; 0 if it has announced none."""
+        length = self._headers.get("Content-Length", "0")
+        return int(length) if length.isdigit() else 0
+
+    @property
+    def unannounced(self) -> int:
+        """How much more has arrived than was announced, in bytes: a body without a Content-Length is all that."""
+        return max(0, self._arrived - self.length)
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether so much has arrived that the connection is closed instead of throwing away more."""
+        return self._arrived > MAX_DRAINED
+
+    def check_length(self) -> None:
+        """Check the length that the client has announced. Raises Refused (413)."""
+        length = self._headers.get("Content-Length", "0")
+        if not length.isdigit() or int(length) > MAX_BODY:
+            raise _too_large()
+
+    def is_worth_waiting(self) -> bool:
+        """Return whether to wait for a body that is refused: it is short enough, and the client sends it unasked."""
+        if self._headers.get("Expect", "").lower() == "100-continue":
+            return False
+        length = self._headers.get("Content-Length", "0")
+        return length.isdigit() and int(length) <= MAX_DRAINED
+
+    def take(self, chunk: bytes, *, keep: bool) -> None:
+        """Take a piece of the body, and keep it if asked to. Raises Refused (413) for a piece that is one too many."""
+        self._arrived += len(chunk)
+        if not keep:
+            return
+        if self._arrived > MAX_BODY:
+            self._kept.clear()
+            raise _too_large()
+        self._kept += chunk
+
+    def read(self, route: Route) -> object:
+        """Return the body as the route's model, and keep nothing of it. Raises Refused, Invalid and ValidationError."""
+        body = bytes(self._kept)
+        self._kept.clear()
+        if route.body is not None:
+            return read_body(route.body, body, self._headers.get("Content-Type"), optional=route.body_optional)
+        if not _BODILESS.fullmatch(body):
+            raise Refused("invalid", "This takes no body: leave it out.")
+        return Nothing()
+
+
+def _too_large() -> Refused:
+    return Refused("too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MiB, which is the most.")

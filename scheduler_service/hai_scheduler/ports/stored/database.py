@@ -1,0 +1,34 @@
+"""The identity of the database, and how far it has come, in a transaction of the store (decision 0016)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hai_scheduler.core.model.marks import LostPast, Mark
+
+
+class DatabaseRecord(Protocol):
+    """What tells the database from another one, and from an earlier state of itself: its counts never go back."""
+
+    async def mark(self) -> Mark:
+        """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""
+        ...
+
+    async def lost_past(self) -> LostPast:
+        """The ids that must not be used again."""
+        ...
+
+    async def count_steps(self, count: int, *, number: int) -> None:
+        """Count `count` more starts and ends of runs; `number` is the greatest run number among the started ones."""
+        ...
+
+    async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
+        """Begin a new epoch: the database was restored, or is new on its cluster.
+
+        Args:
+            epoch: The new epoch.
+            steps: The least number of starts and ends of runs that there have been.
+            after_task: New task ids are greater than this one.
+            past: The ids that must not be used again.
+        """
+        ...

@@ -1,4 +1,0 @@
-"""Figures of a real platform on this machine: `make bench`, or `PYTHONPATH=tests .venv/bin/python -m bench`.
-
-Figures that depend on the machine are shown as ratios to the same work without the platform.
-"""

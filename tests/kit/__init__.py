@@ -1,0 +1,1 @@
+"""What several suites of tests share: values, clusters, databases, servers, interpreters. It holds no tests."""

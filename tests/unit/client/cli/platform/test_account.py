@@ -1,0 +1,56 @@
+"""`hai login` and `hai whoami`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.client.conftest import Hai
+
+
+def test_a_login_asks_for_all_rights_and_takes_what_there_is(hai: Hai, platform: Any, clean_environment: Path) -> None:
+    result = hai("login", "--user", "alice", "--password-stdin", stdin="right\n")
+    file = Path.home() / ".config/hai/config.json"
+    assert result.out == f"logged in at {platform.url} as alice; the token is in {file}, for you alone to read\n"
+    assert json.loads(file.read_text()) == {"url": platform.url, "user": "alice", "token": "made-alice"}
+    asked = [call.body["scopes"] for call in platform.said("POST", "/tokens")]
+    assert "custom:hai:admin" in asked[0]
+    assert asked[-1] == list(platform.held_scopes)
+    assert all("authorization" not in call.headers for call in platform.said("POST", "/tokens"))
+    assert "HAI_TOKEN is set here and wins" in result.err
+
+
+def test_an_admin_keeps_the_rights_of_an_admin(hai: Hai, platform: Any) -> None:
+    platform.held_scopes += ("custom:hai:admin", "admin:users", "tokens")
+    found = json.loads(hai("login", "--user", "root", "--password-stdin", "--json", stdin="right\n").out)
+    assert "admin:users" in found["scopes"]
+    assert "token" not in found
+    assert len(platform.said("POST", "/tokens")) == 1
+
+
+def test_a_wrong_password_is_refused_and_nothing_is_kept(hai: Hai, platform: Any) -> None:
+    result = hai("login", "--user", "alice", "--password-stdin", stdin="wrong-hunter2\n")
+    assert (result.code, result.out) == (3, "")
+    assert "hunter2" not in result.err
+    assert len(result.err.splitlines()) == 1
+    assert not (Path.home() / ".config/hai/config.json").exists()
+    assert len(platform.said("POST", "/tokens")) == 1
+
+
+def test_a_token_is_checked_before_it_is_kept(hai: Hai, platform: Any, fake: Any) -> None:
+    result = hai("login", "--token-stdin", stdin="made-up\n")
+    assert (result.code, "made-up" in result.err) == (3, False)
+    result = hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n")
+    assert result.code == 0
+    assert " as alice; " in result.out
+    assert fake.TOKEN not in result.out + result.err
+
+
+def test_what_was_logged_in_is_used_afterwards(hai: Hai, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n")
+    monkeypatch.delenv("HAI_TOKEN")
+    monkeypatch.delenv("HAI_URL")
+    assert hai("whoami").out.startswith("alice at ")

@@ -1,0 +1,49 @@
+"""Tables in a pipe and on a terminal, and texts that must not steer it."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from hai_client.cli.shared.output import Column, Output, clean, columns_of, cut
+from unit.client.conftest import Hai
+
+
+def test_a_table_is_left_whole_in_a_pipe() -> None:
+    stream = io.StringIO()
+    Output(stream, stream, width=None).table([Column("A")], [["word " * 90]])
+    assert len(stream.getvalue().splitlines()[1]) == 5 * 90 - 1
+
+
+def test_columns_that_matter_less_make_room_in_a_narrow_terminal() -> None:
+    stream = io.StringIO()
+    columns = [Column("NAME"), Column("AGE", optional=True), Column("RAN", optional=True), Column("NOW")]
+    for width in (80, 57, 50):
+        Output(stream, stream, width=width).table(columns, [["digits", "1h21m", "1h58m", "it waits " * 9]])
+    heads = [line.split() for line in stream.getvalue().splitlines()[::2]]
+    assert heads == [["NAME", "AGE", "RAN", "NOW"], ["NAME", "AGE", "NOW"], ["NAME", "NOW"]]
+
+
+@pytest.mark.parametrize("width", [40, 60, 200])
+def test_no_row_is_wider_than_the_terminal(width: int) -> None:
+    stream = io.StringIO()
+    out = Output(stream, stream, width=width, color=False)
+    out.table([Column("A", right=True), Column("B")], [["1", "日本 " * 40], ["22", "x"]])
+    assert all(columns_of(line) <= width for line in stream.getvalue().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"), [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abc..."), ("日本語", 5, "日...")]
+)
+def test_a_text_is_shortened_by_columns(text: str, width: int, short: str) -> None:
+    assert cut(text, width) == short
+
+
+def test_no_users_text_can_steer_the_terminal(hai: Hai, platform: Any) -> None:
+    evil = "x\x1b[2J\x07\u202e\r\ny"
+    assert clean(evil) == "x [2J y"
+    platform.add("evil", message=evil, verdict=None, job_state=evil, tags=[evil], user=evil)
+    for words in (["list", "--all-users"], ["status", "evil"], ["hold", "evil"]):
+        assert not set(hai(*words).out) & set("\x1b\x07\r\u202e")

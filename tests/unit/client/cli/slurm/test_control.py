@@ -1,0 +1,49 @@
+"""`scancel` and `scontrol` on the user's side."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hai_client.cli.slurm import main
+from unit.client import fake_platform as fakes
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def slurm(platform: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run one of the commands in this process against the fake, as alice."""
+    monkeypatch.setenv("HAI_URL", platform.url)
+    monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
+
+    def run(name: str, *words: str, stdin: str = "") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        code = main(name, words)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+def test_scancel_stops_tasks_and_names_those_that_are_not_there(slurm: Run, platform: Any) -> None:
+    platform.add("digits")
+    code, _, err = slurm("scancel", "41", "999")
+    assert (code, err) == (1, "scancel: error: Kill job error on job id 999: Invalid job id specified\n")
+    assert len(platform.said("POST", "/tasks/41/stop")) == 1
+    assert slurm("scancel")[0] == 1
+    assert "HAI sends no signals by hand" in slurm("scancel", "-s", "USR1", "41")[2]
+
+
+def test_scontrol_steers_and_shows(slurm: Run, platform: Any) -> None:
+    platform.add("digits")
+    assert slurm("scontrol", "show", "hostnames", "n[1-2]")[:2] == (0, "n1\nn2\n")
+    assert slurm("scontrol", "show", "job", "41")[1].startswith("JobId=41 JobName=digits UserId=alice")
+    assert slurm("scontrol", "hold", "41")[0] == 0
+    assert slurm("scontrol", "release", "41")[0] == 0
+    assert [len(platform.said("POST", f"/tasks/41/{verb}")) for verb in ("hold", "resume")] == [1, 1]
+    assert "not known" in slurm("scontrol", "update", "JobId=41")[2]

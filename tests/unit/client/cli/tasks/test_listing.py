@@ -1,0 +1,43 @@
+"""`hai list`: the table of tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from unit.client.conftest import Hai
+
+pytestmark = pytest.mark.usefixtures("some_tasks")
+
+
+def test_the_list_is_a_table_of_unfinished_tasks(hai: Hai, platform: Any) -> None:
+    result = hai("list")
+    head, row = result.out.splitlines()
+    assert head.split() == ["ID", "NAME", "STATE", "PRIORITY", "NODES", "AGE", "RAN", "NOW"]
+    assert row.startswith("41  digits  queued  NORMAL        2  ")
+    assert row.endswith("#2: it needs 2 nodes and 1 is free")
+    assert platform.calls[-1].query == {"state": "live", "limit": "50"}
+
+
+@pytest.mark.parametrize(
+    ("words", "query"),
+    [
+        (["-a"], {"limit": "50"}),
+        (["--all", "--user", "bob"], {"user": "bob", "limit": "50"}),
+        (["--all-users"], {"user": "*", "state": "live", "limit": "50"}),
+        (["--state", "failed, running", "-n", "3"], {"state": "failed,running", "limit": "3"}),
+        (["--name", "old"], {"name": "old", "limit": "50"}),
+    ],
+)
+def test_the_list_is_narrowed_by_the_service(hai: Hai, platform: Any, words: list[str], query: dict[str, str]) -> None:
+    assert hai("list", *words).code == 0
+    assert platform.calls[-1].query == query
+
+
+def test_an_empty_list_says_whose_tasks_it_would_show(hai: Hai, platform: Any) -> None:
+    platform.tasks.clear()
+    assert hai("list").out == "no unfinished task of yours; `hai list -a` shows those that have ended\n"
+    assert hai("list", "-a").out == "there is no task of yours\n"
+    assert hai("list", "--name", "x").out == "no task of yours is like that\n"
+    assert hai("list", "-a", "--all-users").out == "there is no task\n"

@@ -1,0 +1,181 @@
+"""The evidence for checkpoints: what has settled, what is torn, what an index names, and what the job tells."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hai_client.rank.complete import INDEX_S, SHORT_S
+from hai_client.rank.evidence import Evidence, is_newer
+from hai_client.rank.indexes import INDEX, MARKER, in_index
+from hai_client.rank.spec import Spec
+from hai_client.rank.sweep import Found
+
+
+def aged(path: Path, seconds: float) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("1")
+    at = time.time() - seconds
+    os.utime(path, (at, at))
+    return path
+
+
+def evidence_of(tmp_path: Path, since: int = 0, **env: str) -> Evidence:
+    data = {
+        "schema": 1, "run_id": "41.2", "rank": 0, "command": ["true"], "cwd": str(tmp_path), "profile": "auto",
+        "env": {"HAI_CHECKPOINT_DIR": str(tmp_path / "checkpoints"), **env}, "api_url": "http://127.0.0.1:1",
+    }  # fmt: skip
+    (tmp_path / "rank").mkdir()
+    return Evidence(Spec(str(tmp_path / "rank"), data), None, since)
+
+
+def last_of(evidence: Evidence, *, forced: bool) -> Found | None:
+    evidence.last_look(forced=forced)
+    return evidence.news(0.0, at_once=True)
+
+
+def test_the_last_look_counts_what_was_written_just_now(tmp_path: Path) -> None:
+    path = aged(tmp_path / "checkpoints" / "model.pt", 0)
+    found = last_of(evidence_of(tmp_path), forced=True)
+    assert found is not None
+    assert found.path == str(path)
+
+
+def test_of_a_gang_that_was_ended_another_node_may_have_been_writing_it(tmp_path: Path) -> None:
+    aged(tmp_path / "checkpoints" / "model.pt", 0)
+    aged(tmp_path / "checkpoints" / "older.pt", 60)
+    found = last_of(evidence_of(tmp_path, HAI_NODES="2"), forced=True)
+    assert found is not None
+    assert Path(found.path).name == "older.pt"
+
+
+def test_what_is_torn_never_counts_nor_what_was_written_with_it(tmp_path: Path) -> None:
+    evidence = evidence_of(tmp_path)
+    aged(tmp_path / "checkpoints" / "before.pt", 60)
+    evidence.noticed(())
+    (tmp_path / "checkpoints" / "optimizer.pt").write_text("1")
+    with (tmp_path / "checkpoints" / "model.pt").open("w") as file:
+        file.write("half")
+        file.flush()
+        evidence.tear([os.getpid()])
+    found = last_of(evidence, forced=True)
+    assert found is not None
+    assert Path(found.path).name == "before.pt"
+
+
+class Heard:
+    """A tree watch that heard `ago` seconds ago of a save that took as long as those before."""
+
+    fd, count = None, 1
+
+    def __init__(self, ago: float) -> None:
+        self._ago = ago
+
+    def quiet_needed(self, *, elsewhere: bool, indexed: bool | None) -> float:
+        return INDEX_S if indexed is False else SHORT_S
+
+    def quiet_for(self, now: float) -> float:
+        return self._ago
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.mark.parametrize(
+    ("written", "heard", "settled"),
+    [(1.0, 1.0, True), (1.0, 0.1, False), (0.1, 0.1, False), (1.0, 10.0, False), (3.0, 10.0, True)],
+    ids=["all heard", "still at it", "just now", "written unheard", "written unheard long ago"],
+)
+def test_when_a_checkpoint_is_settled_that_needs_a_short_silence(
+    tmp_path: Path, written: float, heard: float, *, settled: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._tree_watch = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    evidence._noticed_at = time.time_ns() - 60 * 10**9
+    aged(tmp_path / "checkpoints" / "model.pt", written)
+    evidence._step()
+    assert evidence.settled(time.monotonic()) is settled
+    assert evidence.unchanged()
+
+
+def reported(tmp_path: Path, *in_index: str) -> Path:
+    """A storage folder of Ray Train with one checkpoint, and an index that names some."""
+    storage = tmp_path / "checkpoints" / "training"
+    aged(storage / MARKER, 60)
+    path = aged(storage / "checkpoint_2" / "state.json", 3)
+    aged(storage / INDEX, 30).write_text(json.dumps({"checkpoint_results": in_index}))
+    os.utime(storage / INDEX, (time.time() - 5,) * 2)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("in_index", "settled"),
+    [(["checkpoint_1"], False), (["checkpoint_1", "checkpoint_2"], True)],
+    ids=["not yet", "in it"],
+)
+def test_a_checkpoint_that_is_missing_in_the_index_of_ray_is_not_complete(
+    tmp_path: Path, in_index: list[str], *, settled: bool
+) -> None:
+    reported(tmp_path, *in_index)
+    evidence = evidence_of(tmp_path)
+    evidence._tree_watch = Heard(3.0)  # type: ignore[assignment]
+    evidence._find_places()
+    evidence._noticed_at = time.time_ns() - 4 * 10**9
+    evidence._step()
+    assert evidence.settled(time.monotonic()) is settled
+
+
+def test_the_last_look_leaves_out_what_ray_would_not_find_again(tmp_path: Path) -> None:
+    storage = reported(tmp_path, "checkpoint_1").parents[1]
+    path = aged(storage / "checkpoint_1" / "state.json", 4)
+    found = last_of(evidence_of(tmp_path), forced=True)
+    assert found is not None
+    assert found.path == str(path)
+
+
+def test_where_no_index_is_kept_none_is_asked_for(tmp_path: Path) -> None:
+    assert in_index(str(aged(tmp_path / "checkpoints" / "model.pt", 1))) is None
+    assert in_index(str(tmp_path / "missing" / "model.pt")) is None
+
+
+@pytest.mark.parametrize(("heard", "others"), [(0.1, False), (10.0, True)], ids=["and was closed", "unheard"])
+def test_a_file_of_another_rank_that_grew_is_waited_for_unless_it_was_heard_to_be_closed(
+    tmp_path: Path, heard: float, *, others: bool
+) -> None:
+    evidence = evidence_of(tmp_path)
+    evidence._tree_watch = Heard(heard)  # type: ignore[assignment]
+    evidence._find_places()
+    path = aged(tmp_path / "checkpoints" / "model.pt", 5)
+    evidence._step()
+    with path.open("a") as file:
+        file.write("more")
+    evidence._step()
+    assert evidence.others_save(time.monotonic()) is others
+
+
+def test_news_come_once_and_not_too_often(tmp_path: Path) -> None:
+    evidence = evidence_of(tmp_path)
+    one = aged(tmp_path / "checkpoints" / "1.pt", 100)
+    evidence.last_look(forced=False)
+    found = evidence.news(10.0)
+    assert found is not None
+    assert found.path == str(one)
+    assert evidence.news(100.0) is None
+
+
+def test_what_a_job_tells_counts_rather_than_its_files() -> None:
+    told = {"at": "2026-01-01T00:00:00Z", "step": 3, "path": None, "source": "told"}
+    assert is_newer(100.0, None, None)
+    assert not is_newer(101.0, told, 100.0)
+    assert is_newer(103.0, told, 100.0)
+    assert is_newer(101.0, {**told, "source": "seen"}, 100.0)
+
+
+def test_a_folder_that_is_not_there_or_may_not_be_read_is_no_evidence(tmp_path: Path) -> None:
+    assert last_of(evidence_of(tmp_path), forced=False) is None

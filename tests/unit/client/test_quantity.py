@@ -1,0 +1,52 @@
+"""Quantities of Kubernetes, read and written."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+
+from hai_client.quantity import count_of, format_bytes, format_count, mebibytes, parse_quantity, thousandths
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("4", 4),
+        (2, 2),
+        (" 500m ", "0.5"),
+        ("3920m", "3.92"),
+        ("0.5", "0.5"),
+        ("1.5", "1.5"),
+        ("1e3", 1000),
+        ("2G", 2 * 10**9),
+        ("16Gi", 16 * 2**30),
+        ("24581696Ki", 24581696 * 1024),
+    ],
+)
+def test_quantities_are_read_as_kubernetes_does(text: object, number: str | int) -> None:
+    assert parse_quantity(text) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "many", "1 Gi", "1GB", "16GiB", "--1", "1.2.3", "1e999", None, True, [1], "nan", "Infinity"],
+)
+def test_what_is_no_quantity_is_refused_with_its_text(text: object) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{text!r} is no quantity; write for example")):
+        parse_quantity(text)
+
+
+def test_things_are_counted_whole_and_what_cannot_be_read_is_none() -> None:
+    assert [count_of(text) for text in ("4", "1500m", "-1", None, "some")] == [4, 1, 0, 0, 0]
+
+
+def test_amounts_are_written_rounded_down() -> None:
+    assert thousandths(Decimal("1.2345")) == "1234m"
+    assert mebibytes(Decimal(3 * 2**20 - 1)) == "2Mi"
+
+
+def test_bytes_are_shown_with_the_largest_unit() -> None:
+    assert [format_bytes(Decimal(amount)) for amount in (512, 2**30, 3 * 2**29)] == ["512 B", "1 GiB", "1.5 GiB"]
+    assert [format_count(Decimal(amount)) for amount in ("2", "0.5")] == ["2", "0.5"]

@@ -1,0 +1,101 @@
+"""The scheduler service's own parts over a real API server, in this process: no Hub, no REST, a real database."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from hai_scheduler.adapters.kubernetes.cluster import open_cluster
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.adapters.system.clock import SystemClock
+from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.leaving import Profile
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.quota import Quota
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.rank_env import RankLocations
+
+GROUP = "bench"
+USER = Caller(name="bench")
+ADMIN = Caller(name="admin", scopes=frozenset({SCOPE_ADMIN}))
+
+
+@dataclass(slots=True)
+class Service:
+    """A running scheduler."""
+
+    parts: Parts
+    world: Adapters
+
+    async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
+        """Submit a task that saves nothing and leaves at once; returns its id."""
+        task = await self.parts.services.submissions.submit(
+            USER,
+            Submission(
+                name=name,
+                command=("sleep", "infinity"),
+                cwd="/",
+                nodes=nodes,
+                group=GROUP,
+                priority=priority,
+                profile=Profile.KILL,
+                grace=timedelta(0),
+            ),
+        )
+        return task.id
+
+    async def pause(self) -> None:
+        """Pause the platform, so that no task starts."""
+        await self.parts.services.administration.pause(ADMIN)
+
+    async def go_on(self) -> None:
+        """End the pause, so that waiting tasks start."""
+        await self.parts.services.administration.unpause(ADMIN)
+
+    async def tasks(self) -> list[Task]:
+        """The tasks that have not ended."""
+        async with self.world.store.read() as tx:
+            return list(await tx.tasks.unfinished())
+
+    async def stop(self, tasks: Iterable[TaskId]) -> None:
+        """Stop the tasks all at once, as many users would."""
+        await asyncio.gather(*(self.parts.services.submissions.stop(USER, str(task)) for task in tasks))
+
+
+@contextlib.asynccontextmanager
+async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Service]:
+    """A scheduler with an empty database; its loop runs."""
+    clock = SystemClock()
+    store = await open_store(f"sqlite+aiosqlite:///{folder / 'hai.sqlite'}")
+    cluster = await open_cluster(settings, store.logs, clock)
+    world = Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock)
+    async with store.write() as tx:
+        for priority in Priority:
+            await tx.quotas.put(Quota(subject="public", group=GROUP, priority=priority, limit=None))
+    parts = assemble(
+        world,
+        ServiceSettings(starts_at_once=settings.parallel),
+        tokens=RunTokens(Secret("bench")),
+        locations=RankLocations(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
+        holder="bench",
+    )
+    loop = asyncio.create_task(parts.cycle.run())
+    try:
+        yield Service(parts, world)
+    finally:
+        await parts.cycle.stop()
+        await loop
+        await cluster.close()
+        await store.close()
