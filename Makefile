@@ -17,7 +17,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
 PIP_OURS := $(PIP) --no-deps --no-build-isolation
-UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client pyproject.toml requirements.in
+UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
 RUNTIME_EXTRAS := cluster examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
@@ -121,10 +121,10 @@ $(VENV)/.venv:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.platform: pyproject.toml client/pyproject.toml requirements.lock $(VENV)/.venv
+$(VENV)/.platform: pyproject.toml client/pyproject.toml haienv/pyproject.toml requirements.lock $(VENV)/.venv
 	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute or two, the first time)"
 	@$(PIP_LOCKED) -r requirements.lock
-	@$(PIP_OURS) -e ./client -e .
+	@$(PIP_OURS) -e ./client -e ./haienv -e .
 	@touch $@
 
 $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
