@@ -12,6 +12,7 @@ from docs.kit import ROOT, files, name_of
 PACKAGES = {
     "client": "client/hai_client",
     "ffrecord": "client/hfai/hai_ffrecord",
+    "haienv": "haienv/haienv",
     "hfai": "client/hfai/hfai",
     "hub": "hub_config/hai_hub",
     "lab": "lab_extension/hai_lab",

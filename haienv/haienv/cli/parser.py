@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from haienv.errors import Wrong
 
-EPILOG = "docs/environments.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
+EPILOG = "haienv/README.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
 
 
 class Parser(argparse.ArgumentParser):

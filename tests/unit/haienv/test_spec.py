@@ -61,7 +61,7 @@ def test_a_requirement_replaces_the_one_for_the_same_package() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "-r other.txt", "--index-url x", "-e .", "-e git+https://x", "--editable=.", "a\nb"]
+    "text", ["", "-r other.txt", "--pre x", "-e .", "-e git+https://x", "--editable=.", "a\nb"]
 )
 def test_what_is_no_requirement_is_refused(text: str) -> None:
     with pytest.raises(Wrong, match=r"^requirement"):
