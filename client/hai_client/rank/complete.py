@@ -63,13 +63,14 @@ def quiet_needed(facts: Facts) -> float:
 class _Save:
     """One save: the files that were written without a pause of `QUIET_S` in between."""
 
-    __slots__ = ("ended", "found", "paths", "whole")
+    __slots__ = ("ended", "paths", "still_open", "whole")
 
     def __init__(self, now: float) -> None:
         self.ended = now
         #: By path, how often a file was written that is still there.
         self.paths: dict[str, int] = {}
-        self.found: set[str] = set()
+        #: Of these, the files that may still be open: when they are closed, that counts no second time.
+        self.still_open: set[str] = set()
         #: Whether all of the save was seen.
         self.whole = True
 
@@ -89,40 +90,61 @@ class Habits:
         self._now: _Save | None = None
         #: Of earlier saves: how often each name was written, and whether all of it was seen.
         self._before: deque[tuple[dict[str, int], bool]] = deque(maxlen=REMEMBERED)
+        #: Files that were made and not closed yet. A big one takes longer than a save may pause.
+        self._begun: set[str] = set()
 
     @property
     def changed_at(self) -> float:
         """Time of the last change, monotonic seconds; minus infinity if there was none."""
         return float("-inf") if self._now is None else self._now.ended
 
+    def begun(self, path: str, now: float) -> None:
+        """Note that a file was made, which is not complete yet."""
+        self._save(now)
+        if len(self._begun) < MOST_NAMES:
+            self._begun.add(path)
+
     def written(self, path: str, now: float) -> None:
-        """Note that a file was closed after writing, or that a file or folder was renamed to this path."""
+        """Note that a file was closed after writing, or that a closed file or a folder was renamed to this path."""
         save = self._save(now)
-        if path in save.found:
-            # It was counted when it was found, and may still have been open then.
-            save.found.remove(path)
+        self._begun.discard(path)
+        if path in save.still_open:
+            save.still_open.remove(path)
         elif len(save.paths) < MOST_NAMES:
             save.paths[path] = save.paths.get(path, 0) + 1
         else:
             save.whole = False
 
+    def renamed_open(self, path: str, now: float) -> None:
+        """Note that a file was renamed to this path, and may still be open, as with safetensors."""
+        self.written(path, now)
+        self._save(now).still_open.add(path)
+
     def found(self, path: str, now: float) -> None:
-        """Note a file that was there already when its new folder was looked into."""
+        """Note a file that was there already when its new folder was looked into; it may still be open."""
         if path not in self._save(now).paths:
-            self.written(path, now)
-            self._save(now).found.add(path)
+            self.renamed_open(path, now)
 
     def touched(self, now: float) -> None:
-        """Note that a file or folder was made that is not complete yet."""
+        """Note that a folder was made."""
         self._save(now)
 
-    def removed(self, path: str, now: float) -> None:
-        """Note that a file or folder was renamed or removed: it was a draft, or is of an old checkpoint."""
+    def removed(self, path: str, now: float) -> bool:
+        """Note that a file or folder was renamed or removed: it was a draft, or is of an old checkpoint.
+
+        Returns:
+            Whether it is a file that may still be open.
+        """
         save = self._save(now)
+        may_be_open = path in self._begun or path in save.still_open
+        self._begun.discard(path)
+        save.still_open.discard(path)
         if save.paths.pop(path, None) is None:
             # It was a folder: remove the paths below it.
             for inner in [one for one in save.paths if one.startswith(f"{path}/")]:
                 del save.paths[inner]
+            self._begun = {one for one in self._begun if not one.startswith(f"{path}/")}
+        return may_be_open
 
     def as_before(self) -> bool:
         """Return whether the last save has written the same names as each similar save, and as often.

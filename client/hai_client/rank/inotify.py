@@ -23,13 +23,14 @@ READ_BYTES = 1 << 16
 
 
 class FileEvent:
-    """A change of a path. `kind` is a set of the bits above."""
+    """A change of a path. `kind` is a set of the bits above; both events of a rename have the same `cookie`, else 0."""
 
-    __slots__ = ("kind", "path")
+    __slots__ = ("cookie", "kind", "path")
 
-    def __init__(self, path: str, kind: int) -> None:
+    def __init__(self, path: str, kind: int, cookie: int = 0) -> None:
         self.path = path
         self.kind = kind
+        self.cookie = cookie
 
     @property
     def is_folder(self) -> bool:
@@ -87,7 +88,7 @@ class Inotify:
     def _parse(self, data: bytes) -> Iterator[FileEvent]:
         at = 0
         while at < len(data):
-            number, kind, _, length = _HEAD.unpack_from(data, at)
+            number, kind, cookie, length = _HEAD.unpack_from(data, at)
             name = data[at + _HEAD.size : at + _HEAD.size + length].rstrip(b"\0")
             at += _HEAD.size + length
             if kind & IGNORED:
@@ -97,7 +98,7 @@ class Inotify:
             elif kind & OVERFLOW:
                 yield FileEvent("", OVERFLOW)
             elif number in self._paths:
-                yield FileEvent(os.path.join(self._paths[number], os.fsdecode(name)), kind)  # noqa: PTH118
+                yield FileEvent(os.path.join(self._paths[number], os.fsdecode(name)), kind, cookie)  # noqa: PTH118
 
     def close(self) -> None:
         """Close the instance."""

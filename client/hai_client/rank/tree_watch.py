@@ -59,6 +59,8 @@ class TreeWatch:
         self._folders: list[str] = []
         #: Paths with the name of a draft that were not renamed or removed since.
         self._drafts: set[str] = set()
+        #: Cookie of the last rename of a file that may still have been open; 0: there was none.
+        self._open_rename = 0
         self._deaf = False
         #: Number of changes that were noticed.
         self.count = 0
@@ -148,17 +150,26 @@ class TreeWatch:
             return
         self.count += 1
         if event.kind & (MOVED_FROM | DELETE):
-            self._habits.removed(event.path, now)
+            if self._habits.removed(event.path, now) and event.kind & MOVED_FROM:
+                self._open_rename = event.cookie
             self._drafts -= {one for one in self._drafts if is_below(one, (event.path,))}
             return
         if event.is_folder:
             self._folders.append(event.path)
-        if event.kind & (MOVED_TO | CLOSE_WRITE):
-            self._habits.written(event.path, now)
-        else:
-            self._habits.touched(now)
+        self._note(event, now)
         if is_draft(name) and len(self._drafts) < MOST_DRAFTS:
             self._drafts.add(event.path)
+
+    def _note(self, event: FileEvent, now: float) -> None:
+        """Note what was made, closed, or renamed to a path."""
+        if event.kind & MOVED_TO and event.cookie == self._open_rename:
+            self._habits.renamed_open(event.path, now)
+        elif event.kind & (MOVED_TO | CLOSE_WRITE):
+            self._habits.written(event.path, now)
+        elif event.is_folder:
+            self._habits.touched(now)
+        else:
+            self._habits.begun(event.path, now)
 
     def _walk(self, top: str, *, came: bool) -> None:
         """Watch a folder and the folders below it. Files made before the watch come without an event."""

@@ -142,11 +142,38 @@ def test_a_file_that_was_there_when_its_folder_was_looked_into_counts_once() -> 
     assert not saver.habits.as_before()
 
 
+def test_a_file_that_was_renamed_before_it_was_closed_counts_once() -> None:
+    saver = Saver()
+    saver.save("step-1/model.pt")
+    saver.rest()
+    saver.habits.begun("step-2/draft", saver.now)
+    # It is big: what began with it would count as two saves.
+    saver.rest()
+    assert saver.habits.removed("step-2/draft", saver.now)
+    saver.habits.renamed_open("step-2/model.pt", saver.now)
+    assert saver.habits.as_before()
+    saver.habits.written("step-2/model.pt", saver.now)
+    assert saver.habits.as_before()
+    saver.habits.written("step-2/model.pt", saver.now)
+    assert not saver.habits.as_before()
+    assert not saver.habits.removed("step-2/model.pt", saver.now)
+
+
+@pytest.mark.parametrize("gone", ["step-1/draft", "step-1"])
+def test_a_draft_that_was_closed_or_removed_is_not_open(gone: str) -> None:
+    habits = Habits()
+    habits.begun("step-1/draft", 1.0)
+    (habits.written if gone == "step-1/draft" else habits.removed)(gone, 1.0)
+    assert not habits.removed("step-1/draft", 1.0)
+
+
 def test_everything_that_is_made_breaks_the_silence() -> None:
     habits = Habits()
     assert habits.changed_at == float("-inf")
     habits.touched(5.0)
     assert habits.changed_at == 5.0
+    habits.begun("model.pt", 6.0)
+    assert habits.changed_at == 6.0
     assert not habits.as_before()
 
 

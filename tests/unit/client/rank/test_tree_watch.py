@@ -60,6 +60,48 @@ def test_folders_that_come_are_heard_as_well(tmp_path: Path, clock: list[float])
     assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
 
 
+@pytest.mark.parametrize("looks", ["before", "written", "renamed", "closed"])
+def test_a_file_that_is_renamed_before_it_is_closed_counts_once_whenever_its_folder_is_looked_into(
+    tmp_path: Path, clock: list[float], looks: str
+) -> None:
+    """As safetensors writes: at the first save all of it is heard, at the second one only what comes after the look."""
+    found = heard(tmp_path)
+    for step, moment in enumerate(("before", looks)):
+        folder = tmp_path / f"step-{step}"
+        folder.mkdir()
+        draft, path = folder / ".tmpX1", folder / "model.safetensors"
+
+        def now_is(reached: str, moment: str = moment) -> None:
+            if reached == moment:
+                found.step()
+
+        now_is("before")
+        with draft.open("w") as file:
+            file.write("1")
+            now_is("written")
+            draft.rename(path)
+            now_is("renamed")
+        now_is("closed")
+        found.step()
+        clock[0] += 10
+    assert found.quiet_needed(elsewhere=False, indexed=None) == SHORT_S
+
+
+def test_a_file_that_is_renamed_when_it_is_closed_and_then_written_again_counts_twice(
+    tmp_path: Path, clock: list[float]
+) -> None:
+    found = heard(tmp_path)
+    for again in (True, False):
+        draft, path = tmp_path / "draft", tmp_path / "model.pt"
+        draft.write_text("1")
+        draft.rename(path)
+        if again:
+            path.write_text("12")
+        found.step()
+        clock[0] += 10
+    assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
+
+
 def test_a_place_that_is_not_there_yet_is_heard_when_it_comes(tmp_path: Path, clock: list[float]) -> None:
     found = heard(tmp_path / "checkpoints")
     assert found.quiet_needed(elsewhere=False, indexed=None) == QUIET_S
