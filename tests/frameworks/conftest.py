@@ -71,7 +71,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if "leave_s" in one:
             terminalreporter.write_line(
                 f"{name:<20} {one['left'] or '-':<8} left in {one['leave_s']:5.2f} s: {one['job_s']:5.2f} s until it "
-                f"had saved (itself {one['saving_s']:.3f} s), {one['overhead_s']:5.2f} s after that; "
+                f"had saved (itself {one['saving_s']:.3f} s), {one['own_end_s']:5.2f} s of its own until its end, "
+                f"{one['overhead_s']:5.2f} s besides; "
                 f"the platform's own part {one['platform_s']} s"
             )
 
@@ -107,7 +108,8 @@ def seen(driver: Driver, results: dict[str, dict[str, Any]]) -> Callable[[Case],
                     "left": found.left,
                     "leave_s": round(found.leave_s, 2),
                     "job_s": round(found.job_s, 2),
-                    "overhead_s": round(found.leave_s - found.job_s, 2),
+                    "own_end_s": round(found.own_end_s, 2),
+                    "overhead_s": round(found.rest_s, 2),
                     "platform_s": None if found.platform_s is None else round(found.platform_s, 2),
                     "saving_s": found.saving_s(),
                 }

@@ -92,6 +92,22 @@ class Outcome:
         return max(after[-1], self.indexed or 0.0) - self.told_at if after else 0.0
 
     @property
+    def own_end_s(self) -> float:
+        """Seconds from the job's last checkpoint until its last process was gone, where nobody but itself has ended it.
+
+        That is so where all that were told have caught their signal, and no signal has ended a rank: Python then takes
+        down what it has imported, and a launcher after it. The platform leaves such a job its time; 0 for any other.
+        """
+        ranks = self.runs[0]["ranks"]
+        by_itself = all(rank.get("caught") and rank.get("signal") is None for rank in ranks)
+        return max(0.0, self.gone - self.told_at - self.job_s) if by_itself and self.gone is not None else 0.0
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds from the notice until the nodes were free, without the job's own: until it has saved, and its end."""
+        return self.leave_s - self.job_s - self.own_end_s
+
+    @property
     def platform_s(self) -> float | None:
         """The platform's share: seconds until all ranks were told, plus those after the job's last process was gone."""
         if self.gone is None:

@@ -55,6 +55,20 @@ def test_a_story_as_it_should_be_passes_and_is_measured() -> None:
     assert seen.platform_s == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(
+    ("caught", "signal", "own"),
+    [(True, None, 0.4), (True, 9, 0.0), (False, 15, 0.0), (False, None, 0.0), (None, None, 0.0)],
+)
+def test_the_end_of_a_job_is_its_own_where_it_has_caught_the_signal_and_nobody_has_ended_it(
+    caught: bool | None, signal: int | None, own: float
+) -> None:
+    told = {"notified_at": stamp(TOLD), "caught": True, "signal": None}
+    seen = story(ranks=[told, {**told, "caught": caught, "signal": signal}])
+    assert seen.own_end_s == pytest.approx(own)
+    assert seen.rest_s == pytest.approx(1.0 - 0.5 - own)
+    assert dataclasses.replace(seen, gone=None).own_end_s == 0.0
+
+
 def test_a_checkpoint_with_an_index_is_whole_once_that_is_written() -> None:
     assert dataclasses.replace(story(), indexed=SAVED_AT + 0.25).job_s == 0.75
     assert dataclasses.replace(story(), indexed=SAVED_AT - 100).job_s == 0.5

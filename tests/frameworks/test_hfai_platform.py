@@ -1,19 +1,21 @@
 """Scripts in the style of those for the original on the real platform: two nodes, two trainers on each.
 
 An urgent task interrupts them in the middle. They save, leave and are resumed, and come to the weights of a training
-without interruption, to the last digit.
+of four trainers without platform and interruption, to the last digit.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import ROOT, Platform
-from frameworks.drive import ENVIRONMENT, Driver
+from frameworks.drive import ENVIRONMENT, VENV, Driver
+from frameworks.preloaded import Preloaded, preloaded
 from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.frameworks
@@ -22,6 +24,7 @@ SCRIPTS = Path(__file__).with_name("hfai_scripts")
 #: Where the scripts hold until they are interrupted: in the middle of an epoch.
 HOLD_AT = "1,2"
 EPOCHS, STEPS = 3, 6
+PYTHON_PATH = os.pathsep.join(str(ROOT / part) for part in ("client/hfai", "client"))
 
 
 @pytest.fixture
@@ -30,9 +33,17 @@ def torch_platform(driver: Driver) -> Platform:
     return driver.platform
 
 
+@pytest.fixture(scope="module")
+def outside(driver: Driver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded]:
+    """Runs scripts without a platform, after `driver` has found the frameworks."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("HAI_", "HFAI_"))}
+    folder = tmp_path_factory.mktemp("printed")
+    with preloaded(str(VENV / "bin" / "python"), env | {"PYTHONPATH": PYTHON_PATH}, folder) as process:
+        yield process
+
+
 def submit(platform: Platform, script: str, place: Path, *options: str) -> int:
-    path = os.pathsep.join(str(ROOT / part) for part in ("client/hfai", "client"))
-    words = ["submit", "--nodes", "2", "--environment", ENVIRONMENT, "-e", f"PYTHONPATH={path}"]
+    words = ["submit", "--nodes", "2", "--environment", ENVIRONMENT, "-e", f"PYTHONPATH={PYTHON_PATH}"]
     words += ["-e", f"SAVE_TO={place}", "-e", f"HOLD_UNTIL={place}/gate", *options]
     # As much time as it takes on a machine that is busy; who has said that it is done is ended at once.
     words += ["--grace", f"{PATIENCE:.0f}s", "--", "python", *str(SCRIPTS / script).split()]
@@ -68,13 +79,10 @@ def weights_in(log: list[str]) -> str:
     ],
 )
 def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(
-    torch_platform: Platform, tmp_path: Path, script: str, saved: str, resumed: str
+    torch_platform: Platform, outside: Preloaded, tmp_path: Path, script: str, saved: str, resumed: str
 ) -> None:
-    for name in ("whole", "cut"):
-        (tmp_path / name).mkdir()
-    undisturbed = weights_in(finish(torch_platform, submit(torch_platform, script, tmp_path / "whole")))
-
     place = tmp_path / "cut"
+    place.mkdir()
     task = submit(torch_platform, script, place, "-e", f"HOLD_AT={HOLD_AT}")
     wait_for("the training to hold", lambda: f"holding at {HOLD_AT}" in log_of(torch_platform, task))
     urgent = torch_platform.json(
@@ -97,5 +105,8 @@ def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(
     # The step at whose end it left was done, and is not told of.
     assert done == [line for line in everything if line != f"step {HOLD_AT}"]
     assert [line for line in log if line == "after the training"] == (["after the training"] if "by" in script else [])
-    assert weights_in(log) == undisturbed
+    file, *words = script.split()
+    whole = outside.run(SCRIPTS / file, words, {"SAVE_TO": str(tmp_path / "whole"), "TRAINERS": "4"})
+    assert whole.returncode == 0, whole.stderr
+    assert weights_in(log) == weights_in(whole.stdout.splitlines())
     assert second["ended_at"]

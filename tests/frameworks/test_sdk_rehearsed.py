@@ -20,6 +20,7 @@ torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).parent / "sdk"
 PYTHON = (sys.executable,)
+LOOP = str(ROOT / "examples/train_ddp.py")
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
 
 
@@ -35,11 +36,27 @@ class Rehearsed:
         return int(self.facts["first"]["saved"]["step"])
 
 
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
+def without_a_run(home: Path) -> dict[str, str]:
+    """The environment of a training that is outside of any run, with that home."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("HAI_", "PET_", "SLURM_"))}
     path = os.pathsep.join([str(ROOT / "client"), *filter(None, [env.get("PYTHONPATH")])])
-    return {**env, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HOME": str(tmp_path)}
+    return {**env, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HOME": str(home)}
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    return without_a_run(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The weights of an uninterrupted run of the loop."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    done = subprocess.run(
+        [*TORCHRUN, LOOP, "--steps", "400", "--checkpoints", "whole"],
+        cwd=place, env=without_a_run(place), capture_output=True, text=True, timeout=600, check=True,
+    )  # fmt: skip
+    return weights(done.stdout)
 
 
 @pytest.fixture
@@ -62,18 +79,13 @@ def weights(text: str) -> str:
 
 
 @pytest.mark.parametrize("profile", ["sigterm", "slurm"])
-def test_a_loop_ends_with_the_weights_of_an_uninterrupted_run(rehearse, environ, tmp_path, profile) -> None:
-    script = str(ROOT / "examples/train_ddp.py")
-    done = rehearse(*TORCHRUN, script, "--steps", "400", "--seconds-per-step", "0.04", when="step 50/", profile=profile)
+def test_a_loop_ends_with_the_weights_of_an_uninterrupted_run(rehearse, undisturbed: str, profile: str) -> None:
+    done = rehearse(*TORCHRUN, LOOP, "--steps", "400", "--seconds-per-step", "0.04", when="step 50/", profile=profile)
     assert done.code == 0, done.text
     assert 0 < done.step() < 400
     assert f"run 2 | resumed at step {done.step()}\n" in done.text
     assert (done.facts["second"]["how"], done.facts["second"]["exit_code"]) == ("told", 0)
-    whole = subprocess.run(
-        [*TORCHRUN, script, "--steps", "400", "--checkpoints", "whole"],
-        cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=600, check=True,
-    )  # fmt: skip
-    assert weights(done.text) == weights(whole.stdout)
+    assert weights(done.text) == undisturbed
 
 
 def test_ranks_that_only_ask_leave_after_the_same_step(rehearse) -> None:

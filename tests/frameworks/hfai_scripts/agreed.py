@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from common import TRAINERS, digest, hold, join
+from common import TRAINERS, digest, end, hold, join
 from pipelines import build, criterion, plain_names
 from sharded import Model, wrap
 from sharded import load as load_shards
@@ -110,6 +110,7 @@ def main(local_rank, kind):
         print("weights", digest(weights), flush=True)
     dist.barrier()
     dist.destroy_process_group()
+    end()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import torch
-from common import SAME_LAYOUT, TRAINERS, Points, digest, hold, join
+from common import SAME_LAYOUT, TRAINERS, Points, digest, end, hold, join
 from torch.utils.data.distributed import DistributedSampler
 
 import hfai
@@ -67,6 +67,7 @@ def main(local_rank):
         print("weights", digest(model.state_dict()), flush=True)
     dist.barrier()
     dist.destroy_process_group()
+    end()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from common import TRAINERS, digest, join
+from common import TRAINERS, digest, end, join
 
 import hfai
 from haiscale.ddp import DistributedDataParallel
@@ -155,6 +155,7 @@ def main(local_rank, method):
             model.module.reducer.stop()
     dist.barrier()
     dist.destroy_process_group()
+    end()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from common import TRAINERS, digest, join
+from common import TRAINERS, digest, end, join
 from torch.distributed.fsdp.wrap import size_based_auto_wrap_policy
 
 import hfai
@@ -102,9 +102,7 @@ def main(local_rank, kind, first, last):
         print("sum", f"{sum(t.double().sum().item() for t in weights.values()):.9f}", flush=True)
     dist.barrier()
     dist.destroy_process_group()
-    sys.stdout.flush()
-    # The work is done. On a busy machine, threads of PyTorch that wake up at exit sometimes abort the interpreter.
-    os._exit(0)
+    end()
 
 
 if __name__ == "__main__":

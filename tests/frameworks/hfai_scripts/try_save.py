@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as torch_dist
-from common import SAME_LAYOUT, TRAINERS, Points, digest, hold, join
+from common import SAME_LAYOUT, TRAINERS, Points, digest, end, hold, join
 from torch.utils.data.distributed import DistributedSampler
 
 import hf_env
@@ -91,6 +91,7 @@ def main(local_rank):
     torch_dist.barrier()
     model.reducer.stop()
     dist.destroy_process_group()
+    end()
 
 
 if __name__ == "__main__":
