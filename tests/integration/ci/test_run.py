@@ -38,7 +38,7 @@ def clone(tmp_path: Path) -> Path:
     for name in ("a.lock", "install.py"):
         (made / "tests" / "frameworks" / name).touch()
     (made / ".ci").mkdir()
-    for name in ("run", "parts"):
+    for name in ("run", "parts", "again"):
         shutil.copy(ROOT / ".ci" / name, made / ".ci" / name)
     (tmp_path / "bin").mkdir()
     stand_ins = {".ci/kubernetes": KUBERNETES, ".ci/test-kubernetes": TESTS, "../bin/make": MAKE, "down": DOWN}
