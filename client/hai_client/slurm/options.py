@@ -235,7 +235,8 @@ def _note(option: Option, value: str | None, found: Words, at: str) -> None:
     if option.fate == REFUSED:
         raise BadOption(f"{at}{shown}: {option.about}")
     if option.fate == IGNORED:
-        if option.about:
+        # `--cpu-bind=none`, `--input=none`, `--mpi=none`: that is what happens. Launchers of MPI ask for it.
+        if option.about and (value or "").lower() != "none":
             found.notes.append(f"{at}{shown} is left out: {option.about}")
         return
     found.given[option.name] = value or ""
