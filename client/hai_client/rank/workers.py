@@ -30,8 +30,11 @@ MPI_LAUNCHERS = frozenset(
     {"hydra_bstrap_proxy", "hydra_pmi_proxy", "mpiexec", "mpiexec.hydra", "mpirun", "orted", "orterun", "prted"}
     | {"prterun"}
 )
-AGENTS = frozenset({"torchrun"}) | MPI_LAUNCHERS
-AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+AGENTS = frozenset({"deepspeed", "torchrun"}) | MPI_LAUNCHERS
+#: DeepSpeed's command starts the second of its modules in a process below it.
+AGENT_MODULES = frozenset(
+    {"torch.distributed.run", "torch.distributed.launch", "deepspeed.launcher.runner", "deepspeed.launcher.launch"}
+)
 #: Launchers that do nothing of use when their workers are gone. nsys is not among them: it writes its report then.
 IDLE = AGENTS | {"accelerate"}
 #: Ray's own program on each node.

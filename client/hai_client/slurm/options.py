@@ -62,6 +62,7 @@ _ROWS = (
     ("partition", "p", "yes", SBATCH, USED, "the node group"),
     ("qos", "q", "yes", SBATCH, USED, "the priority, by name or number: `HIGH`"),
     ("chdir", "D", "yes", BOTH, USED, "the folder to start in"),
+    ("checkpoint-dir", "", "yes", SBATCH, USED, "where it saves, as for `hai submit`; Slurm had it until 19.05"),
     ("export", "", "yes", BOTH, USED, "`ALL` (as in Slurm, what is set here), `NONE`, or names and `NAME=value`"),
     ("comment", "", "yes", SBATCH, USED, "a tag"),
     ("hold", "H", "no", SBATCH, USED, "not started before `scontrol release`"),
