@@ -41,8 +41,8 @@ IDLE = AGENTS | {"accelerate"}
 RAYLET = "raylet"
 #: The module that runs a notebook, with its cells in a process below it.
 NOTEBOOK_MODULE = "hai_client.notebook"
-#: The variables that number the processes of a node: torchrun's and `hai-launch`'s; Hydra's (MPICH, Intel MPI, MVAPICH);
-#: Open MPI's.
+#: The variables that number the processes of a node: torchrun's and `hai-launch`'s; those of Hydra (MPICH, Intel MPI,
+#: MVAPICH); those of Open MPI.
 LOCAL_RANKS = (b"LOCAL_RANK", b"MPI_LOCALRANKID", b"OMPI_COMM_WORLD_LOCAL_RANK")
 
 

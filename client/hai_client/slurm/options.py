@@ -130,7 +130,7 @@ _ROWS = (
     ("verbose", "v", "no", BOTH, IGNORED, ""),
     ("input", "i", "yes", BOTH, IGNORED, "tasks have no standard input"),
     ("unbuffered", "u", "no", SRUN, IGNORED, ""),
-    ("mpi", "", "yes", SRUN, IGNORED, "there is no PMI: see HAI_PROVIDE=mpi for a hostfile"),
+    ("mpi", "", "yes", SRUN, IGNORED, "there is no PMI: start a program of MPI with mpirun"),
     ("wait", "W", "yes", SRUN, IGNORED, "see --kill-on-bad-exit"),
     ("jobid", "", "yes", SRUN, IGNORED, "a step belongs to its own task"),
     ("immediate", "I", "maybe", SRUN, IGNORED, ""),

@@ -1,6 +1,6 @@
-"""Data parallel training over MPI, with mpi4py: Allreduce averages the gradients, and rank 0 saves when the signal comes.
+"""Data parallel training over MPI, with mpi4py: Allreduce averages the gradients, rank 0 saves when the signal comes.
 
-    mpirun -n 4 python mpi_train.py
+mpirun -n 4 python mpi_train.py
 """
 
 import signal

@@ -143,7 +143,9 @@ def test_mpirun_hands_no_numbers_of_torch_on_to_its_processes(ranks) -> None:
     daemon = gang.root / "hydra_pmi_proxy"
     daemon.write_text("#!/bin/sh\necho ${RANK-none} ${WORLD_SIZE-none} ${LOCAL_RANK-none} $SLURM_NODEID\n")
     daemon.chmod(0o755)
-    script = BASH + "echo ${RANK-none} ${WORLD_SIZE-none} ${NODE_RANK-none}\nsrun -N2 -n2 --input none ./hydra_pmi_proxy"
+    script = (
+        BASH + "echo ${RANK-none} ${WORLD_SIZE-none} ${NODE_RANK-none}\nsrun -N2 -n2 --input none ./hydra_pmi_proxy"
+    )
     first, _ = gang.batch(script, "--ntasks-per-node=2")
     code, printed = ended(first)
     assert code == 0

@@ -58,8 +58,8 @@ def apart(command: Sequence[str], nodes: int) -> str | None:
         return None
     if name in _MPI:
         return (
-            f"command: {name} would start on each of the {nodes} nodes, with a training of its own there; write it into "
-            f'a batch script, where it spans them: eval "$(hai slurm env)", then sbatch --nodes={nodes} SCRIPT'
+            f"command: {name} would start on each of the {nodes} nodes, with a training of its own there; write it "
+            f'into a batch script, where it spans them: eval "$(hai slurm env)", then sbatch --nodes={nodes} SCRIPT'
         )
     if name == "deepspeed" and "--no_ssh" not in command:
         return (
