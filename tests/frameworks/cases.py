@@ -189,6 +189,13 @@ CASES: Final = (
         middle="step 25",
     ),
     Case(
+        name="mpi-sbatch",
+        title="MPICH's `mpirun` in a script for Slurm, mpi4py, two processes on each of two nodes, saving on SIGUSR1",
+        packages=("mpich", "mpi4py"),
+        shell='eval "$(hai slurm env)" && sbatch --checkpoint-dir checkpoints mpi.sbatch',
+        world=4,
+    ),
+    Case(
         name="submitit",
         title="submitit's `AutoExecutor`, unchanged",
         packages=("submitit",),

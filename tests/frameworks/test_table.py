@@ -14,6 +14,8 @@ from frameworks.cases import CASES, ENDED, RESUMES, SAVED, SCRIPTS, UNKNOWN, WOR
 
 ROOT = Path(__file__).parents[2]
 PAGE = table.PAGE.read_text(encoding="utf-8")
+#: The heading above the recipes that no case proves.
+BY_HAND = "## Recipes that were tried by hand"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BY_NAME = {case.name: case for case in CASES}
 #: What the README says that needs no line, and the cases that prove it.
@@ -28,6 +30,7 @@ PROOFS = {
     "Lightning on nodes and devices": ("lightning", "lightning-2-nodes", "lightning-2-devices", "lightning-2x2"),
     "JAX": ("jax-slurm",),
     "batch scripts": ("lightning-sbatch",),
+    "`mpirun`": ("mpi-sbatch",),
     "submitit": ("submitit",),
 }
 
@@ -69,9 +72,19 @@ def test_the_table_tells_what_is_left_of_leaving_after_the_saving() -> None:
 
 
 def test_every_training_that_the_page_shows_is_one_of_the_suite() -> None:
-    shown = re.findall(r"^hai submit (.*)$", PAGE, re.MULTILINE)
+    shown = re.findall(r"^hai submit (.*)$", PAGE.partition(BY_HAND)[0], re.MULTILINE)
     assert len(shown) > 5
     assert {tuple(shlex.split(line)) for line in shown} <= {tuple(shlex.split(case.submit)) for case in CASES}
+
+
+def test_what_was_tried_by_hand_stands_apart_and_its_scripts_are_there() -> None:
+    _, heading, recipes = PAGE.partition(BY_HAND)
+    assert heading
+    shown = {
+        word.strip("'") for line in re.findall(r"^hai submit (.*)$", recipes, re.MULTILINE) for word in line.split()
+    }
+    scripts = {file.name for file in SCRIPTS.with_name("by_hand").iterdir() if file.is_file()}
+    assert {word for word in shown if word.endswith((".py", ".json"))} == scripts
 
 
 def test_every_training_that_a_case_starts_is_there_and_every_one_there_is_started() -> None:

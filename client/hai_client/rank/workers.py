@@ -24,15 +24,26 @@ WRAPPERS = frozenset(
     {"accelerate", "catatonit", "conda", "dumb-init", "hatch", "mamba", "micromamba", "nsys", "pdm", "pipenv", "pixi"}
     | {"poetry", "rye", "time", "timeout", "tini", "uv"}
 )
-AGENTS = frozenset({"torchrun"})
-AGENT_MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch"})
+#: Programs of MPICH and its relatives, and of Open MPI, that start the processes of a program: on the first node the
+#: command of the user, on every node a daemon. They catch signals to end or pass them on.
+MPI_LAUNCHERS = frozenset(
+    {"hydra_bstrap_proxy", "hydra_pmi_proxy", "mpiexec", "mpiexec.hydra", "mpirun", "orted", "orterun", "prted"}
+    | {"prterun"}
+)
+AGENTS = frozenset({"deepspeed", "torchrun"}) | MPI_LAUNCHERS
+#: DeepSpeed's command starts the second of its modules in a process below it.
+AGENT_MODULES = frozenset(
+    {"torch.distributed.run", "torch.distributed.launch", "deepspeed.launcher.runner", "deepspeed.launcher.launch"}
+)
 #: Launchers that do nothing of use when their workers are gone. nsys is not among them: it writes its report then.
 IDLE = AGENTS | {"accelerate"}
 #: Ray's own program on each node.
 RAYLET = "raylet"
 #: The module that runs a notebook, with its cells in a process below it.
 NOTEBOOK_MODULE = "hai_client.notebook"
-LOCAL_RANK = b"LOCAL_RANK"
+#: The variables that number the processes of a node: torchrun's and `hai-launch`'s; those of Hydra (MPICH, Intel MPI,
+#: MVAPICH); those of Open MPI.
+LOCAL_RANKS = (b"LOCAL_RANK", b"MPI_LOCALRANKID", b"OMPI_COMM_WORLD_LOCAL_RANK")
 
 
 class Workers:
@@ -59,9 +70,9 @@ def workers_of(table: Mapping[int, Process], roots: list[int]) -> Workers:
     """Find the workers at and below some processes.
 
     An elastic agent has no `LOCAL_RANK` in its environment, but a descendant with `LOCAL_RANK=0`; before it has started
-    that, its command line shows it. If a process without `LOCAL_RANK` has descendants with other values only, it is
-    number 0 itself (Lightning's own launcher), and all of them are workers. Helpers that a worker starts (data loaders)
-    are not workers.
+    that, its command line shows it. A launcher of MPI is such an agent, whose variable for that number has another
+    name. If a process without `LOCAL_RANK` has descendants with other values only, it is number 0 itself (Lightning's
+    own launcher), and all of them are workers. Helpers that a worker starts (data loaders) are not workers.
     """
     return _Search(table).run(roots)
 
@@ -119,7 +130,8 @@ class _Search:
 
     def _local_rank(self, pid: int) -> bytes | None:
         if pid not in self._local_ranks:
-            self._local_ranks[pid] = read_environment(pid).get(LOCAL_RANK)
+            env = read_environment(pid)
+            self._local_ranks[pid] = next((env[name] for name in LOCAL_RANKS if name in env), None)
         return self._local_ranks[pid]
 
 

@@ -1,6 +1,9 @@
 """Commands that only start the processes that train, each with a LOCAL_RANK of its own: torchrun and its like.
 
 The supervisor of a rank knows a worker by its LOCAL_RANK. So such a command gets none, neither does a shell around it.
+
+MPI numbers its processes in variables of its own, and programs fall back on those where torch's are not set. So the
+daemon that `mpirun` starts on each node gets none of torch's: all its processes would take over the same numbers.
 """
 # ruff: noqa: PTH118, PTH123
 # Importing pathlib costs milliseconds at every start.
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 _PROGRAMS = frozenset({"accelerate", "deepspeed", "torchrun"})
 _MODULES = frozenset({"torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch"})
+#: The daemons of MPICH and its relatives, and of Open MPI.
+_MPI_DAEMONS = frozenset({"hydra_bstrap_proxy", "hydra_pmi_proxy", "orted", "prted"})
 _SHELLS = frozenset({"ash", "bash", "dash", "ksh", "sh", "zsh"})
 _NAMED = re.compile(
     rb"^[^#\n]*\b(torchrun|accelerate launch|deepspeed|torch\.distributed\.(run|launch))\b", re.MULTILINE
@@ -36,6 +41,11 @@ def starts_workers(command: Sequence[str], cwd: str | None, *, alone: bool) -> b
     if any(word.rpartition("/")[2] in _PROGRAMS for word in command[:2]) or set(command[:6]) & _MODULES:
         return True
     return alone and _NAMED.search(_script(command, cwd)) is not None
+
+
+def starts_mpi(command: Sequence[str]) -> bool:
+    """Return whether the command is the daemon by which `mpirun` starts its processes on a node."""
+    return command[0].rpartition("/")[2] in _MPI_DAEMONS
 
 
 def _script(command: Sequence[str], cwd: str | None) -> bytes:

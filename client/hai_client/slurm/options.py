@@ -62,6 +62,7 @@ _ROWS = (
     ("partition", "p", "yes", SBATCH, USED, "the node group"),
     ("qos", "q", "yes", SBATCH, USED, "the priority, by name or number: `HIGH`"),
     ("chdir", "D", "yes", BOTH, USED, "the folder to start in"),
+    ("checkpoint-dir", "", "yes", SBATCH, USED, "where it saves, as for `hai submit`; Slurm had it until 19.05"),
     ("export", "", "yes", BOTH, USED, "`ALL` (as in Slurm, what is set here), `NONE`, or names and `NAME=value`"),
     ("comment", "", "yes", SBATCH, USED, "a tag"),
     ("hold", "H", "no", SBATCH, USED, "not started before `scontrol release`"),
@@ -129,7 +130,7 @@ _ROWS = (
     ("verbose", "v", "no", BOTH, IGNORED, ""),
     ("input", "i", "yes", BOTH, IGNORED, "tasks have no standard input"),
     ("unbuffered", "u", "no", SRUN, IGNORED, ""),
-    ("mpi", "", "yes", SRUN, IGNORED, "there is no PMI: see HAI_PROVIDE=mpi for a hostfile"),
+    ("mpi", "", "yes", SRUN, IGNORED, "there is no PMI: start a program of MPI with mpirun"),
     ("wait", "W", "yes", SRUN, IGNORED, "see --kill-on-bad-exit"),
     ("jobid", "", "yes", SRUN, IGNORED, "a step belongs to its own task"),
     ("immediate", "I", "maybe", SRUN, IGNORED, ""),
@@ -235,7 +236,8 @@ def _note(option: Option, value: str | None, found: Words, at: str) -> None:
     if option.fate == REFUSED:
         raise BadOption(f"{at}{shown}: {option.about}")
     if option.fate == IGNORED:
-        if option.about:
+        # `--cpu-bind=none`, `--input=none`, `--mpi=none`: that is what happens. Launchers of MPI ask for it.
+        if option.about and (value or "").lower() != "none":
             found.notes.append(f"{at}{shown} is left out: {option.about}")
         return
     found.given[option.name] = value or ""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_client.slurm.agents import starts_workers
+from hai_client.slurm.agents import starts_mpi, starts_workers
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.provide import provided
-from hai_client.slurm.variables import step_variables, torch_variables
+from hai_client.slurm.variables import TORCH, step_variables, torch_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class StepPart:
         if self.slurm:
             env.update(step_variables(self.layout, self.addresses, index=self.index, local=local, step=self.step))
         env.update(torch_variables(self.layout, index=self.index, local=local))
-        if not self.local_rank or starts_workers(self.command, self.cwd, alone=self.tasks == 1):
+        if starts_mpi(self.command):
+            env = {name: value for name, value in env.items() if name not in TORCH}
+        elif not self.local_rank or starts_workers(self.command, self.cwd, alone=self.tasks == 1):
             del env["LOCAL_RANK"]
         for name in ("MASTER_ADDR", "MASTER_IP"):
             # What a script has chosen itself stays.

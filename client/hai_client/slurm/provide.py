@@ -1,7 +1,7 @@
 """Provides settings that some frameworks need in their own form, if the task asks for it (`hai submit --provide tf`).
 
-`tf`: TF_CONFIG, the cluster of TensorFlow's strategies, one worker for each process. `mpi`: a hostfile of MPI (and of
-DeepSpeed), whose path is in HAI_HOSTFILE, OMPI_MCA_orte_default_hostfile and DLTS_HOSTFILE.
+`tf`: TF_CONFIG, the cluster of TensorFlow's strategies, one worker for each process. `mpi`: a hostfile as DeepSpeed and
+Open MPI read it, whose path is in HAI_HOSTFILE; the program has to be told of it (`deepspeed --hostfile`).
 """
 # ruff: noqa: PTH118, PTH123
 # Importing pathlib costs milliseconds at every start.
@@ -48,8 +48,7 @@ def provided(env: Mapping[str, str], addresses: Sequence[str], counts: Sequence[
         # If it cannot be written, the program that reads it reports a clear error.
         with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as file:
             file.writelines(f"{address} slots={count}\n" for address, count in zip(addresses, counts))
-        for name in ("HAI_HOSTFILE", "OMPI_MCA_orte_default_hostfile", "DLTS_HOSTFILE"):
-            found.setdefault(name, path)
+        found["HAI_HOSTFILE"] = path
     return found
 
 

@@ -130,6 +130,10 @@ def step_variables(layout: Layout, addresses: Sequence[str], *, index: int, loca
     }
 
 
+#: The names of what `torch_variables` returns.
+TORCH = frozenset({"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK"})
+
+
 def torch_variables(layout: Layout, *, index: int, local: int) -> dict[str, str]:
     """Return the variables that torch.distributed reads, which count processes instead of nodes."""
     return {
@@ -143,8 +147,11 @@ def torch_variables(layout: Layout, *, index: int, local: int) -> dict[str, str]
 
 
 def without_step(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a batch script: those of a job in which no step has been started yet."""
-    names = {
+    """Return the variables of a batch script: those of a job in which no step has been started yet.
+
+    Torch's are not among them, as with Slurm: `mpirun` in the script would hand them on to all its processes.
+    """
+    names = TORCH | {
         "SLURM_NTASKS",
         "SLURM_NPROCS",
         "SLURM_NTASKS_PER_NODE",

@@ -137,14 +137,18 @@ sys.exit(1)
 """
 
 
-@pytest.mark.parametrize("through_shell", [False, True], ids=["alone", "under a shell"])
+@pytest.mark.parametrize(
+    ("launcher", "through_shell"),
+    [("torchrun", False), ("torchrun", True), ("deepspeed", False), ("mpirun", False)],
+    ids=["torchrun", "torchrun under a shell", "deepspeed", "mpirun"],
+)
 def test_a_launcher_that_is_slow_to_see_that_its_workers_were_ended_is_killed(
-    bench, service, checkpoints, through_shell
+    bench, service, checkpoints, launcher, through_shell
 ) -> None:
     bench.folder.mkdir()
-    (bench.folder / "torchrun").write_text(SLOW_AGENT.replace(", STDOUT", "").replace("RELAY\n", ""))
+    (bench.folder / launcher).write_text(SLOW_AGENT.replace(", STDOUT", "").replace("RELAY\n", ""))
     (bench.folder / "worker.py").write_text(ONE)
-    command = [sys.executable, "torchrun"]
+    command = [sys.executable, launcher]
     if through_shell:
         command = ["bash", "-c", 'trap "echo cleaned" EXIT\n"$0" torchrun\necho after', sys.executable]
     saved = begin(bench, service, checkpoints, *command)

@@ -135,3 +135,20 @@ def test_a_stranger_gets_nothing_from_the_server(ranks) -> None:
 def test_the_script_is_the_one_that_was_submitted(ranks, tmp_path: Path) -> None:
     (first,) = ranks(1).batch(f"#!{sys.executable}\nimport os\nprint('python', os.environ['SLURM_JOB_ID'])\n")
     assert ended(first) == (0, "python 7\n")
+
+
+def test_mpirun_hands_no_numbers_of_torch_on_to_its_processes(ranks) -> None:
+    gang = ranks(2)
+    # Hydra starts its daemon with srun, once a node, and hands on the variables of the script besides.
+    daemon = gang.root / "hydra_pmi_proxy"
+    daemon.write_text("#!/bin/sh\necho ${RANK-none} ${WORLD_SIZE-none} ${LOCAL_RANK-none} $SLURM_NODEID\n")
+    daemon.chmod(0o755)
+    script = (
+        BASH + "echo ${RANK-none} ${WORLD_SIZE-none} ${NODE_RANK-none}\nsrun -N2 -n2 --input none ./hydra_pmi_proxy"
+    )
+    first, _ = gang.batch(script, "--ntasks-per-node=2")
+    code, printed = ended(first)
+    assert code == 0
+    script_sees, *daemons = printed.splitlines()
+    assert script_sees == "none none none"
+    assert sorted(daemons) == ["none none none 0", "none none none 1"]

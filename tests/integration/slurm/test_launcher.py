@@ -26,6 +26,13 @@ for number in (signal.SIGTERM, signal.SIGUSR1): signal.signal(number, heard)
 say("up")
 while True: time.sleep(0.01)
 """
+#: A daemon of MPI with two processes, each with its number in the variable that is named.
+DAEMON = """
+import os, subprocess, sys
+code = "import os, time; open('pids', 'a').write(f'{os.getpid()}\\\\n'); time.sleep(60)"
+for number in range(2): subprocess.Popen([sys.executable, "-c", code], env={**os.environ, sys.argv[1]: str(number)})
+while True: os.wait()
+"""
 SHOW = "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $NODE_RANK $MASTER_ADDR"
 
 
@@ -188,3 +195,25 @@ def test_the_commands_need_no_package_beside_the_tasks_python(ranks, tmp_path: P
     gang = ranks(1)
     words = ["sh", "-c", "cd / && srun -n1 true && scontrol show hostnames 'a[1-2]' | head -n 1 && squeue -h -o %T"]
     assert ended(gang.start(0, words, PYTHONPATH=str(tmp_path / "nothing"))) == (0, "a1\nRUNNING\n")
+
+
+@pytest.mark.parametrize("variable", ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK"])
+def test_the_supervisor_finds_the_processes_of_mpi_and_not_its_daemon(ranks, variable: str) -> None:
+    gang = ranks(1)
+    # As `mpirun` does: the daemon of the node starts the processes, which have a number by a variable of its own.
+    (gang.root / "prted").write_text(f"#!{sys.executable}\n{DAEMON}")
+    (gang.root / "prted").chmod(0o755)
+    process = gang.start(0, ["sh", "-c", f"exec srun -n1 -N1 ./prted {variable}"])
+    lines_of(gang.root / "pids", 2)
+    found = workers_of(read_table(), [process.pid])
+    assert sorted(found.top) == sorted(int(line) for line in lines_of(gang.root / "pids", 2))
+    assert set(found.top) == found.under_agent
+
+
+def test_a_launcher_of_mpi_is_no_worker_before_it_has_started_one(ranks) -> None:
+    gang = ranks(1)
+    (gang.root / "mpirun").write_text("import time; open('up', 'w').write('up\\n'); time.sleep(60)")
+    process = gang.start(0, [sys.executable, "mpirun", "program"])
+    lines_of(gang.root / "up")
+    found = workers_of(read_table(), [process.pid])
+    assert (found.top, found.expected) == ([], True)

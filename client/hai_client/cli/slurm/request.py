@@ -54,9 +54,12 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Slurm
     nodes, per_node = nodes_of(words)
     gpus = gpus_of(words, nodes, per_node)
     exported, batch = exports(given.get("export", "ALL"), env)
+    folder = os.path.normpath(os.path.join(cwd, given.get("chdir", "")))  # noqa: PTH118 -- links are kept
+    saves = given.get("checkpoint-dir")
     fields: dict[str, Any] = {
         "name": names.make_name(given.get("job-name") or name.rpartition(".")[0] or name),
-        "cwd": os.path.normpath(os.path.join(cwd, given.get("chdir", ""))),  # noqa: PTH118 -- links are kept
+        "cwd": folder,
+        "checkpoint_dir": os.path.normpath(os.path.join(folder, saves)) if saves else None,  # noqa: PTH118
         "nodes": nodes,
         "gpus": gpus,
         "group": given.get("partition", "training").partition(",")[0],

@@ -13,6 +13,7 @@ BASH = ("bash",)
 NOTEBOOK = ("python", "-m", "hai_client.notebook")
 _BY_SUFFIX = {".py": PYTHON, ".sh": BASH, ".bash": BASH, ".ipynb": NOTEBOOK}
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "fish"})
+_MPI = frozenset({"mpiexec", "mpiexec.hydra", "mpirun", "orterun", "prterun"})
 _PYTHONS = re.compile(r"python(\d(\.\d+)?)?")
 #: Variables that only a rank has: a command that contains one means the rank's value.
 _OF_RANKS = re.compile(
@@ -44,6 +45,29 @@ def _python(words: Sequence[str]) -> list[str]:
     if script is None or not words[script].lower().endswith(".ipynb") or "-m" in words[:script]:
         return list(words)
     return [words[0], *NOTEBOOK[1:], *words[script:]]
+
+
+def apart(command: Sequence[str], nodes: int) -> str | None:
+    """Return a message for a command that would be a training of its own on each node, with the remedy; else None.
+
+    A task starts its command on all of its nodes, where these launchers want to be started on one, and to reach the
+    others by themselves.
+    """
+    name = PurePath(command[0]).name if command else ""
+    if nodes == 1:
+        return None
+    if name in _MPI:
+        return (
+            f"command: {name} would start on each of the {nodes} nodes, with a training of its own there; write it "
+            f'into a batch script, where it spans them: eval "$(hai slurm env)", then sbatch --nodes={nodes} SCRIPT'
+        )
+    if name == "deepspeed" and "--no_ssh" not in command:
+        return (
+            f"command: deepspeed would start on each of the {nodes} nodes, and reach the others over ssh, which is not "
+            "there; let it start one node's processes: --provide mpi --shell 'deepspeed --hostfile $HAI_HOSTFILE "
+            "--no_ssh --node_rank $HAI_RANK --master_addr $MASTER_ADDR --master_port $MASTER_PORT ...'"
+        )
+    return None
 
 
 def unexpanded(command: Sequence[str]) -> str | None:

@@ -139,8 +139,11 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
     """Return the request for the options and a command.
 
     Raises:
-        Invalid: A name cannot be made, a folder is wrong, or two environments are named.
+        Invalid: A name cannot be made, a folder is wrong, two environments are named, or the command would not span
+            the nodes.
     """
+    if (problem := scripts.apart(command, args.nodes)) is not None:
+        raise Invalid(problem)
     cwd = folder(args.cwd)
     where = args.checkpoint_dir
     env, environment = env_options.read(args, ctx)

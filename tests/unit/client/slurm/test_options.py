@@ -75,3 +75,8 @@ def test_every_option_is_in_the_table_once_for_each_command() -> None:
 def test_numbers_are_whole_and_positive(text: str) -> None:
     with pytest.raises(BadOption, match="--nodes="):
         read([f"--nodes={text}", "a"], SRUN).number("nodes")
+
+
+@pytest.mark.parametrize("word", ["--input=none", "--mpi=none", "--cpu-bind=none"])
+def test_what_launchers_of_mpi_switch_off_needs_no_line(word: str) -> None:
+    assert read([word, "prted"], SRUN).notes == []

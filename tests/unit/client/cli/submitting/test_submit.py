@@ -92,6 +92,28 @@ def test_what_cannot_be_started_so_is_named(hai: Hai, words: list[str], message:
     assert (result.code, message in result.err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["mpirun", "python", "train.py"], "sbatch --nodes=2 SCRIPT"),
+        (["/opt/mpi/bin/mpiexec", "-n", "4", "./solve"], "sbatch --nodes=2 SCRIPT"),
+        (["deepspeed", "train.py"], "--no_ssh --node_rank $HAI_RANK"),
+    ],
+)
+def test_a_launcher_that_would_train_on_each_node_by_itself_is_refused(
+    hai: Hai, platform: Any, words: list[str], remedy: str
+) -> None:
+    result = hai("submit", "--nodes", "2", "--", *words)
+    assert (result.code, remedy in result.err) == (2, True)
+    assert "would start on each of the 2 nodes" in result.err
+    assert platform.said("POST", "/tasks") == []
+    assert hai("submit", "--", *words).code == 0
+
+
+def test_deepspeed_may_be_told_which_node_it_is_on(hai: Hai, platform: Any) -> None:
+    assert hai("submit", "--nodes", "2", "--", "deepspeed", "--no_ssh", "--node_rank", "0", "train.py").code == 0
+
+
 def test_whole_nodes_and_no_retries_are_what_is_asked_for_unasked(hai: Hai, platform: Any) -> None:
     assert hai("submit", "--", "true").code == 0
     body = sent(platform)
