@@ -96,9 +96,9 @@ class Hub:
                 continue
         raise Forbidden(f"user: {user!r} has no right to use HAI at {self._url}; an admin gives the role")
 
-    def make_token(self, user: str, *, note: str, scopes: Sequence[str] = TASK_SCOPES) -> HubToken:
-        """Make a token for a user and return it; by default it may submit and control tasks."""
-        return self._token(user, note=note, scopes=scopes)
+    def make_token(self, user: str, *, note: str) -> HubToken:
+        """Make a token for a user and return it; it may submit and control tasks."""
+        return self._token(user, note=note, scopes=TASK_SCOPES)
 
     def add_user(self, name: str, *, admin: bool = False) -> HubUser:
         """Add a user to the Hub and return the user, with the name in the Hub's own form.

@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 import yaml
 
 from hai_hub.cluster.chart import Chart
-from hai_hub.cluster.chart_values import ELSEWHERE, commented, problems, walk
+from hai_hub.cluster.chart_values import ELSEWHERE, Schema, json_like, problems, walk
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART
 
 SHIPPED = Chart(CHART)
+#: Width of the comments in values.yaml, columns.
+WIDTH = 110
+HEAD = """\
+# Values of the HAI chart. Names are those of zero-to-jupyterhub wherever the thing is the same.
+# The comments are made from values.schema.json, by which Helm checks what you write (docs/reference/values.md).
+"""
 ALL = pytest.mark.parametrize("values", MATRIX.values(), ids=MATRIX.keys())
+
+
+def commented(values: Mapping[str, Any], schema: Schema) -> str:
+    """Return the text of a values file with the schema's description above each value."""
+    lines = [HEAD.rstrip()]
+    for value in walk(values, schema):
+        depth = value.path.count(".")
+        indent = "  " * depth
+        if depth == 0 and value.table:
+            lines.append("")
+        width = WIDTH - len(indent)
+        lines += [f"{indent}# {line}" for line in textwrap.wrap(comment(value.schema), width)]
+        name = value.path.rpartition(".")[2]
+        lines.append(f"{indent}{name}:" if value.table else f"{indent}{name}: {json_like(value.default)}")
+    return "\n".join(lines) + "\n"
+
+
+def comment(schema: Schema) -> str:
+    said, choices = str(schema["description"]), schema.get("enum")
+    return f"{said} One of {', '.join(json_like(choice) for choice in choices)}." if choices else said
 
 
 def tables(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

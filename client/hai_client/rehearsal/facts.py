@@ -34,8 +34,6 @@ class First:
     #: Seconds from its start to the notice, or to its end where that came first.
     before_s: float
     exit_code: int | None = None
-    #: Number of the signal that ended its main process; None: no signal did.
-    died_of: int | None = None
     #: Seconds from the notice to its end.
     leave_s: float = 0.0
     #: Whether it was ended by force: at the deadline, or at once (profile `kill`).

@@ -131,7 +131,6 @@ class Rehearsal:
                 told=True,
                 before_s=told_at - start,
                 exit_code=status["exit_code"],
-                died_of=status["signal"],
                 leave_s=max(0.0, end - told_at),
                 ended=ended_at is not None,
                 polls=polls,

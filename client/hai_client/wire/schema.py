@@ -86,7 +86,11 @@ class Verdict:
     earliest_start: datetime | None = None
     #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
     data: dict[str, Any]
+    #: The tasks that hold the nodes it needs, those with most nodes first. In a list of tasks only the first ten; `GET
+    #: /tasks/{task}` and `GET /tasks/{task}/explain` have all.
     holders: tuple[Holder, ...] = ()
+    #: How many tasks hold the nodes it needs, those that `holders` leaves out included.
+    holder_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -409,6 +413,8 @@ class Cluster:
 
     paused: bool
     groups: tuple[GroupOverview, ...]
+    #: Why the scheduler decides nothing now, in a sentence; None: it decides.
+    standstill: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,7 +426,10 @@ class Health:
     version: str
     #: Seconds since the last tick that succeeded.
     last_tick_s: float | None = None
+    #: What is wrong, in a sentence; None: all is well.
     detail: str | None = None
+    #: Whether the scheduler decides. While it does not, no task starts, none is interrupted, and running tasks go on.
+    deciding: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

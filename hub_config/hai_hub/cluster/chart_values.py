@@ -1,4 +1,4 @@
-"""Write the chart's values with a comment for each, and find the mistakes in a user's values file.
+"""Walk through the values of the chart as its schema describes them, and find the mistakes in a values file.
 
 The schema of the chart is the one place that describes a value: the comments of `values.yaml`, `hai cluster config`,
 docs/reference/values.md and every error come from it.
@@ -7,7 +7,6 @@ docs/reference/values.md and every error come from it.
 from __future__ import annotations
 
 import difflib
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,11 +15,6 @@ import yaml
 
 Schema = Mapping[str, Any]
 
-_WIDTH: Final = 110
-_HEAD: Final = """\
-# Values of the HAI chart. Names are those of zero-to-jupyterhub wherever the thing is the same.
-# The comments are made from values.schema.json, by which Helm checks what you write (docs/reference/values.md).
-"""
 #: Values of zero-to-jupyterhub that this chart lacks, and what to do instead.
 ELSEWHERE: Final[Mapping[str, str]] = {
     "cull.adminUsers": "leave it out: servers of administrators end as all do",
@@ -68,32 +62,8 @@ def walk(values: Mapping[str, Any], schema: Schema, above: str = "") -> Iterator
             yield from walk(values[name], part, path + ".")
 
 
-def commented(values: Mapping[str, Any], schema: Schema) -> str:
-    """Return the text of a values file with the schema's description above each value."""
-    lines = [_HEAD.rstrip()]
-    for value in walk(values, schema):
-        depth = value.path.count(".")
-        indent = "  " * depth
-        if depth == 0 and value.table:
-            lines.append("")
-        width = _WIDTH - len(indent)
-        lines += [f"{indent}# {line}" for line in textwrap.wrap(_comment(value.schema), width)]
-        name = value.path.rpartition(".")[2]
-        lines.append(f"{indent}{name}:" if value.table else f"{indent}{name}: {_leaf(value.default)}")
-    return "\n".join(lines) + "\n"
-
-
-def _comment(schema: Schema) -> str:
-    said, choices = str(schema["description"]), schema.get("enum")
-    return f"{said} One of {', '.join(json_like(choice) for choice in choices)}." if choices else said
-
-
 def json_like(value: object) -> str:
     """Return a value as one line of YAML."""
-    return _leaf(value)
-
-
-def _leaf(value: object) -> str:
     style = '"' if isinstance(value, str) else None
     text = yaml.safe_dump(value, default_style=style, default_flow_style=True, width=10**6, sort_keys=False)
     return str(text).removesuffix("\n...\n").strip()

@@ -37,6 +37,8 @@ export interface IGroupOverview {
 export interface ICluster {
   paused: boolean;
   groups: IGroupOverview[];
+  /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
+  standstill: string | null;
 }
 
 /** One event of the history. */
@@ -149,6 +151,8 @@ export interface IPolicyValue {
 /** A number of a rule of scheduling that admins may change. */
 export interface IPolicyNumber {
   name: string;
+  /** Its names in earlier releases, which changes may still use. */
+  former: string[];
   kind: 'duration' | 'float' | 'int' | 'weights';
   /** The ids of the rules that use it (docs/scheduling.md). */
   rule: string;
@@ -364,7 +368,10 @@ export interface IVerdict {
   earliest_start: string | null;
   /** Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ... */
   data: Record<string, unknown>;
+  /** The tasks that hold the nodes it needs, those with most nodes first. In a list of tasks only the first ten; `GET /tasks/{task}` and `GET /tasks/{task}/explain` have all. */
   holders: IHolder[];
+  /** How many tasks hold the nodes it needs, those that `holders` leaves out included. */
+  holder_count: number;
 }
 
 /** A task in a list. */

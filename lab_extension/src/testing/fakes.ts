@@ -83,7 +83,8 @@ export function aWaitingTask(
       position,
       earliest_start: null,
       data: {},
-      holders: []
+      holders: [],
+      holder_count: 0
     },
     ...given
   });

@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from hai_scheduler.sim.simulate import SimulationOutcome
 
+#: The suffixes of files that `sim.picture` can write. They stand here because that imports matplotlib.
+SUFFIXES = (".png", ".svg", ".pdf")
 #: How many points a curve has.
 POINTS = 400
 

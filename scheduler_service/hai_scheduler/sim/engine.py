@@ -87,8 +87,6 @@ class Engine:
         policies: Policy | Policies,
         *,
         jobs: Iterable[SimulatedJob] = (),
-        discipline: Discipline = Discipline.HAI,
-        restart_cost: timedelta = timedelta(0),
         tick: timedelta = timedelta(seconds=1),
     ) -> Engine:
         """Return an engine that begins with the cluster and the queue of a snapshot.
@@ -98,18 +96,14 @@ class Engine:
             policies: The policy numbers.
             jobs: How the tasks of the snapshot behave, and further, hypothetical jobs; a task of the snapshot without
                 a job never ends.
-            discipline: The rules of order and preemption.
-            restart_cost: How much longer each start after a task's first one takes.
             tick: The time between plans.
         """
         known = {job.task.id: job for job in jobs}
         setting = Setting(
             nodes=snapshot.nodes,
             policies=policies,
-            discipline=discipline,
             quotas=snapshot.quotas,
             groups_of=snapshot.groups_of,
-            restart_cost=restart_cost,
             tick=tick,
             paused=snapshot.paused,
             pause_grace=snapshot.pause_grace,
@@ -168,27 +162,6 @@ class Engine:
         if self._stage.occupancy.stirred or (self._look_again is not None and self._look_again <= at):
             self._settle()
         return True
-
-    def run_until_started(
-        self, task_id: TaskId, *, until: datetime | None = None, max_plans: int | None = None
-    ) -> datetime | None:
-        """Go on until the task is started.
-
-        Args:
-            task_id: The task.
-            until: The virtual time at which to stop; None: no limit.
-            max_plans: The most plans to make; None: no limit.
-
-        Returns:
-            When the task starts. None if it does not start within these limits; if `finished`, it never starts.
-        """
-        most = None if max_plans is None else self.plans + max_plans
-        while task_id not in self.starts:
-            at = self._next()
-            if at is None or (until is not None and at > until) or (most is not None and self.plans >= most):
-                return None
-            self.step()
-        return self.starts[task_id]
 
     # -- time -------------------------------------------------------------------------------------
 

@@ -11,9 +11,6 @@ from matplotlib.figure import Figure
 
 from hai_scheduler.sim.curves import Curves
 
-#: The suffixes of file names that can be written.
-SUFFIXES = (".png", ".svg", ".pdf")
-
 
 def draw(curves: Sequence[Curves], title: str) -> Figure:
     """Draw a picture: occupancy above, waiting tasks below, one line for each policy."""
@@ -35,7 +32,7 @@ def draw(curves: Sequence[Curves], title: str) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture in the format of the file's suffix (`SUFFIXES`). Raises OSError."""
+    """Write a picture in the format of the file's suffix (`curves.SUFFIXES`). Raises OSError."""
     with mpl.rc_context({"svg.hashsalt": "hai"}):
         figure.savefig(path, dpi=150, metadata={} if path.suffix == ".png" else {_DATES[path.suffix]: None})
 

@@ -13,13 +13,11 @@ from hai_client.cli.shared.context import Context
 from hai_client.errors import Invalid
 from hai_scheduler.core.explaining.explain import nodes as count_of
 from hai_scheduler.sim import report
-from hai_scheduler.sim.curves import Curves, curves_of
+from hai_scheduler.sim.curves import SUFFIXES, Curves, curves_of
 from hai_scheduler.sim.figures import rows_of
 from hai_scheduler.sim_cli.running import require_place, simulated, write_whole
 from hai_scheduler.sim_cli.settings import Study, rules_of, study_of
 from hai_scheduler.sim_cli.tables import show
-
-_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def run(args: argparse.Namespace, context: Context) -> int:
@@ -48,8 +46,8 @@ def _ready_to_draw(args: argparse.Namespace) -> ModuleType | None:
     require_place("--html", args.html)
     if args.picture is None and args.html is None:
         return None
-    if args.picture is not None and Path(args.picture).suffix not in _SUFFIXES:
-        raise Invalid(f"--picture: {args.picture!r} must end with {', '.join(_SUFFIXES)}")
+    if args.picture is not None and Path(args.picture).suffix not in SUFFIXES:
+        raise Invalid(f"--picture: {args.picture!r} must end with {', '.join(SUFFIXES)}")
     try:
         return importlib.import_module("hai_scheduler.sim.picture")
     except ModuleNotFoundError as error:

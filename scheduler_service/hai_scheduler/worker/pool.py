@@ -58,15 +58,12 @@ class ProcessWorkers:
     Args:
         db_url: The address of the database; it may hold a password.
         number: How many orders are computed at once.
-        memory: Bytes that each order may use, beyond what the worker has read.
         idle: Seconds without an order after which the process ends.
         patience: Seconds that a request waits for its answer at most.
     """
 
-    def __init__(
-        self, db_url: Secret, *, number: int, memory: int = MEMORY, idle: float = IDLE, patience: float = PATIENCE
-    ) -> None:
-        self._db_url, self._memory, self._idle, self._patience = db_url, memory, idle, patience
+    def __init__(self, db_url: Secret, *, number: int, idle: float = IDLE, patience: float = PATIENCE) -> None:
+        self._db_url, self._idle, self._patience = db_url, idle, patience
         self._queue = FairQueue(number)
         self._process: _Process | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -120,7 +117,7 @@ class ProcessWorkers:
 
     async def _start(self) -> None:
         try:
-            self._process = await _Process.start(self._db_url, self._memory)
+            self._process = await _Process.start(self._db_url)
             self._leave_later()  # the request that started it may be over
         finally:
             self._starting = None
@@ -157,7 +154,7 @@ class _Process:
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def start(cls, db_url: Secret, memory: int) -> _Process:
+    async def start(cls, db_url: Secret) -> _Process:
         """Start the process. Raises OSError."""
         # -P: nothing is imported from the folder in which the service was started.
         command = (sys.executable, "-P", "-m", "hai_scheduler.worker")
@@ -165,7 +162,7 @@ class _Process:
             *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=_environment()
         )
         made = cls(process)
-        made._send({"db_url": db_url.reveal(), "memory": memory})
+        made._send({"db_url": db_url.reveal(), "memory": MEMORY})
         return made
 
     @property

@@ -10,7 +10,6 @@ from jupyterhub.spawner import SpawnException
 from hai_spawner.containers.menu import Refusal, Why
 
 _PASSING: Final = frozenset({408, 429})
-_CONFLICT: Final = 409
 _UNAUTHORIZED: Final = 401
 
 

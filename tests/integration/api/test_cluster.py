@@ -105,12 +105,15 @@ async def test_health_tells_of_a_scheduler_that_is_silent(world) -> None:
     now = datetime.now(UTC)
     await world.loop_says(at=now, last_tick=now - timedelta(minutes=5))
     health = (await world.json("GET", "/health", None))[1]
-    assert (health["status"], health["last_tick_s"] > 299) == ("degraded", True)
+    assert (health["status"], health["last_tick_s"] > 299, health["deciding"]) == ("degraded", True, False)
+    cluster = (await world.json("GET", "/cluster"))[1]
+    assert cluster["standstill"].startswith("The scheduling loop has not ticked for 30")
     assert health["detail"].startswith("The scheduling loop has not ticked for 30")
     await world.loop_says(policy_trouble="slice of alice's group")
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], "`hai policy`" in health["detail"]) == ("degraded", True)
     assert "alice" not in health["detail"], "anyone may read this"
+    assert (health["deciding"], (await world.json("GET", "/cluster"))[1]["standstill"]) == (True, None)
     await world.loop_says(last_tick=None)
     health = (await world.json("GET", "/health", None))[1]
     assert (health["status"], health["last_tick_s"]) == ("degraded", None)

@@ -56,6 +56,7 @@ async def test_a_number_by_its_name_of_an_earlier_release_is_taken_and_the_answe
     status, policy = await world.json("PUT", "/policy", "admin", json={"set": {"worth": 5}})
     assert (status, number(policy, "min_run_per_switch")["common"]["value"]) == (200, 5.0)
     assert policy["warnings"] == ["worth is called min_run_per_switch now: the next release knows only that"]
+    assert (number(policy, "min_run_per_switch")["former"], number(policy, "slice")["former"]) == (["worth"], [])
     assert (await world.json("GET", "/policy"))[1]["warnings"] == []
 
 

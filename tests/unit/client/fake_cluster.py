@@ -6,6 +6,9 @@ from typing import Any
 
 from unit.client.fake_platform import API, AT, Call, FakePlatform, Refuse, Route, admins_only
 
+#: Names of policy numbers in an earlier release, and their names now.
+FORMER = {"worth": "min_run_per_switch"}
+
 
 def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
     tasks = platform.on_nodes.get(name, [])
@@ -64,7 +67,7 @@ def _cluster(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     level = {"priority": "NORMAL", "running_tasks": 1, "running_nodes": 1, "waiting_tasks": 2, "waiting_nodes": 3}
     group = {"group": "training", "nodes": 3, "held": 1, "free": 1, "unavailable": 1, "levels": [level]}
     group |= {"shared": 0, "gpus": 24, "gpus_free": 8}
-    return 200, {"paused": platform.paused, "groups": [group]}
+    return 200, {"paused": platform.paused, "groups": [group], "standstill": platform.standstill}
 
 
 def _own_quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
@@ -78,8 +81,8 @@ def _policy(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         admins_only(platform)
         group = platform.policy.setdefault(call.body["group"], {})
         for name in call.body["unset"]:
-            group.pop(name, None)
-        group.update(call.body["set"])
+            group.pop(FORMER.get(name, name), None)
+        group.update({FORMER.get(name, name): value for name, value in call.body["set"].items()})
     return 200, {
         "numbers": [
             _number(platform, "slice", "duration", "30m"),
@@ -107,7 +110,8 @@ def _number(platform: FakePlatform, name: str, kind: str, default: Any) -> dict[
 
     groups = {group: value(group, None) for group in ("a100", "training")}
     return {
-        "name": name, "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
+        "name": name, "former": [former for former, now in FORMER.items() if now == name],
+        "kind": kind, "rule": "P2", "help": f"What {name} does.", "default": default,
         "common": value(None), "groups": groups,
     }  # fmt: skip
 
@@ -126,7 +130,9 @@ def _end_orphan(platform: FakePlatform, call: Call, run: str) -> tuple[int, Any]
 
 
 def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
-    return 200, {"status": "ok", "version": "0.1.0", "last_tick_s": 0.2, "detail": None}
+    why = platform.standstill
+    status = {"status": "ok" if why is None else "degraded", "detail": why, "deciding": why is None}
+    return 200, {**status, "version": "0.1.0", "last_tick_s": 0.2}
 
 
 ROUTES: list[Route] = [

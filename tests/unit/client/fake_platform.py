@@ -72,6 +72,8 @@ class FakePlatform:
     events: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     paused: bool = False
+    #: Why the scheduler decides nothing; None: it decides.
+    standstill: str | None = None
     admin: bool = True
     #: What the Hub lets this user ask for.
     held_scopes: tuple[str, ...] = ("custom:hai:tasks:write", "access:services!service=hai")
@@ -98,6 +100,7 @@ class FakePlatform:
             "earliest_start": None,
             "data": {"needs": 2, "free": 1},
             "holders": [{"task_id": 7, "name": "llm", "user": "bob", "priority": "HIGH", "nodes": 3, "gpus": None}],
+            "holder_count": 1,
         }
         task: dict[str, Any] = {
             "id": number, "name": name, "user": "alice", "state": "queued", "held": False, "priority": "AUTO",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.sim.curves import Curves
+from hai_scheduler.sim.curves import SUFFIXES, Curves
 from hai_scheduler.sim.figures import Row
 from hai_scheduler.sim.report import page
 
@@ -22,7 +22,7 @@ def some_curves(name: str = "hai") -> Curves:
 
 @pytest.mark.parametrize(("suffix", "magic"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")])
 def test_a_picture_is_of_the_kind_that_its_name_says(tmp_path: Path, suffix: str, magic: bytes) -> None:
-    assert suffix in picture.SUFFIXES
+    assert suffix in SUFFIXES
     files = []
     for name in ("one", "two"):
         path = tmp_path / f"{name}{suffix}"

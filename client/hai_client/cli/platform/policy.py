@@ -149,8 +149,9 @@ def _change(args: argparse.Namespace, ctx: Context, values: dict[str, Any], unse
         ctx.out.json(policy)
         return 0
     place = "" if args.group is None else f" in group {args.group}"
+    changed = {*values, *unset}
     for number in policy.numbers:
-        if number.name in values or number.name in unset:
+        if not changed.isdisjoint((number.name, *number.former)):
             value = number.common if args.group is None else number.groups.get(args.group, number.common)
             ctx.out.line(f"{number.name} is {text_of(value.value)}{place} ({value.source})")
     _notes(policy, ctx)

@@ -59,10 +59,10 @@ class Parser(argparse.ArgumentParser):
         raise Invalid(f"{text}; {help_}")
 
 
-def build(command: Command, *, prog: str | None = None) -> Parser:
+def build(command: Command) -> Parser:
     """Return the parser of a command."""
     parser = Parser(
-        prog=prog or f"hai {command.name}",
+        prog=f"hai {command.name}",
         usage=command.usage,
         description=command.about,
         epilog=command.examples or None,

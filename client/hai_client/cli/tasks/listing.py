@@ -16,7 +16,7 @@ from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.codec import encode
 from hai_client.durations import format_duration
-from hai_client.errors import Invalid
+from hai_client.errors import HaiError, Invalid
 from hai_client.wire.schema import Task, TaskRequest, TaskSummary
 
 _LIMIT = 50
@@ -56,6 +56,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json({"items": found})
         return 0
+    _note_standstill(ctx)
     others = args.all_users or args.user is not None
     if not found:
         whose = "" if others else " of yours"
@@ -72,6 +73,17 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     if len(found) == args.limit:
         ctx.out.note(f"shown are the latest {args.limit}; -n {args.limit * 4} shows more")
     return 0
+
+
+def _note_standstill(ctx: Context) -> None:
+    """Say that the scheduler decides nothing now, if so: what is known of waiting tasks is old then."""
+    try:
+        health = ctx.client.health()
+    except HaiError:
+        # The tasks are there, and are worth more than a remark on them.
+        return
+    if not health.deciding:
+        ctx.out.note(f"nothing starts now, and running tasks go on. {health.detail or ''}")
 
 
 def _row(task: TaskSummary, others: bool, now: datetime) -> list[Cell | str]:
@@ -96,8 +108,10 @@ def _status(args: argparse.Namespace, ctx: Context) -> int:
     task = ctx.client.task(args.task)
     if ctx.json:
         ctx.out.json(task)
-    else:
-        view.screen(ctx.out, task)
+        return 0
+    if task.state not in constants.ENDED_STATES:
+        _note_standstill(ctx)
+    view.screen(ctx.out, task)
     return 0
 
 
@@ -106,6 +120,8 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json(found)
         return 0
+    if found.state not in constants.ENDED_STATES:
+        _note_standstill(ctx)
     view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)

@@ -14,6 +14,9 @@ export function ClusterView(props: { cluster: ICluster }): JSX.Element {
           The cluster is paused: nothing starts until an administrator resumes it.
         </Notice>
       )}
+      {cluster.standstill && (
+        <Notice kind="warning">Nothing starts now, and running tasks go on. {cluster.standstill}</Notice>
+      )}
       {cluster.groups.map(group => (
         <GroupView key={group.group} group={group} />
       ))}

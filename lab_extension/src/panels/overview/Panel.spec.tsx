@@ -1,4 +1,4 @@
-import { fireEvent, render, screen, within } from '@testing-library/react';
+import { cleanup, fireEvent, render, screen, within } from '@testing-library/react';
 import { describe, expect, it, vi } from 'vitest';
 import type { ICluster, IMe } from '../../api/types';
 import { aQuota, aTask, aWaitingTask } from '../../testing/fakes';
@@ -7,6 +7,7 @@ import { filterTasks, noteOf, ordinal, timeOf } from './TaskList';
 
 const cluster: ICluster = {
   paused: false,
+  standstill: null,
   groups: [
     {
       group: 'training',
@@ -66,7 +67,7 @@ describe('the panel', () => {
 
   it('tells nodes that are held in part, and the GPUs that are free', () => {
     const groups = cluster.groups.map(group => ({ ...group, shared: 3, gpus_free: 101 }));
-    panel({ cluster: { paused: false, groups } });
+    panel({ cluster: { ...cluster, groups } });
     const view = screen.getByTestId('hai-cluster');
     expect(
       within(view).getByRole('img', {
@@ -128,6 +129,16 @@ describe('the panel', () => {
     panel({ cluster: { ...cluster, paused: true } });
     expect(screen.getByText(/You have no tasks yet/)).toBeTruthy();
     expect(screen.getByText(/The cluster is paused/)).toBeTruthy();
+  });
+
+  it('says that nothing starts while the scheduler decides nothing, and nothing of it otherwise', () => {
+    panel({ cluster: { ...cluster, standstill: 'The scheduling loop has not ticked for 43 s.' } });
+    expect(screen.getByTestId('hai-cluster').textContent).toContain(
+      'Nothing starts now, and running tasks go on. The scheduling loop has not ticked for 43 s.'
+    );
+    cleanup();
+    panel();
+    expect(screen.queryByText(/Nothing starts now/)).toBeNull();
   });
 });
 

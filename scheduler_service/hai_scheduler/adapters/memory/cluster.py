@@ -58,7 +58,6 @@ class MemoryCluster:
         behaviour: BehaviourOf | None = None,
         notices: Notices | None = None,
         remember: timedelta = timedelta(hours=1),
-        exclusive: bool = True,
     ) -> None:
         """Create a cluster.
 
@@ -68,10 +67,9 @@ class MemoryCluster:
             behaviour: What jobs do that have no script of their own.
             notices: Asked at each `observe()`; None leaves it to `jobs.tell`.
             remember: How long ended runs are shown by `observe()`; they are kept until they are forgotten.
-            exclusive: See `Cluster.exclusive`.
         """
         #: See `Cluster.exclusive`.
-        self.exclusive = exclusive
+        self.exclusive = True
         #: Where notices are asked for; a restarted service has another store.
         self.notices = notices
         self._clock = clock

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.api.wire.cluster import ClusterOut, NodeOut, NodeTask
+from hai_scheduler.api.wire.cluster import ClusterOut, GroupOverview, NodeOut, NodeTask
 from hai_scheduler.service.insight.queries import ClusterView, NodeView
 
 
@@ -25,6 +25,7 @@ def node_out(view: NodeView) -> NodeOut:
     )
 
 
-def cluster_out(view: ClusterView) -> ClusterOut:
-    """Return the model of the cluster at a glance."""
-    return ClusterOut.model_validate(view)
+def cluster_out(view: ClusterView, standstill: str | None) -> ClusterOut:
+    """Return the model of the cluster at a glance; `standstill` is why nothing is decided, or None."""
+    groups = [GroupOverview.model_validate(group) for group in view.groups]
+    return ClusterOut(paused=view.paused, groups=groups, standstill=standstill)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from hai_scheduler.api.wire.logs import LogCount, LogHits, LogLine, LogPage
-from hai_scheduler.service.logs.lines import Hits, Line, Page
-
-
-def line_out(line: Line) -> LogLine:
-    """Return the model of a line of a log."""
-    return LogLine.model_validate(line)
+from hai_scheduler.service.logs.lines import Hits, Page
 
 
 def page_out(page: Page) -> LogPage:
     """Return the model of a page of a log."""
-    return LogPage(lines=[line_out(line) for line in page.lines], next_cursor=str(page.cursor), final=page.final)
+    lines = [LogLine.model_validate(line) for line in page.lines]
+    return LogPage(lines=lines, next_cursor=str(page.cursor), final=page.final)
 
 
 def hits_out(hits: Hits) -> LogHits:
     """Return the model of the results of a search."""
     counts = [LogCount(run=run, rank=rank, hits=n) for (run, rank), n in sorted(hits.counts.items())]
-    return LogHits(counts=counts, lines=[line_out(line) for line in hits.lines], complete=hits.complete)
+    lines = [LogLine.model_validate(line) for line in hits.lines]
+    return LogHits(counts=counts, lines=lines, complete=hits.complete)

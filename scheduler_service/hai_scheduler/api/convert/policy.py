@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
 from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, written
+from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
 from hai_scheduler.service.policy.store import NumberOrigin
 
 
@@ -17,6 +17,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
         numbers=[
             PolicyNumber(
                 name=number.name,
+                former=former_names(number.name),
                 kind=number.kind.value,
                 rule=number.rule,
                 help=number.help,

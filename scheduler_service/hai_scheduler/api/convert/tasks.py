@@ -12,6 +12,7 @@ from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, NoticeOut, Ra
 from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
+from hai_scheduler.core.model.limits import MAX_HOLDERS
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Notice, Run
 from hai_scheduler.core.model.task import Retry, TaskSpec
@@ -120,10 +121,10 @@ _Shown = dict[int, tuple[tuple[Holder, ...], list[HolderOut]]]
 
 
 def summaries(views: Iterable[TaskView], caller: Caller) -> Iterator[TaskSummary]:
-    """Yield the models of tasks in a list, one after the other."""
+    """Yield the models of tasks in a list, one after the other. Each names at most `MAX_HOLDERS` holders."""
     shown: _Shown = {}
     for view in views:
-        yield TaskSummary.model_validate(_summary(view, caller, shown))
+        yield TaskSummary.model_validate(_summary(view, caller, shown, MAX_HOLDERS))
 
 
 def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> TaskDetail:
@@ -149,7 +150,7 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
     )
 
 
-def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]:
+def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None = None) -> dict[str, object]:
     task, run = view.task, view.task.live_run
     return {
         "id": task.id,
@@ -175,7 +176,7 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown) -> dict[str, object]
         "reason": task.reason.value if task.reason else None,
         "message": view.message,
         # The message of a waiting task is why it waits.
-        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown),
+        "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown, holders),
         "deadline": run.notice.deadline if run and run.notice else None,
         "tags": [],
     }
@@ -186,14 +187,17 @@ def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:
     return _verdict_out(verdict, why(verdict, now), caller, {})
 
 
-def _verdict_out(verdict: Verdict, sentence: str, caller: Caller, shown: _Shown) -> VerdictOut:
+def _verdict_out(
+    verdict: Verdict, sentence: str, caller: Caller, shown: _Shown, holders: int | None = None
+) -> VerdictOut:
     return VerdictOut(
         kind=verdict.kind.value,
         sentence=sentence,
         position=verdict.position,
         earliest_start=verdict.earliest_start,
         data=dict(verdict.data),
-        holders=_holders_out(verdict.holders, caller, shown),
+        holders=_holders_out(verdict.holders, caller, shown, holders),
+        holder_count=len(verdict.holders),
     )
 
 
@@ -209,9 +213,9 @@ def holder_out(holder: Holder, caller: Caller) -> HolderOut:
     )
 
 
-def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown) -> list[HolderOut]:
+def _holders_out(holders: tuple[Holder, ...], caller: Caller, shown: _Shown, most: int | None) -> list[HolderOut]:
     if id(holders) not in shown:
-        found = [holder_out(holder, caller) for holder in holders]
+        found = [holder_out(holder, caller) for holder in holders[:most]]
         shown[id(holders)] = holders, found
     return shown[id(holders)][1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, timedelta
+from typing import Any
 
 from hai_scheduler.api.convert import cluster as cluster_convert
 from hai_scheduler.api.convert import quota as quota_convert
@@ -22,7 +23,7 @@ from hai_scheduler.core.model.quota import Quota
 
 async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:
     """Return the cluster at a glance."""
-    return cluster_convert.cluster_out(await ask.services.queries.cluster())
+    return await _overview(ask)
 
 
 async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
@@ -30,13 +31,18 @@ async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
     seconds = ask.body.grace_s if ask.body is not None else None
     grace = None if seconds is None else timedelta(seconds=seconds)
     await ask.services.administration.pause(ask.caller, grace=grace)
-    return cluster_convert.cluster_out(await ask.services.queries.cluster())
+    return await _overview(ask)
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> ClusterOut:
     """End the pause."""
     await ask.services.administration.unpause(ask.caller)
-    return cluster_convert.cluster_out(await ask.services.queries.cluster())
+    return await _overview(ask)
+
+
+async def _overview(ask: Ask[Nothing, Any]) -> ClusterOut:
+    health = await ask.services.health.look()
+    return cluster_convert.cluster_out(await ask.services.queries.cluster(), health.standstill)
 
 
 async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from hai_scheduler.api.convert import events as events_convert
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.base import MAX_NUMBER
+from hai_scheduler.api.wire.events import EventOut
 from hai_scheduler.api.wire.params import FeedQuery, Nothing
 from hai_scheduler.service.insight.queries import whose
 from hai_scheduler.service.shared.errors import Invalid
@@ -40,7 +40,7 @@ async def _batches(ask: Ask[FeedQuery, Nothing], after: int) -> AsyncGenerator[B
         async for event in events:
             if event is not None:
                 batch.append(
-                    StreamMessage(event.kind, events_convert.event_out(event).model_dump_json(), str(event.seq))
+                    StreamMessage(event.kind, EventOut.model_validate(event).model_dump_json(), str(event.seq))
                 )
             if event is None or len(batch) >= BATCH:
                 yield batch

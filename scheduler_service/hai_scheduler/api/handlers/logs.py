@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from hai_scheduler.api.convert import logs as logs_convert
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
-from hai_scheduler.api.wire.logs import LogHits, LogPage
+from hai_scheduler.api.wire.logs import LogHits, LogLine, LogPage
 from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.errors import Invalid
@@ -54,7 +54,7 @@ def _messages(page: Page) -> bytes:
     made = page.made.get("messages")
     if made is None:
         messages = (
-            StreamMessage("line", logs_convert.line_out(line).model_dump_json(), str(line.cursor))
+            StreamMessage("line", LogLine.model_validate(line).model_dump_json(), str(line.cursor))
             for line in page.lines
         )
         made = page.made["messages"] = "".join(message.encode() for message in messages).encode()

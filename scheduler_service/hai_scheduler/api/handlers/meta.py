@@ -19,6 +19,7 @@ async def health(ask: Ask[Nothing, Nothing]) -> HealthOut:
         version=__version__,
         last_tick_s=None if told.silence is None else told.silence.total_seconds(),
         detail=told.wrong,
+        deciding=told.deciding,
     )
 
 

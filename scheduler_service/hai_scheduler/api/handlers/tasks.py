@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 
-from hai_scheduler.api.convert import events as events_convert
 from hai_scheduler.api.convert import levels as levels_convert
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.server.route import Ask, YamlText
-from hai_scheduler.api.wire.events import EventPage
+from hai_scheduler.api.wire.events import EventOut, EventPage
 from hai_scheduler.api.wire.params import Nothing, TaskEventQuery, TaskQuery
 from hai_scheduler.api.wire.runs import RunList
 from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
@@ -122,7 +121,7 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
     found = await ask.services.queries.events(
         ask.caller, ask.path["task"], after=ask.query.after, limit=ask.query.limit
     )
-    return EventPage(items=[events_convert.event_out(event) for event in found])
+    return EventPage(items=[EventOut.model_validate(event) for event in found])
 
 
 async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:

@@ -80,6 +80,8 @@ class ClusterOut(Output):
 
     paused: bool
     groups: list[GroupOverview]
+    #: Why the scheduler decides nothing now, in a sentence; null: it decides.
+    standstill: str | None = None
 
 
 class PauseRequest(Input):
@@ -96,4 +98,7 @@ class HealthOut(Output):
     version: str
     #: Seconds since the last tick that succeeded.
     last_tick_s: float | None
+    #: What is wrong, in a sentence; null: all is well.
     detail: str | None = None
+    #: Whether the scheduler decides. While it does not, no task starts, none is interrupted, and running tasks go on.
+    deciding: bool = True

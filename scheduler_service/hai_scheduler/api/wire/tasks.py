@@ -119,7 +119,11 @@ class VerdictOut(Output):
     earliest_start: datetime | None
     #: Data that depend on the kind: needs, free, limit, used, subject, until, deadline, ...
     data: dict[str, Any]
+    #: The tasks that hold the nodes it needs, those with most nodes first. In a list of tasks only the first ten;
+    #: `GET /tasks/{task}` and `GET /tasks/{task}/explain` have all.
     holders: list[HolderOut] = []
+    #: How many tasks hold the nodes it needs, those that `holders` leaves out included.
+    holder_count: int = 0
 
 
 class TaskSummary(Output):

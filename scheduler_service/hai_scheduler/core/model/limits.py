@@ -18,5 +18,9 @@ MAX_RETRIES: Final = 100
 #: The most processes that a node is asked to start: more than any node has processors.
 MAX_RANKS_PER_NODE: Final = 1024
 
+#: How many holders of the nodes that a task waits for are named where there are many tasks: in lists of tasks, and in
+#: the decision log.
+MAX_HOLDERS: Final = 10
+
 #: The tag of a task that is a user's spot container, and the beginning of its name.
 SPOT: Final = "spot"

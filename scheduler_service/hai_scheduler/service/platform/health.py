@@ -30,6 +30,13 @@ class WellBeing:
     silence: timedelta | None
     #: What is wrong, in a sentence without names, as all users may read it; None if all is well.
     wrong: str | None
+    #: Whether the loop decides: False while no task can start, because the loop is silent or blind.
+    deciding: bool
+
+    @property
+    def standstill(self) -> str | None:
+        """Why nothing is decided, in a sentence as all users may read it; None if the loop decides."""
+        return None if self.deciding else self.wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +53,27 @@ class Health:
         try:
             await self.news.look()
         except Temporary:
-            return WellBeing(silence=self.news.silence(), wrong=_NO_STORE)
+            return WellBeing(silence=self.news.silence(), wrong=_NO_STORE, deciding=False)
         silence = self.news.silence()
-        return WellBeing(silence=silence, wrong=self._wrong(self.news.status, silence))
+        standstill = self._standstill(self.news.status, silence)
+        wrong = self._hindrance(self.news.status) if standstill is None else standstill
+        return WellBeing(silence=silence, wrong=wrong, deciding=standstill is None)
 
-    def _wrong(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
+    def _standstill(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
+        """Return why nothing is decided; None if the loop decides."""
         if status is not None and status.blind and self.news.unheard() < self.patience:
             return _BLIND
         if status is None or silence is None:
             return _NEVER
         if silence >= self.patience:
             return f"The scheduling loop has not ticked for {silence.total_seconds():.0f} s: its log says why."
-        if status.trouble is not None:
+        return None
+
+    def _hindrance(self, status: LoopStatus | None) -> str | None:
+        """Return what is wrong although the loop decides; None if nothing is."""
+        if status is not None and status.trouble is not None:
             return _HINDERED
-        if status.policy_trouble is not None:
+        if status is not None and status.policy_trouble is not None:
             return _UNUSED
         if self.latest_plan.blind:
             return _NO_VIEW

@@ -115,6 +115,11 @@ def current_name(name: str) -> str:
     return FORMER_NUMBERS.get(name, name)
 
 
+def former_names(name: str) -> list[str]:
+    """The names of earlier releases for a policy number."""
+    return [former for former, now in FORMER_NUMBERS.items() if now == name]
+
+
 def former_name_note(name: str) -> str | None:
     """What to say of a former name; None if it is none."""
     now = FORMER_NUMBERS.get(name)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.limits import MAX_HOLDERS
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.store import Tx
@@ -35,8 +36,6 @@ LOOKS: Final = 50
 PACE: Final = timedelta(seconds=10)
 #: ... nor within this time multiplied by the number of waiting tasks.
 PACE_EACH: Final = timedelta(milliseconds=20)
-#: How many holders of the awaited nodes a line names, those with most nodes first.
-MOST_HOLDERS: Final = 10
 #: A time in a verdict counts as changed if it moved by more than this and by more than a tenth of the wait.
 MOVED: Final = timedelta(minutes=1)
 
@@ -156,7 +155,7 @@ def _line(task: Task, verdict: Verdict, now: datetime) -> HistoryEvent:
         "earliest_start": _json(verdict.earliest_start),
         "data": {name: _json(value) for name, value in verdict.data.items()},
         # Names of other users' tasks are theirs: only ids are kept.
-        "holders": [holder.task_id for holder in verdict.holders[:MOST_HOLDERS]],
+        "holders": [holder.task_id for holder in verdict.holders[:MAX_HOLDERS]],
     }
     return HistoryEvent(
         at=now, kind=EventKind.TASK_VERDICT, actor=SCHEDULER, user=task.user, task_id=task.id, data=data

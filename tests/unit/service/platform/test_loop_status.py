@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -69,6 +70,7 @@ async def test_a_blind_loop_says_so_at_once_and_goes_on_saying_that_it_lives() -
     assert await written(pair) != first
     told = await health.look()
     assert "cannot be seen" in str(told.wrong)
+    assert told.standstill == told.wrong
     assert told.silence is not None
     assert timedelta(seconds=25) < told.silence <= timedelta(seconds=30), "no tick has gone through"
     pair.cluster.faults.down = False
@@ -86,7 +88,9 @@ async def test_a_loop_that_has_died_is_told_of_by_its_silence() -> None:
     await pair.clock.advance(9)
     assert (await health.look()).wrong is None, "it may be starting again"
     await pair.clock.advance(3)
-    assert (await health.look()).wrong == "The scheduling loop has not ticked for 12 s: its log says why."
+    told = await health.look()
+    assert told.wrong == "The scheduling loop has not ticked for 12 s: its log says why."
+    assert told.standstill == told.wrong
     assert (await another_process(pair).look()).wrong == (await health.look()).wrong, "one that has just started"
 
 
@@ -113,6 +117,19 @@ async def test_clocks_that_disagree_do_not_make_a_living_loop_silent(ahead: floa
     assert (await health.look()).wrong is None
     await pair.clock.advance(15)
     assert "has not ticked for 1" in str((await health.look()).wrong), "by its own steady clock"
+
+
+async def test_a_loop_that_is_hindered_still_decides() -> None:
+    pair = await Pair().open()
+    health = another_process(pair)
+    await pair.replicas[0].parts.cycle._tick_safely()
+    status = status_of(await written(pair))
+    assert status is not None
+    for change in ({"trouble": "no space"}, {"policy_trouble": "slice"}):
+        async with pair.store.write() as tx:
+            await tx.settings.put(SETTING, replace(status, **change).text)
+        told = await health.look()
+        assert (told.wrong is None, told.deciding, told.standstill) == (False, True, None), change
 
 
 async def test_where_nothing_is_written_or_it_cannot_be_read_the_loop_has_not_ticked() -> None:

@@ -1,0 +1,105 @@
+"""What a client submits and what is shown of it: the same value in the words of the wire and of the core.
+
+How many holders of the nodes it waits for a task names, in lists and by itself.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from hai_scheduler.api.convert.tasks import detail, submission_of, submit_of, summaries, verdict_out
+from hai_scheduler.api.wire.tasks import TaskSubmit
+from hai_scheduler.core.model.limits import MAX_HOLDERS
+from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.service.insight.queries import TaskStory, TaskView
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from kit.builders import T0, a_spec, a_task
+
+ALICE = Caller(name="alice")
+
+WHOLE = {
+    "name": "train",
+    "command": ["python", "train.py"],
+    "cwd": "/home/ann",
+    "nodes": 2,
+    "gpus": 4,
+    "priority": "AUTO",
+    "group": "large",
+    "env": {"SEED": "1"},
+    "profile": "sigterm",
+    "signal": "USR1@60",
+    "grace_s": 90.0,
+    "time_limit_s": 3600.0,
+    "checkpoint_dir": "/shared/ann",
+    "watch": ["out"],
+    "tags": ["night"],
+    "hold": True,
+    "retries": 2,
+    "retry_backoff_s": 30.0,
+    "retry_exit_codes": [3, 137],
+    "environment": "torch",
+    "ranks_per_node": "gpu",
+}
+
+
+def test_every_field_of_a_submission_survives_the_way_in_and_out() -> None:
+    body = TaskSubmit.model_validate(WHOLE)
+    plain = TaskSubmit(name="a", command=["a"], cwd="/")
+    alike = [name for name in TaskSubmit.model_fields if getattr(body, name) == getattr(plain, name)]
+    assert alike == [], "give these a value"
+    assert submit_of(submission_of(body)) == body
+    assert submit_of(submission_of(plain)) == plain
+
+
+def test_a_submission_keeps_no_list_that_its_caller_could_change() -> None:
+    submission = submission_of(TaskSubmit.model_validate(WHOLE))
+    assert (submission.command, submission.watch, submission.tags) == (("python", "train.py"), ("out",), ("night",))
+
+
+def waiting(holders: int) -> TaskView:
+    """A task that waits for nodes of `holders` tasks of bob."""
+    held = tuple(
+        Holder(task_id=100 + at, name=f"llm-{at}", user="bob", priority=Priority.HIGH, nodes=2000 - at)
+        for at in range(holders)
+    )
+    verdict = Verdict(
+        kind=VerdictKind.CAPACITY, priority=Priority.NORMAL, position=1, data={"needs": 1, "free": 0}, holders=held
+    )
+    return TaskView(task=a_task(), verdict=verdict, message="It waits.", effective=None, served=timedelta(0))
+
+
+@pytest.mark.parametrize("holders", [0, 1, MAX_HOLDERS, MAX_HOLDERS + 1, 1500])
+def test_a_list_names_the_first_holders_and_the_task_itself_all_of_them(holders: int) -> None:
+    view = waiting(holders)
+    assert view.verdict is not None
+    ids = [holder.task_id for holder in view.verdict.holders]
+    (listed,) = summaries([view], ALICE)
+    page = detail(TaskStory(view=view, spec=a_spec(), runs=(), checkpoint_dir="/checkpoints/1"), ALICE)
+    explained = verdict_out(view.verdict, ALICE, T0)
+    assert listed.verdict is not None
+    assert page.verdict is not None
+    assert [one.task_id for one in listed.verdict.holders] == ids[:MAX_HOLDERS]
+    for whole in (page.verdict, explained):
+        assert [one.task_id for one in whole.holders] == ids
+    assert {one.holder_count for one in (listed.verdict, page.verdict, explained)} == {holders}
+
+
+def test_tasks_of_a_list_that_wait_for_the_same_holders_all_name_them() -> None:
+    view = waiting(3)
+    for listed in summaries([view, waiting(1), view], ALICE):
+        assert listed.verdict is not None
+        assert [holder.task_id for holder in listed.verdict.holders] == [100, 101, 102][: listed.verdict.holder_count]
+
+
+@pytest.mark.parametrize(
+    ("caller", "name"),
+    [(ALICE, ""), (Caller(name="bob"), "llm-0"), (Caller(name="root", scopes=frozenset({SCOPE_ADMIN})), "llm-0")],
+    ids=["another user", "its owner", "admin"],
+)
+def test_the_name_of_a_holder_is_for_its_owner_and_admins(caller: Caller, name: str) -> None:
+    (listed,) = summaries([waiting(1)], caller)
+    assert listed.verdict is not None
+    assert (listed.verdict.holders[0].name, listed.verdict.holders[0].user) == (name, "bob")
