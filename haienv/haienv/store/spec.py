@@ -16,6 +16,8 @@ from haienv.shared.files import write_atomically
 
 #: A requirement begins with the name of a package (PEP 508).
 _PACKAGE = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
+#: A user's name in an address. That of git over SSH is no secret.
+_SECRET = re.compile(r"https?://[^/\s@]+@")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -56,7 +58,7 @@ class Spec:
     def text(self) -> str:
         """Return the spec as TOML."""
         lines = [
-            "# What this environment is made from. `haienv install` and `haienv remove` change it;",
+            "# What this environment is made from. `haienv install` and `haienv uninstall` change it;",
             "# after a change by hand, `haienv rebuild` makes a new generation.",
         ]
         if self.description:
@@ -118,6 +120,14 @@ _KINDS: Mapping[str, type] = {
 _WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 
 
+def check_variable(text: str) -> tuple[str, str]:
+    """Return name and value of `NAME=VALUE`. Raises Wrong."""
+    name, sign, value = text.partition("=")
+    if not sign or not _VARIABLE.fullmatch(name) or "\0" in value:
+        raise Wrong(f"variable: {name[:80]!r} is not NAME=VALUE; write for example OMP_NUM_THREADS=4")
+    return name, value
+
+
 def check_requirement(text: str) -> str:
     """Return a requirement. Raises Wrong."""
     words = text.split()
@@ -128,6 +138,11 @@ def check_requirement(text: str) -> str:
         )
     if not words or text.startswith("-") or not _PACKAGE.match(text) or "\n" in text or "\0" in text:
         raise Wrong(f"requirement: {text[:80]!r} is not one; write for example timm==1.0.20")
+    if _SECRET.search(text):
+        raise Wrong(
+            f"requirement: the address of {key_of(text)!r} has a user's name or a password in it, which would be seen"
+            " in files and logs; put them into ~/.netrc"
+        )
     return text.strip()
 
 
