@@ -14,11 +14,12 @@ __all__ = ["set_env"]
 _SET = "HAIENV_SET"
 
 
-def set_env(name: str, owner: str | None = None) -> None:
+def set_env(name: str | None = None, owner: str | None = None) -> None:
     """Run this script in an environment: replaces the process, unless it uses the environment already.
 
     Args:
-        name: The name of the environment, such as `vision`, `vision@3` or `groups/cv/vision`.
+        name: The name of the environment, such as `vision`, `vision@3` or `groups/cv/vision`; without one, that of
+            the variables HF_ENV_NAME and HF_ENV_OWNER, as the original's.
         owner: The user whose environment it is (default: one's own, else the groups', else a base one).
 
     Raises:

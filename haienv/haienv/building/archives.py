@@ -163,6 +163,7 @@ class Importer:
         got = snapshot.contents_of(found).digest
         if got != head.contents:
             raise Damaged(f"file: {str(file)!r} has files that differ from its digest: {got}, not {head.contents}")
+        _check_links(generation.prefix, found)
         spec = specs.read(generation.spec)
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables))
@@ -280,6 +281,14 @@ def _check_link(path: PurePosixPath, target: str) -> None:
         raise Wrong(
             f"file: the link {str(path)!r} in it leads to {target[:200]!r}, out of the environment; it is not unpacked"
         )
+
+
+def _check_links(prefix: Path, index: snapshot.Index) -> None:
+    """Refuse links that lead out through other links. Nothing was written through them."""
+    inside = os.path.realpath(prefix) + os.sep
+    for path, entry in index.items():
+        if entry.kind == "l" and not os.path.realpath(prefix / path).startswith(inside):
+            raise Wrong(f"file: the link {path[:200]!r} in it leads out of the environment; it is not unpacked")
 
 
 def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:

@@ -21,7 +21,14 @@ class Parser(argparse.ArgumentParser):
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
     made = parser()
+    command: list[str] = []
+    if words[:1] == ["run"] and "--" in words:
+        # Options may stand after NAME; what comes after `--` is the command's.
+        at = words.index("--")
+        words, command = words[:at], words[at + 1 :]
     arguments, rest = made.parse_known_args(words)
+    if command:
+        arguments.command = [*arguments.command, *command]
     if rest and not hasattr(arguments, "requirements"):
         made.error(f"{rest[0]!r} is not known")
     if rest:

@@ -27,6 +27,8 @@ def check(env: EnvFolder) -> None:
         mode = _facts(folder).st_mode
         if mode & stat.S_IWOTH and (folder == env.folder or not mode & stat.S_ISVTX):
             raise Wrong(f"environment: {env.name} is not safe to use: everybody can write {folder}; chmod o-w {folder}")
+    if not os.access(env.folder, os.R_OK | os.X_OK):
+        raise _closed(env.folder)
     if owner.level != USERS:
         return
     try:
@@ -47,7 +49,11 @@ def _facts(folder: Path) -> os.stat_result:
     try:
         return os.stat(folder)
     except PermissionError:
-        raise Wrong(f"environment: no right to read {folder}; its owner can share it with you") from None
+        raise _closed(folder) from None
+
+
+def _closed(folder: Path) -> Wrong:
+    return Wrong(f"environment: no right to read {folder}; its owner can share it with you")
 
 
 def _name_of(number: int) -> str:

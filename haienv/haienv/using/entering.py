@@ -15,8 +15,16 @@ from haienv.store.registry import Registry
 from haienv.using import activation
 
 
-def enter(name: str, owner: str | None, *, already: str, argv: list[str], environ: MutableMapping[str, str]) -> None:
+def enter(
+    name: str | None, owner: str | None, *, already: str, argv: list[str], environ: MutableMapping[str, str]
+) -> None:
     """See `haienv.set_env`; `already` is the variable that marks the new process, `argv` this one's command line."""
+    if name is None:
+        name, owner = environ.get(activation.ORIGINAL_NAME), owner or environ.get(activation.ORIGINAL_OWNER)
+        if not name:
+            raise Wrong(
+                f"environment: none is named; write haienv.set_env('vision'), or set {activation.ORIGINAL_NAME}"
+            )
     registry = Registry(root_of(environ), caller_of(environ))
     env, generation = registry.generation(names.parse(name, user=owner))
     if os.path.realpath(sys.prefix) == os.path.realpath(str(generation.prefix)):
