@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from haienv.building.uv import Uv, find
+from haienv.building.uv import Uv, check_cache, find
 from haienv.store import config
 from haienv.store.layout import Generation
 
@@ -57,4 +57,5 @@ def moment() -> str:
 def uv_for(root: Path, generation: Generation, environ: Mapping[str, str], show: Callable[[str], None]) -> Uv:
     """Return uv with the settings that hold below a root, and the log of a generation. Raises Wrong, Damaged."""
     variables = config.applied(config.merged(root, environ), environ)
+    check_cache(variables)
     return Uv(program=find(environ), environ=variables, log=generation.log, show=show)

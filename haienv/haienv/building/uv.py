@@ -92,6 +92,21 @@ def reason(text: str) -> str:
     return "; ".join(shown[:2]) + "".join(f"\n  {line}" for line in shown[2:]) if shown else "it gave no reason"
 
 
+def check_cache(environ: Mapping[str, str]) -> None:
+    """Make the folder of uv's cache, which only its owner can enter, or refuse one that others can write. Raises Wrong."""
+    path = cache_of(environ)
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise Wrong(f"cache: {path} cannot be made: {error.strerror}; `haienv config set cache FOLDER`") from None
+    if mode & 0o022:
+        raise Wrong(
+            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it: chmod go-w,"
+            " or `haienv config set cache FOLDER` with one of your own"
+        )
+
+
 def cache_of(environ: Mapping[str, str]) -> str:
     """Return the folder of uv's cache, which is the user's own."""
     named = environ.get("UV_CACHE_DIR")

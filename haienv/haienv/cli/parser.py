@@ -21,19 +21,21 @@ class Parser(argparse.ArgumentParser):
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
     made = parser()
-    command: list[str] = []
-    if words[:1] == ["run"] and "--" in words:
-        # Options may stand after NAME; what comes after `--` is the command's.
-        at = words.index("--")
-        words, command = words[:at], words[at + 1 :]
-    arguments, rest = made.parse_known_args(words)
-    if command:
-        arguments.command = [*arguments.command, *command]
+    arguments, rest = made.parse_known_args(_options_first(words))
     if rest and not hasattr(arguments, "requirements"):
         made.error(f"{rest[0]!r} is not known")
     if rest:
         arguments.requirements += rest
     return arguments
+
+
+def _options_first(words: list[str]) -> list[str]:
+    """Let the options of `run` stand after NAME too, before `--`; argparse would take them as the command's."""
+    if words[:1] != ["run"] or "--" not in words[2:]:
+        return words
+    end = words.index("--", 2)
+    name, *options = words[1:end]
+    return ["run", *options, name, *words[end:]] if options and options[0].startswith("-") else words
 
 
 def parser() -> Parser:

@@ -162,6 +162,15 @@ def test_what_one_shares_with_a_group_is_read_by_it_and_changed_by_nobody_else(s
     assert "no right to read" in shared.fails(BOB, "run", full, "--", "true")
 
 
+def test_a_cache_that_others_can_write_is_not_used(shared: Shared) -> None:
+    cache = shared.place / f"home-{ANN}" / ".cache" / "uv"
+    shared.create(ANN, "vision", "alpha==1.0")
+    assert cache.stat().st_mode & 0o777 == 0o700, "made for its owner alone"
+    cache.chmod(0o777)
+    assert f"cache: others can write {cache}" in shared.fails(ANN, "install", "vision", "alpha==2.0")
+    assert shared.version(ANN, "vision") == "1.0"
+
+
 def test_one_user_or_everybody_can_be_let_in(shared: Shared) -> None:
     full = f"users/{ANN}/vision"
     shared.create(ANN, "vision", "alpha==1.0")
