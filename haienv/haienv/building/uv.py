@@ -93,7 +93,7 @@ def reason(text: str) -> str:
 
 
 def check_cache(environ: Mapping[str, str]) -> None:
-    """Make the folder of uv's cache, which only its owner can enter, or refuse one that others can write. Raises Wrong."""
+    """Make the folder of uv's cache, which only its owner can enter. Raises Wrong for one that others can write."""
     path = cache_of(environ)
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
@@ -102,8 +102,8 @@ def check_cache(environ: Mapping[str, str]) -> None:
         raise Wrong(f"cache: {path} cannot be made: {error.strerror}; `haienv config set cache FOLDER`") from None
     if mode & 0o022:
         raise Wrong(
-            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it: chmod go-w,"
-            " or `haienv config set cache FOLDER` with one of your own"
+            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it: chmod"
+            " go-w, or `haienv config set cache FOLDER` with one of your own"
         )
 
 
