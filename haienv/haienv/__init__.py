@@ -14,18 +14,20 @@ __all__ = ["set_env"]
 _SET = "HAIENV_SET"
 
 
-def set_env(name: str, owner: str | None = None) -> None:
+def set_env(name: str | None = None, owner: str | None = None) -> None:
     """Run this script in an environment: replaces the process, unless it uses the environment already.
 
     Args:
-        name: The name of the environment, such as `vision`, `vision@3` or `groups/cv/vision`.
+        name: The name of the environment, such as `vision`, `vision@3` or `groups/cv/vision`; without one, that of
+            the variables HF_ENV_NAME and HF_ENV_OWNER, as the original's.
         owner: The user whose environment it is (default: one's own, else the groups', else a base one).
 
     Raises:
-        haienv.errors.Missing: There is no such environment.
-        haienv.errors.Wrong: Packages of this Python are imported already that the environment has in another place.
+        haienv.shared.errors.Missing: There is no such environment.
+        haienv.shared.errors.Wrong: Packages of this Python are imported already that the environment has
+            in another place.
     """
-    from haienv.entering import enter
+    from haienv.using.entering import enter
 
     enter(
         name, owner, already=_SET, argv=list(getattr(sys, "orig_argv", [sys.executable, *sys.argv])), environ=os.environ

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 
 EPILOG = "haienv/README.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
 
@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
     made = parser()
-    arguments, rest = made.parse_known_args(words)
+    arguments, rest = made.parse_known_args(_options_first(words))
     if rest and not hasattr(arguments, "requirements"):
         made.error(f"{rest[0]!r} is not known")
     if rest:
@@ -29,21 +29,39 @@ def parse(words: list[str]) -> argparse.Namespace:
     return arguments
 
 
+def _options_first(words: list[str]) -> list[str]:
+    """Let the options of `run` stand after NAME too, before `--`; argparse would take them as the command's."""
+    if words[:1] != ["run"] or "--" not in words[2:]:
+        return words
+    end = words.index("--", 2)
+    name, *options = words[1:end]
+    return ["run", *options, name, *words[end:]] if options and options[0].startswith("-") else words
+
+
 def parser() -> Parser:
     """Return the parser of the command; `run` of the result is the verb's function."""
-    from haienv.cli import building, keeping, showing, using
+    from haienv.cli import admin, building, completion, configuring, drafting, keeping, moving, sharing, showing, using
 
     made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for part in (building, showing, using, keeping):
+    for part in (building, drafting, showing, using, keeping, sharing, moving, configuring, admin, completion):
         part.add_verbs(verbs)
     return made
 
 
-def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = False) -> Parser:
-    """Add a verb, and return its parser."""
+def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = True, writes: bool = False) -> Parser:
+    """Add a verb, and return its parser.
+
+    Args:
+        verbs: Where verbs are added.
+        name: Its name.
+        about: What it does, for the help.
+        run: Its function.
+        json: Whether it can print JSON instead of sentences.
+        writes: Whether it makes files of environments.
+    """
     verb: Parser = verbs.add_parser(name, help=about, description=about)
-    verb.set_defaults(run=run, verb=name)
+    verb.set_defaults(run=run, verb=name, writes=writes)
     if json:
         verb.add_argument("--json", action="store_true", help="print JSON")
     return verb

@@ -1,0 +1,114 @@
+"""Runs uv, which resolves and installs packages."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from haienv.shared.errors import BuildFailed, Wrong
+
+#: Lines of uv's own explanation that a message repeats.
+MAX_LINES = 12
+#: What a user's shell may have set for another environment.
+_FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT")
+
+
+def find(environ: Mapping[str, str]) -> str:
+    """Return the path of uv. Raises Wrong."""
+    named = environ.get("HAIENV_UV")
+    if named:
+        return named
+    try:
+        from uv import find_uv_bin
+    except ImportError:
+        found = shutil.which("uv", path=environ.get("PATH"))
+    else:
+        found = str(find_uv_bin())
+    if found is None:
+        raise Wrong("uv is not installed here, and it builds environments: pip install 'hai-env[build]'")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uv:
+    """The program uv, with a log for its output.
+
+    Args:
+        program: Its path.
+        environ: The variables of the caller: indexes, proxies and the cache are set by uv's own.
+        log: The file that all output is appended to.
+        show: Called with each line of progress.
+    """
+
+    program: str
+    environ: Mapping[str, str]
+    log: Path
+    show: Callable[[str], None]
+
+    def run(self, words: Sequence[str], *, stdin: str = "", doing: str) -> str:
+        """Run uv; return its standard output.
+
+        Args:
+            words: The arguments.
+            stdin: What it reads.
+            doing: What it does, for the error: `resolve the requirements`.
+
+        Raises:
+            BuildFailed: It has failed; the message has uv's reason.
+        """
+        env = {name: value for name, value in self.environ.items() if name not in _FOREIGN}
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(f"$ uv {' '.join(words)}\n")
+            log.flush()
+            try:
+                process = subprocess.Popen(
+                    [self.program, "--no-config" if "UV_NO_CONFIG" in env else "--color=never", *words],
+                    env={**env, "NO_COLOR": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True, encoding="utf-8", errors="replace",
+                )  # fmt: skip
+            except OSError as error:
+                raise BuildFailed(f"uv cannot be started: {error}") from None
+            out, err = process.communicate(stdin)
+            log.write(err)
+        for line in err.splitlines():
+            if re.match(r"(Resolved|Prepared|Installed|Uninstalled|warning:)", line.strip()):
+                self.show(line.strip())
+        if process.returncode != 0:
+            raise BuildFailed(f"uv could not {doing}: {reason(err)}")
+        return out
+
+
+def reason(text: str) -> str:
+    """Return uv's own reason, shortened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    start = next((at for at, line in enumerate(lines) if re.match(r"(error|×|╰|cause)", line)), 0)
+    kept = [re.sub(r"^(error:|×|╰─▶|├─▶|cause:)\s*", "", line) for line in lines[start:]]
+    shown = kept[:MAX_LINES]
+    return "; ".join(shown[:2]) + "".join(f"\n  {line}" for line in shown[2:]) if shown else "it gave no reason"
+
+
+def check_cache(environ: Mapping[str, str]) -> None:
+    """Make the folder of uv's cache, which only its owner can enter. Raises Wrong for one that others can write."""
+    path = cache_of(environ)
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise Wrong(f"cache: {path} cannot be made: {error.strerror}; `haienv config set cache FOLDER`") from None
+    if mode & 0o022:
+        raise Wrong(
+            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it: chmod"
+            " go-w, or `haienv config set cache FOLDER` with one of your own"
+        )
+
+
+def cache_of(environ: Mapping[str, str]) -> str:
+    """Return the folder of uv's cache, which is the user's own."""
+    named = environ.get("UV_CACHE_DIR")
+    home = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/"), ".cache")
+    return named or os.path.join(home, "uv")

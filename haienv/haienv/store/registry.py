@@ -1,0 +1,151 @@
+"""Finds environments by their folders. Only names of folders, links and manifests are read; nothing is executed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator, Sequence
+
+from haienv.shared.errors import Damaged, Missing, Wrong
+from haienv.store import manifest as manifests
+from haienv.store import trust
+from haienv.store.layout import EnvFolder, Generation, folder_of
+from haienv.store.manifest import Manifest
+from haienv.store.names import BASE, GROUPS, LEVELS, NAME, USERS, EnvName, Owner, Reference
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The user who asks: their name and groups."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def own(self) -> Owner:
+        """The owner of the user's own environments."""
+        return Owner(USERS, self.name)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An environment in a list."""
+
+    name: EnvName
+    #: None: it has no complete generation.
+    manifest: Manifest | None
+    #: What is wrong with it; empty: nothing.
+    trouble: str = ""
+
+
+class Registry:
+    """All environments below a root.
+
+    Args:
+        root: The folder of all environments.
+        caller: Who asks.
+    """
+
+    def __init__(self, root: Path, caller: Caller) -> None:
+        self.root = root
+        self.caller = caller
+
+    def folder(self, name: EnvName) -> EnvFolder:
+        """Return the folder of an environment, which may not exist."""
+        return EnvFolder(self.root, name)
+
+    def own(self, ref: Reference) -> EnvFolder:
+        """Return the folder that a reference means when it is to be changed: a bare name is the caller's own."""
+        if ref.generation is not None:
+            raise Wrong(f"environment: {ref} names a generation, and generations never change; write {ref.name}")
+        return self.folder(EnvName(ref.owner or self.caller.own, ref.name))
+
+    def find(self, ref: Reference) -> EnvFolder:
+        """Return the environment that a reference means.
+
+        A bare name is looked up among the caller's own, then the groups' in order of names, then the base ones.
+
+        Raises:
+            Missing: There is none; the message says where it was looked for.
+            Wrong: Somebody else may have put it there, or the caller may not read it.
+        """
+        owners = [ref.owner] if ref.owner is not None else list(self.owners())
+        for owner in owners:
+            found = self.folder(EnvName(owner, ref.name))
+            if _exists(found):
+                trust.check(found)
+                return found
+        near = sorted({str(one) for one in self.names() if one.name == ref.name or ref.name in one.name})
+        places = " and ".join(str(owner) for owner in owners)
+        hint = f"; do you mean {near[0]}?" if near else "; `haienv list -a` shows all"
+        raise Missing(f"environment: there is no {ref.name!r} in {places} below {self.root}{hint}")
+
+    def generation(self, ref: Reference) -> tuple[EnvFolder, Generation]:
+        """Return the environment and the generation that a reference means. Raises Missing."""
+        env = self.find(ref)
+        chosen = env.current() if ref.generation is None else env.generation(ref.generation)
+        if chosen is None or not chosen.complete:
+            known = ", ".join(str(one.number) for one in env.generations()) or "none"
+            number = "current" if chosen is None else chosen.number
+            raise Missing(f"environment: {env.name} has no generation {number}; it has {known}")
+        return env, chosen
+
+    def owners(self) -> Iterator[Owner]:
+        """Return the owners whose environments the caller sees by bare names, in order of precedence."""
+        yield self.caller.own
+        for group in sorted(self.caller.groups):
+            yield Owner(GROUPS, group)
+        yield Owner(BASE)
+
+    def names(self, owners: Sequence[Owner] | None = None) -> list[EnvName]:
+        """Return the names of the environments of some owners (None: of all), in order."""
+        return [
+            EnvName(owner, name)
+            for owner in (self._all_owners() if owners is None else owners)
+            for name in _folders(folder_of(self.root, owner))
+            if os.path.lexists(folder_of(self.root, owner) / name / "generations")
+        ]
+
+    def listed(self, owners: Sequence[Owner] | None = None) -> list[Listed]:
+        """Return the environments of some owners (None: of all) with their manifests."""
+        return [self._look_at(name) for name in self.names(owners)]
+
+    def _look_at(self, name: EnvName) -> Listed:
+        current = self.folder(name).current()
+        if current is None:
+            return Listed(name, None, "its first build has not ended")
+        try:
+            return Listed(name, manifests.read(current.manifest))
+        except FileNotFoundError:
+            return Listed(name, None, f"generation {current.number} is gone")
+        except Damaged as error:
+            return Listed(name, None, str(error))
+
+    def _all_owners(self) -> Iterator[Owner]:
+        for level in LEVELS:
+            if level == BASE:
+                yield Owner(BASE)
+            else:
+                for name in _folders(self.root / level):
+                    yield Owner(level, name)
+
+
+def _exists(env: EnvFolder) -> bool:
+    """Return whether an environment has a current generation, or cannot be looked into."""
+    try:
+        os.lstat(env.current_link)
+    except PermissionError:
+        return os.path.isdir(env.folder)
+    except OSError:
+        return False
+    return env.current_link.is_symlink()
+
+
+def _folders(place: Path) -> list[str]:
+    """Return the names of the folders in a folder that can be names of environments; none if it cannot be read."""
+    try:
+        with os.scandir(place) as entries:
+            return sorted(one.name for one in entries if NAME.fullmatch(one.name) and one.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
