@@ -13,7 +13,8 @@ from haienv.store import config
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("indexes", "pypi.example.org"), ("indexes", "ftp://x/simple"), ("indexes", "https://"), ("indexes", "https://a b/"),
+        ("indexes", "pypi.example.org"), ("indexes", "ftp://x/simple"),
+        ("indexes", "https://"), ("indexes", "https://a b/"),
         ("proxy", "squid:3128"), ("cache", "relative"), ("link_mode", "magic"), ("no_proxy", "a b"),
         ("find_links", "./x"), ("indices", "https://pypi.example.org"), ("indexes", "https://[x/"),
     ],
