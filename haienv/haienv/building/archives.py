@@ -33,7 +33,7 @@ SCHEMA = 1
 HEAD = "haienv.json"
 _MAX_TEXT = 16 * 1024 * 1024
 _PREFIX = "prefix/"
-#: What names the machine, and is made anew.
+#: What names the machine, and is made where the archive is read.
 _OF_MACHINE = re.compile(r"pyvenv\.cfg|bin/python[0-9.]*|lib64|\.lock")
 _WRITING = {".tar": "w", ".gz": "w:gz", ".tgz": "w:gz", ".xz": "w:xz"}
 

@@ -102,7 +102,7 @@ def check_cache(environ: Mapping[str, str]) -> None:
         raise Wrong(f"cache: {path} cannot be made: {error.strerror}; `haienv config set cache FOLDER`") from None
     if mode & 0o022:
         raise Wrong(
-            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it: chmod"
+            f"cache: others can write {path}, and who writes a cache writes what is built from it: chmod"
             " go-w, or `haienv config set cache FOLDER` with one of your own"
         )
 

@@ -106,7 +106,7 @@ def remove(env: EnvFolder, *, say: Callable[[str], None]) -> None:
             for one in env.generations():
                 os.rename(one.manifest, one.hidden_manifest)
                 hidden.append(one)
-            # Whoever has written a reference before this has seen the manifest.
+            # A writer of a reference who came before this has seen the manifest.
             refuse_used(env, "remove")
         except BaseException:
             for one in hidden:

@@ -1,4 +1,4 @@
-"""Gives an environment another name. Its generations know their own place: they are made there anew, by hard links."""
+"""Gives an environment another name. Its generations know their own place: they are made there again, by hard links."""
 
 from __future__ import annotations
 

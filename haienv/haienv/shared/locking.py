@@ -44,8 +44,10 @@ def building(path: Path, what: str, *, user: str, wait_s: float | None, say: Cal
         _take(fd, path, wait_s, say)
         _check_place(fd, path)
         facts = {"user": user, "host": socket.gethostname(), "pid": os.getpid(), "what": what, "since": _now()}
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, (json.dumps(facts) + "\n").encode(), 0)
+        # On a full disk nobody is told who builds, and the lock holds all the same.
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, (json.dumps(facts) + "\n").encode(), 0)
         try:
             yield
         finally:

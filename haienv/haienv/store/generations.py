@@ -1,7 +1,7 @@
 """Changes of an environment's folder: one process at a time, and whole or not at all.
 
 A publication is three steps: a note of the number, `env.toml`, and the rename of `current`. A process that dies between
-them leaves the note; whoever changes the environment next takes the publication back, or completes its last step.
+them leaves the note; the next one that changes the environment takes the publication back, or completes its last step.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ A file is `{"schema": 1, "environment": "users/ann/vision", "generation": 7, "ki
 "since": "2026-01-31T09:00:00Z", "until": null}`; `kind` is `task`, `kernel` or `keep`, and after `until` it does not
 count any more. Whom it is from says the folder, never the file.
 
-Whoever writes a reference does it first, and looks for the manifest afterwards; whoever removes a generation hides its
+A writer writes the reference first, and looks for the manifest afterwards; a removal hides the
 manifest first, and looks for references afterwards (`haienv.keeping.removal`). So at least one of the two notices.
 """
 

@@ -16,7 +16,7 @@ def check(env: EnvFolder) -> None:
     """Refuse an environment that somebody else may have put there.
 
     No folder on the way may be writable by all, unless it is sticky as /tmp is. The environments of a user who has a
-    Unix account must belong to that account, to root, or to whoever asks (a platform on which all is one account).
+    Unix account must belong to that account, to root, or to the one who asks (a platform on which all is one account).
 
     Raises:
         Wrong: The environment must not be used; the message names the folder.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+from uv import find_uv_bin
 
 from .conftest import World, make_wheel
 
 
 def pip(world: World, *words: str) -> None:
     """Run `uv pip` in the draft of `vision`, as its owner would."""
-    command = ["run", "vision", "--draft", "--", sys.executable, "-m", "uv", "pip", *words]
-    world.haienv(*command)
+    world.haienv("run", "vision", "--draft", "--", find_uv_bin(), "pip", *words)
 
 
 def draft_of(world: World) -> Path:

@@ -82,19 +82,24 @@ def test_other_verbs_that_are_killed_leave_all_or_nothing(world: World, verb: st
         "draft": ["draft", "vision"],
     }[verb]
     moments = random.Random(SEED)
-    killed = 0
-    for _ in range(6):
+    killed, whole = 0, PATIENCE
+    for at in range(7):
         if verb == "freeze":
             world.haienv("draft", "vision")
             [place] = (world.root / "users" / "ann" / "vision" / "draft").glob("prefix/lib/*/site-packages")
+            # As pip does, and as everybody but root has to: generations share the old file.
+            (place / "more.py").unlink(missing_ok=True)
             (place / "more.py").write_text(f"X = {moments.random()}\n")
+        began = time.monotonic()
         process = world.start(*words)
         try:
-            process.wait(moments.uniform(0.1, 0.9))
+            # The first one is not killed: it says how long it takes.
+            process.wait(moments.uniform(0, whole) if at else whole)
         except subprocess.TimeoutExpired:
             process.kill()
             killed += 1
         process.communicate()
+        whole = whole if at else time.monotonic() - began
         names = {one["name"].rpartition("/")[2] for one in world.json("list")["items"] if not one["trouble"]}
         for name in names:
             sound(world, name)
@@ -112,9 +117,9 @@ def test_two_that_create_the_same_environment_do_not_disturb_each_other(world: W
     words = ["create", "vision", "--no-kernel", "-p", sys.executable]
     processes = [world.start(*words, package) for package in ("omega", "alpha==1.0", "beta")]
     ended = [(process.communicate(timeout=PATIENCE)[1], process.returncode) for process in processes]
-    assert sorted(status for _, status in ended) == [0, 1, 2], ended
-    assert "omega" in ended[0][0]
-    assert any("users/ann/vision exists" in message for message, _ in ended[1:])
+    assert [status for _, status in ended].count(0) == 1, ended
+    assert "omega was not found" in ended[0][0] or "users/ann/vision exists" in ended[0][0]
+    assert sum("users/ann/vision exists" in message for message, _ in ended[1:]) == 1
     sound(world, "vision")
 
 
@@ -196,7 +201,7 @@ def test_a_limit_of_file_sizes_is_named(world: World) -> None:
 
 
 def test_an_index_that_does_not_answer_is_named(world: World) -> None:
-    env = {"UV_OFFLINE": "", "UV_FIND_LINKS": "", "UV_HTTP_RETRIES": "0", "UV_HTTP_TIMEOUT": "5"}
+    env = {"UV_OFFLINE": "false", "UV_FIND_LINKS": "", "UV_HTTP_RETRIES": "0", "UV_HTTP_TIMEOUT": "5"}
     status, message = world.fails(
         "create", "x", "--no-kernel", "-p", sys.executable, "--index", "http://127.0.0.1:9/simple", "alpha", **env
     )

@@ -155,10 +155,10 @@ def test_settings_say_where_packages_come_from(world: World) -> None:
     assert json.loads(world.haienv("config", "show", "--json", **env))["settings"] == {}
     world.haienv("config", "set", "link_mode", "copy", "--root")
     assert (world.root / "config.toml").read_text().endswith('link_mode = "copy"\n')
-    _, message = world.fails("config", "append", "indexes", "https://ann:hunter2@pypi.org/simple")
+    _, message = world.fails("config", "append", "indexes", "https://ann:hunter2@pypi.example.org/simple")
     assert "hunter2" not in message
     assert "netrc" in message
-    assert "hunter2" not in world.fails("create", "x", "--index", "https://hunter2@pypi.org/simple")[1]
+    assert "hunter2" not in world.fails("create", "x", "--index", "https://hunter2@pypi.example.org/simple")[1]
     assert "hunter2" not in world.fails("create", "x", "alpha @ https://ann:hunter2@x.org/alpha.whl")[1]
 
 

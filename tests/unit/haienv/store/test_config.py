@@ -13,9 +13,10 @@ from haienv.store import config
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("indexes", "pypi.org"), ("indexes", "ftp://x/simple"), ("indexes", "https://"), ("indexes", "https://a b/"),
+        ("indexes", "pypi.example.org"), ("indexes", "ftp://x/simple"),
+        ("indexes", "https://"), ("indexes", "https://a b/"),
         ("proxy", "squid:3128"), ("cache", "relative"), ("link_mode", "magic"), ("no_proxy", "a b"),
-        ("find_links", "./x"), ("indices", "https://pypi.org"), ("indexes", "https://[x/"),
+        ("find_links", "./x"), ("indices", "https://pypi.example.org"), ("indexes", "https://[x/"),
     ],
 )  # fmt: skip
 def test_a_value_that_is_none_is_refused(name: str, value: str) -> None:
@@ -25,7 +26,7 @@ def test_a_value_that_is_none_is_refused(name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["https://ann:hunter2@pypi.org/simple", "https://hunter2@pypi.org/", "http://:hunter2@x"]
+    "value", ["https://ann:hunter2@pypi.example.org/simple", "https://hunter2@pypi.example.org/", "http://:hunter2@x"]
 )
 @pytest.mark.parametrize("name", ["indexes", "proxy", "python_mirror", "find_links"])
 def test_a_secret_in_an_address_is_refused_and_not_repeated(name: str, value: str) -> None:

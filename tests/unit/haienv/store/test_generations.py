@@ -99,7 +99,7 @@ def test_environments_are_private_a_groups_are_its_members_and_base_ones_are_for
 
 def test_no_right_to_make_a_folder_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", "/root/users")
+        raise PermissionError(13, "Permission denied", "/shared/users")
 
     monkeypatch.setattr(Path, "mkdir", refused)
     with pytest.raises(Wrong, match=r"may not make users/ann/vision.*haienv init"):

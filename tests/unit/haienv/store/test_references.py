@@ -1,4 +1,4 @@
-"""References: what is written counts until it is released, and whoever writes it, the folder says."""
+"""References: what is written counts until it is released, and from whom it is says its folder."""
 
 from __future__ import annotations
 
