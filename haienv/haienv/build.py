@@ -93,6 +93,8 @@ class Builder:
             assert current is not None
             remove_tree(generation.folder)
             spec.write(env.spec)
+            # A publication may have been killed before this.
+            kernels.offer(env)
             return current
         spec.write(generation.spec)
         made.write(generation.manifest)
@@ -131,7 +133,7 @@ class Builder:
         )  # fmt: skip
         add_haienv(generation)
         if spec.kernel:
-            kernels.write(generation, env.name, dict(spec.variables))
+            kernels.write(generation, env.name, dict(spec.variables), facts["python"])
         tree.seal(generation.prefix)
         found = tree.contents(generation.prefix)
         return Manifest(
@@ -185,8 +187,9 @@ def add_haienv(generation: Generation) -> None:
 
 
 def publish(env: EnvFolder, generation: Generation) -> None:
-    """Make a complete generation the current one. Raises OSError."""
+    """Make a complete generation the current one, and offer its kernel. Raises OSError."""
     link_atomically(env.current_link, os.path.join("generations", str(generation.number)))
+    kernels.offer(env)
 
 
 def manifest_or_none(env: EnvFolder) -> Manifest | None:

@@ -7,7 +7,7 @@ import getpass
 import os
 from typing import Any
 
-from haienv import locking, tree
+from haienv import kernels, locking, tree
 from haienv import manifest as manifests
 from haienv import spec as specs
 from haienv.build import publish, remove_tree
@@ -64,6 +64,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     if users:
         raise Wrong(f"environment: {env.name} is in use by {', '.join(users[:5])}; end these first")
     with locking.building(env.build_lock, f"remove {env.name}", user=getpass.getuser(), wait_s=None, say=note):
+        kernels.withdraw(env)
         env.current_link.unlink(missing_ok=True)
         remove_tree(env.folder)
     print(f"{env.name} is removed")
