@@ -6,6 +6,7 @@ JUPYTER_PATH so offers all kernels of that owner, each as soon as `current` has 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -98,10 +99,8 @@ def offer(env: EnvFolder) -> None:
 
 def withdraw(env: EnvFolder) -> None:
     """Let Jupyter list the kernel of an environment no longer. Raises OSError."""
-    try:
+    with contextlib.suppress(FileNotFoundError):
         link_of(env).unlink()
-    except FileNotFoundError:
-        pass
 
 
 def link_of(env: EnvFolder) -> Path:
