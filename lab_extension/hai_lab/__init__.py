@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 
 from jupyter_server._tz import utcnow
@@ -37,8 +38,9 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     web_app.settings["hai_lab_platform"] = Platform.from_environment()
     web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
     web_app.settings["hai_lab_spot"] = Spot.from_environment()
-    web_app.settings[environments.SETTING] = Builds(
-        active=lambda: web_app.settings.update(hai_environments_last_activity=utcnow())
-    )
+    builds = Builds(active=lambda: web_app.settings.update(hai_environments_last_activity=utcnow()))
+    web_app.settings[environments.SETTING] = builds
+    # What a build has begun is undone by itself when it is told to end.
+    atexit.register(builds.close)
     web_app.settings["hai_lab_watch"] = activity.watch(web_app.settings, activity.kept())
     web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))

@@ -33,7 +33,9 @@ def wheels_of(folder: Path, *names: str) -> None:
 
 def _wheel_of(folder: Path, found: Distribution) -> None:
     """Make one wheel, from the files that its record names within site-packages."""
-    tags = re.findall(r"^Tag: (\S+)$", found.read_text("WHEEL") or "", re.MULTILINE)
+    tags = re.findall(r"^Tag: (\S+)-(\S+)-(\S+)$", found.read_text("WHEEL") or "", re.MULTILINE)
+    # A wheel for several Pythons has a line for each, and one name: `py2.py3-none-any`.
+    tag = "-".join(".".join(dict.fromkeys(part)) for part in zip(*tags, strict=True))
     name = re.sub(r"[-_.]+", "_", found.metadata["Name"])
     contents = {
         str(path): Path(str(path.locate())).read_bytes()
@@ -42,7 +44,7 @@ def _wheel_of(folder: Path, found: Distribution) -> None:
     }
     info = next(path.split("/")[0] for path in contents if path.split("/")[0].endswith(".dist-info"))
     lines = [f"{path},{_digest(data)},{len(data)}" for path, data in contents.items()]
-    with zipfile.ZipFile(folder / f"{name}-{found.version}-{tags[0]}.whl", "w") as archive:
+    with zipfile.ZipFile(folder / f"{name}-{found.version}-{tag}.whl", "w") as archive:
         for path, data in contents.items():
             archive.writestr(path, data)
         archive.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,"]) + "\n")

@@ -21,7 +21,8 @@ export function CreateForm(props: {
   const [tried, setTried] = useState(false);
   const full = `${owner}/${name.trim()}`;
   const wrong = nameError(
-    full,
+    owner,
+    name.trim(),
     props.items.map(one => one.name)
   );
   const submit = (): void => {

@@ -47,10 +47,10 @@ export function requirementsOf(text: string): string[] {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** What is wrong with a name; null: nothing. */
-export function nameError(name: string, taken: readonly string[]): string | null {
-  if (!NAME.test(shortName(name))) {
+/** What is wrong with a new name below an owner (`users/ann`); null: nothing. */
+export function nameError(owner: string, name: string, taken: readonly string[]): string | null {
+  if (!NAME.test(name)) {
     return 'Use 1 to 63 letters, digits, dots, dashes and underscores; begin with a letter or a digit.';
   }
-  return taken.includes(name) ? 'There is one of that name already.' : null;
+  return taken.includes(`${owner}/${name}`) ? 'There is one of that name already.' : null;
 }
