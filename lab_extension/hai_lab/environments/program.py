@@ -85,6 +85,8 @@ def refusal(text: str) -> Problem:
 
 
 def end(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    """Send a signal to a command and to all that it has started."""
+    """Send a signal to a command and to all that it has started. Does nothing if it has ended."""
+    if process.returncode is not None:
+        return
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)

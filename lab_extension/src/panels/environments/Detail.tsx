@@ -56,7 +56,7 @@ export function Detail(props: IDetailProps): JSX.Element {
       {owned && <Share name={name} onChange={props.onChange} />}
       {detail !== null && (
         <>
-          <Generations {...props} detail={detail} />
+          <Generations key={detail.generation} {...props} detail={detail} />
           <details className="hai-Environment-packages">
             <summary>{count(Object.keys(detail.packages).length, 'package')}</summary>
             <ul>

@@ -2,7 +2,13 @@ import { fireEvent, render, screen, waitFor, within } from '@testing-library/rea
 import { describe, expect, it, vi } from 'vitest';
 import type { IEnvironmentsApi } from '../../api/environments';
 import { EnvironmentsModel } from '../../models/environments';
-import { FakeStream, aBuild, anEnvironment, someEnvironments } from '../../testing/fakes';
+import {
+  FakeStream,
+  aBuild,
+  anEnvironment,
+  anEnvironmentDetail,
+  someEnvironments
+} from '../../testing/fakes';
 import { View } from './View';
 import { bytes, contentsOf, levelOf, nameError, requirementsOf } from './words';
 
@@ -83,6 +89,21 @@ describe('the view', () => {
       { verb: 'unshare', name, all: true },
       { verb: 'remove', name }
     ]);
+  });
+
+  it('compares with the generation before, once a build has made a new one', async () => {
+    let numbers = [1];
+    const { api, model } = await shown({
+      show: async name => anEnvironmentDetail({ name, generation: numbers.at(-1)!, generations: numbers })
+    });
+    fireEvent.click(await screen.findByRole('button', { name: 'vision' }));
+    await screen.findByText('1 package');
+    expect(screen.queryByTestId('hai-environment-generations')).toBeNull();
+    numbers = [1, 2];
+    await model.refresh();
+    await screen.findByTestId('hai-environment-generations');
+    fireEvent.click(screen.getByRole('button', { name: 'Compare' }));
+    expect(api.diff).toHaveBeenCalledWith('users/ann/vision@1', 'users/ann/vision@2');
   });
 
   it('removes nothing without a yes, and offers no changes of what belongs to others', async () => {
