@@ -118,8 +118,11 @@ def test_an_environment_is_made_becomes_a_kernel_and_runs_a_notebook(
     cell = page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
     cell.wait_for(timeout=SLOW)
     expect(page.locator(".jp-Notebook-ExecutionIndicator")).to_have_attribute("data-status", "idle", timeout=SLOW)
-    cell.fill("import alpha, os, shutil; print(alpha.VERSION, os.environ['HAIENV'], shutil.which('python'))")
-    cell.press("Shift+Enter")
+    cell.click()
+    code = "import alpha, os, shutil; print(alpha.VERSION, os.environ['HAIENV'], shutil.which('python'))"
+    page.keyboard.insert_text(code)
+    expect(cell).to_contain_text("alpha.VERSION")
+    page.keyboard.press("Shift+Enter")
     out = page.locator(".jp-OutputArea-output").first
     prefix = platform.state / "haienv/users/ann/vision/generations/2/prefix"
     expect(out).to_contain_text("2.0 users/ann/vision@2", timeout=SLOW)

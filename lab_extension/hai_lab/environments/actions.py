@@ -22,7 +22,7 @@ LONGEST_REQUIREMENT: Final = 1000
 
 
 @dataclass(frozen=True)
-class Action:
+class EnvironmentAction:
     """A command that changes an environment.
 
     Attributes:
@@ -36,7 +36,7 @@ class Action:
     arguments: tuple[str, ...]
 
 
-def action_of(body: object) -> Action:
+def action_of(body: object) -> EnvironmentAction:
     """Return the action that a request asks for.
 
     Args:
@@ -55,7 +55,7 @@ def action_of(body: object) -> Action:
     if unknown := sorted(set(body) - {"verb", "name", *fields}):
         raise _wrong(unknown[0], body[unknown[0]], f"{verb} takes name and {', '.join(fields) or 'nothing else'}")
     name = full_name(body.get("name"))
-    return Action(str(verb), name, (str(verb), *arguments(name, body)))
+    return EnvironmentAction(str(verb), name, (str(verb), *arguments(name, body)))
 
 
 def full_name(value: object) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hai_lab.environments import program
-from hai_lab.environments.actions import Action
+from hai_lab.environments.actions import EnvironmentAction
 from hai_lab.problem import Problem
 
 #: Lines of one build that are kept, characters of a line, builds at once, and ended ones that are kept.
@@ -38,7 +38,7 @@ class Build:
     """
 
     id: int
-    action: Action
+    action: EnvironmentAction
     process: asyncio.subprocess.Process
     lines: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=MOST_LINES))
     count: int = 0
@@ -114,7 +114,7 @@ class Builds:
         """The builds that run."""
         return [one for one in self._builds.values() if one.status is None]
 
-    async def begin(self, action: Action) -> Build:
+    async def begin(self, action: EnvironmentAction) -> Build:
         """Start an action.
 
         Raises:
@@ -132,7 +132,7 @@ class Builds:
         self._keep(self._follow(build))
         return build
 
-    def _refuse(self, action: Action) -> None:
+    def _refuse(self, action: EnvironmentAction) -> None:
         busy = self.running
         if action.environment in self._starting:
             raise _conflict(f"{action.environment} is being changed already; wait until that has ended.")
