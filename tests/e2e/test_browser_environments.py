@@ -150,7 +150,7 @@ def test_what_is_published_elsewhere_is_in_the_launcher_within_a_second(
     kernel.mkdir(parents=True)
     spec = {"argv": ["/nowhere/python"], "display_name": "torch (base) 3.11", "language": "python"}
     (kernel / "kernel.json").write_text(json.dumps(spec))
-    page.locator(".lm-TabBar-addButton").first.click()
+    page.locator(".lm-TabBar-addButton:visible").click()
     page.locator(".jp-Launcher:visible").wait_for(timeout=SLOW)
     card = page.locator('.jp-LauncherCard[data-category="Notebook"]', has_text="torch (base) 3.11")
     expect(card).to_have_count(0)

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -77,9 +77,9 @@ class Build:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def wait(self) -> None:
-        """Wait for the next change."""
-        await self._changed.wait()
+    def wait(self) -> Coroutine[Any, Any, Any]:
+        """Return what waits for the next change after this call, not after the first `await`."""
+        return self._changed.wait()
 
 
 class Builds:

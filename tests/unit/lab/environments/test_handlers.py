@@ -216,6 +216,14 @@ async def test_the_log_comes_while_the_build_runs_and_a_stopped_build_says_so(la
     assert found[-2][1]["text"] == "interrupted; nothing has changed"
 
 
+async def test_a_line_that_comes_before_a_reader_really_waits_is_not_missed() -> None:
+    nothing: Any = None
+    build = builds.Build(1, EnvironmentAction("remove", "base/x", ()), nothing)
+    waiting = asyncio.ensure_future(build.wait())
+    build.add("one")
+    await asyncio.wait_for(waiting, 5)
+
+
 async def test_one_build_at_a_time_for_an_environment_and_a_few_at_once(lab, calls, ended) -> None:
     first = await asyncio.gather(*(begin(lab, verb="create", name="users/alice/slow") for _ in range(3)))
     assert sorted(answer.status_code for answer in first) == [202, 409, 409]
