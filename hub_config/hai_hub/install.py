@@ -112,6 +112,8 @@ def _servers(c: Config, settings: HubSettings) -> None:
     set_default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))
     set_default(c, "HaiLocalSpawner", "hai_url", settings.url)
     set_default(c, "HaiLocalSpawner", "hai_api_url", settings.service_url + API_PATH)
+    if settings.haienv_root is not None:
+        set_default(c, "HaiLocalSpawner", "haienv_root", str(settings.haienv_root))
     set_default(c, "Spawner", "server_token_scopes", list(SERVER_SCOPES))
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 from typing import Any
 
+from jupyter_server._tz import utcnow
+
 from hai_lab import activity
+from hai_lab.environments import handlers as environments
+from hai_lab.environments.builds import Builds
 from hai_lab.lifetime import Lifetime
 from hai_lab.platform import Platform
 from hai_lab.routes import routes
@@ -33,5 +38,9 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     web_app.settings["hai_lab_platform"] = Platform.from_environment()
     web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
     web_app.settings["hai_lab_spot"] = Spot.from_environment()
+    builds = Builds(active=lambda: web_app.settings.update(hai_environments_last_activity=utcnow()))
+    web_app.settings[environments.SETTING] = builds
+    # What a build has begun is undone by itself when it is told to end.
+    atexit.register(builds.close)
     web_app.settings["hai_lab_watch"] = activity.watch(web_app.settings, activity.kept())
     web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))

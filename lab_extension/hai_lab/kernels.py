@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hai_lab.environments.actions import FULL_NAME
 
-def variables(notebook: Path, specs: Any) -> dict[str, str]:
-    """Return the variables with which a task runs in the environment of the notebook's kernel: HAI_VENV, or none.
 
-    A kernel of this server's own environment is nothing that the user has chosen, and one outside of any environment
-    can be called by its name alone.
+def submission(notebook: Path, specs: Any) -> dict[str, Any]:
+    """Return the fields of a task that runs in the environment of the notebook's kernel: `environment`, `env`, or none.
+
+    The kernel of an environment of haienv says which one it is. For another kernel the variable HAI_VENV names the
+    folder. A kernel of this server's own environment is nothing that the user has chosen, and one outside of any
+    environment can be called by its name alone.
 
     Args:
         notebook: The file.
@@ -19,15 +22,27 @@ def variables(notebook: Path, specs: Any) -> dict[str, str]:
     """
     try:
         name = json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["kernelspec"]["name"]
-        program = Path(specs.get_kernel_spec(name).argv[0])
+        spec = specs.get_kernel_spec(name)
+        program = Path(spec.argv[0])
     # Jupyter says that there is no such kernel with a KeyError of its own.
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return {}
+    if environment := _haienv(spec.metadata):
+        return {"environment": environment}
     folder = program.parent.parent
     if not program.is_absolute() or not _is_environment(folder) or (program.parent / "jupyterhub-singleuser").exists():
         return {}
     conda = {"CONDA_PREFIX": str(folder)} if (folder / "conda-meta").is_dir() else {}
-    return {"HAI_VENV": str(folder), **conda}
+    return {"env": {"HAI_VENV": str(folder), **conda}}
+
+
+def _haienv(metadata: Any) -> str | None:
+    """Return the full name of the environment of haienv whose kernel this is, with the generation that it has now."""
+    said = metadata.get("haienv") if isinstance(metadata, dict) else None
+    name, generation = (said.get("environment"), said.get("generation")) if isinstance(said, dict) else (None, None)
+    if not isinstance(name, str) or not FULL_NAME.fullmatch(name) or not isinstance(generation, int):
+        return None
+    return f"{name}@{generation}"
 
 
 def _is_environment(folder: Path) -> bool:

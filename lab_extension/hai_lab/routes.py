@@ -14,6 +14,7 @@ from tornado.iostream import StreamClosedError
 
 from hai_lab import kernels
 from hai_lab.defaults import submit_defaults
+from hai_lab.environments import handlers as environments
 from hai_lab.handler import HaiHandler
 from hai_lab.lifetime import LifetimeHandler
 from hai_lab.platform import Platform, unreachable
@@ -128,8 +129,7 @@ class SubmitDefaultsHandler(HaiHandler):
         try:
             found = submit_defaults(root, path)
             if path.lower().endswith(".ipynb"):
-                env = kernels.variables(root / path.strip("/"), self.settings["kernel_spec_manager"])
-                found |= {"env": env} if env else {}
+                found |= kernels.submission(root / path.strip("/"), self.settings["kernel_spec_manager"])
             self.finish(json.dumps(found))
         except Problem as problem:
             self.refuse(problem)
@@ -144,4 +144,5 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
         (f"{base}hai-lab/submit-defaults", SubmitDefaultsHandler),
         (f"{base}hai-lab/spot", SpotHandler),
         (f"{base}hai-lab/spot/leave", LeaveHandler),
+        *environments.routes(base_url),
     ]

@@ -8,12 +8,14 @@ import { launchIcon } from '@jupyterlab/ui-components';
 import type { IApi } from './api/client';
 import { sentenceOf } from './api/request';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
-import { haiIcon } from './icons';
+import { environmentIcon, haiIcon } from './icons';
 import type { ClusterModel } from './models/cluster';
+import type { EnvironmentsModel } from './models/environments';
 import type { Feed } from './models/feed';
 import { LogModel } from './models/log';
 import { TaskModel } from './models/task';
 import type { TasksModel } from './models/tasks';
+import { EnvironmentsWidget } from './panels/environments/widget';
 import { submitDialog } from './panels/submit/dialog';
 import { TaskWidget } from './panels/task/widget';
 
@@ -24,6 +26,8 @@ export const CommandIDs = {
   submitSelected: 'hai:submit-selected',
   /** Show the task `id`. */
   openTask: 'hai:open-task',
+  /** Show the environments. */
+  environments: 'hai:environments',
   /** Show the panel. */
   showPanel: 'hai:show-panel'
 } as const;
@@ -43,6 +47,7 @@ export interface ICommandOptions {
   tracker: WidgetTracker<MainAreaWidget<TaskWidget>>;
   documents: IDocumentManager;
   browsers: IFileBrowserFactory | null;
+  environments: EnvironmentsModel;
   settings: () => ISettingValues;
 }
 
@@ -79,6 +84,13 @@ export function addCommands(options: ICommandOptions): void {
     },
     execute: args => openTask(options, Number(args.id))
   });
+  commands.addCommand(CommandIDs.environments, {
+    label: 'Environments',
+    caption: 'Python environments: list, make, change and share them',
+    icon: environmentIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: () => openEnvironments(options)
+  });
   commands.addCommand(CommandIDs.showPanel, {
     label: 'Show HAI',
     caption: 'The cluster and your tasks',
@@ -94,13 +106,14 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
     if (path !== null && !(await ensureSaved(documents, path))) {
       return;
     }
-    const [defaults, policy, me] = await Promise.all([
+    const [defaults, policy, me, environments] = await Promise.all([
       api.submitDefaults(path ?? ''),
       api.policy(),
-      cluster.me ?? api.me()
+      cluster.me ?? api.me(),
+      environmentNames(options)
     ]);
     const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
-    const task = await submitDialog(api, defaults, { policy, quota: me.quota }, free);
+    const task = await submitDialog(api, defaults, { policy, quota: me.quota, environments }, free);
     if (task !== null) {
       tasks.put(task);
       for (const warning of task.warnings) {
@@ -111,6 +124,28 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
   } catch (error) {
     Notification.error(sentenceOf(error), { autoClose: 8_000 });
   }
+}
+
+/** Names of all environments that can be chosen: those of haienv, then the administrators'. Neither holds a form up. */
+async function environmentNames(options: ICommandOptions): Promise<string[]> {
+  const [, images] = await Promise.all([
+    options.environments.refresh(),
+    options.api.images().catch(() => ({ items: [] }))
+  ]);
+  const own = options.environments.found.items.filter(one => one.generation !== undefined);
+  return [...own.map(one => one.name), ...images.items.map(one => one.name)];
+}
+
+function openEnvironments(options: ICommandOptions): void {
+  const { shell } = options.app;
+  const id = 'hai-environments';
+  if (![...shell.widgets('main')].some(widget => widget.id === id)) {
+    const widget = new MainAreaWidget({ content: new EnvironmentsWidget(options.environments) });
+    widget.id = id;
+    widget.toolbar.hide();
+    shell.add(widget, 'main');
+  }
+  shell.activateById(id);
 }
 
 function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidget> {

@@ -11,12 +11,15 @@ import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from './alarms';
 import { Api } from './api/client';
+import { EnvironmentsApi } from './api/environments';
 import { addCommands, CommandIDs, type ISettingValues } from './commands';
 import { pathOf } from './documents';
 import { ClusterModel } from './models/cluster';
 import { lifetimePlugin } from './lifetime';
+import { EnvironmentsModel } from './models/environments';
 import { Feed } from './models/feed';
 import { TasksModel } from './models/tasks';
 import { OverviewWidget } from './panels/overview/widget';
@@ -47,10 +50,24 @@ function activate(
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);
   const cluster = new ClusterModel(api, feed);
+  const environments = new EnvironmentsModel(new EnvironmentsApi(app.serviceManager.serverSettings));
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
 
-  addCommands({ app, api, feed, tasks, cluster, tracker, documents, browsers, settings: () => settings });
+  addCommands({
+    app,
+    api,
+    feed,
+    tasks,
+    cluster,
+    tracker,
+    documents,
+    browsers,
+    environments,
+    settings: () => settings
+  });
+  // The Launcher has the kernels of environments as soon as they are published.
+  environments.published.connect(() => void app.serviceManager.kernelspecs.refreshSpecs());
   new UnsavedAlarms({
     feed,
     me: () => cluster.me?.name ?? null,
@@ -62,7 +79,7 @@ function activate(
       });
     }
   });
-  for (const command of [CommandIDs.submit, CommandIDs.showPanel]) {
+  for (const command of [CommandIDs.submit, CommandIDs.environments, CommandIDs.showPanel]) {
     palette?.addItem({ command, category: 'HAI' });
   }
   if (labShell) {
@@ -78,6 +95,7 @@ function activate(
         changed: labShell.currentChanged
       },
       onSubmit: () => void app.commands.execute(CommandIDs.submit),
+      onEnvironments: () => void app.commands.execute(CommandIDs.environments),
       onOpen: id => void app.commands.execute(CommandIDs.openTask, { id })
     });
     labShell.add(panel, 'left', { rank: 150, type: 'HAI' });
@@ -103,12 +121,30 @@ function activate(
     apply();
   });
 
+  // Publications matter where environments or kernels can be seen.
+  const watch = (): void =>
+    environments.watch(!document.hidden && [...app.shell.widgets('main')].some(showsEnvironments));
+  labShell?.layoutModified.connect(watch);
+  labShell?.currentChanged.connect(watch);
+
   // A tab in the background must not hold one of the browser's few connections to the server.
-  const follow = (): void => (document.hidden ? feed.stop() : feed.start());
+  const follow = (): void => {
+    if (document.hidden) {
+      feed.stop();
+    } else {
+      feed.start();
+    }
+    watch();
+  };
   document.addEventListener('visibilitychange', follow);
   follow();
   void tasks.start();
   void cluster.start();
+}
+
+/** Whether a widget shows environments or their kernels now. */
+function showsEnvironments(widget: Widget): boolean {
+  return widget.isVisible && widget.node.querySelector('.jp-Launcher, .hai-EnvironmentsWidget') !== null;
 }
 
 export default [plugin, lifetimePlugin, spotPlugin];

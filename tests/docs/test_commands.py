@@ -19,6 +19,7 @@ from hai_hub.cluster import command as cluster_cli
 from hai_hub.up import options
 from hai_scheduler.sim_cli import app as sim
 from hai_scheduler.state_cli import app as state_cli
+from haienv.cli import parser as haienv_parser
 
 ORIGINAL = ("python", "bash", "exec")
 #: Pages that other programs write, or that show shapes instead of commands.
@@ -130,6 +131,18 @@ def options_below(parser: argparse.ArgumentParser) -> set[str]:
             for below in action.choices.values():
                 found |= options_below(below)
     return found
+
+
+def test_commands_of_haienv_that_pages_show_exist() -> None:
+    shown = {
+        name: [span for span in spans(text_of(name)) if span.startswith("haienv ")]
+        for name in ("README.md", "docs/users.md")
+    }
+    assert all(shown.values()), shown
+    for span in [span for name in shown for span in shown[name]]:
+        words = shlex.split(span)[1:]
+        bare = words[1:2] in ([], ["--no-kernel"])
+        haienv_parser.parse([*words, "NAME"] if bare else words)
 
 
 def test_scripts_that_pages_start_are_there() -> None:

@@ -19,10 +19,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from haienv.building import kernels
 from haienv.building.facts import facts_of, uv_for
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import Damaged, Wrong
+from haienv.store import kernels
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import changing, commit, next_number, remove_tree
@@ -166,7 +166,7 @@ class Importer:
         _check_links(generation.prefix, found)
         spec = specs.read(generation.spec)
         if spec.kernel:
-            kernels.write(generation, env.name, dict(spec.variables))
+            kernels.write(generation, env.name, dict(spec.variables), head.manifest.python)
         tree.seal(generation.prefix)
         facts = facts_of(generation, uv_for(env.root, generation, self.environ, self.show))
         contents = tree.contents(generation.prefix)

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from haienv.building import kernels
 from haienv.building.facts import Facts, facts_of, uv_for
 from haienv.building.uv import Uv
 from haienv.shared import tree
 from haienv.shared.errors import Wrong
-from haienv.store import lockfile
+from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store.generations import changing, commit, manifest_or_none, next_number, remove_tree
 from haienv.store.layout import EnvFolder, Generation
@@ -111,7 +110,7 @@ class Builder:
         )  # fmt: skip
         add_haienv(generation)
         if spec.kernel:
-            kernels.write(generation, env.name, dict(spec.variables))
+            kernels.write(generation, env.name, dict(spec.variables), facts.python)
         tree.seal(generation.prefix)
         found = tree.contents(generation.prefix)
         return Manifest(

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from haienv.building import installed, kernels
+from haienv.building import installed
 from haienv.building.facts import moment
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import BuildFailed, Missing, Wrong
 from haienv.shared.files import write_atomically
-from haienv.store import lockfile
+from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import changing, commit, discard, next_number, remove_tree, staged_in
@@ -141,13 +141,13 @@ def _snapshot(
     generation.lock.write_text(text, encoding="utf-8")
     spec = _spec(specs.read(env.spec), lockfile.read(before.lock), pins)
     generation.log.write_text(f"frozen from the draft of {env.name}@{before.number}\n", encoding="utf-8")
+    old = manifests.read(before.manifest)
     if spec.kernel:
-        kernels.write(generation, env.name, dict(spec.variables))
+        kernels.write(generation, env.name, dict(spec.variables), old.python)
     tree.seal(generation.prefix)
     # Of the generation, and after it was sealed: what is recorded is what lies there.
     found = snapshot.filled(generation.prefix, snapshot.scan(generation.prefix), known)
     contents = snapshot.contents_of(found)
-    old = manifests.read(before.manifest)
     versions = {name: one.version for name, one in pins.items()}
     made = replace(
         old,

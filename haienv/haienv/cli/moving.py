@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from haienv.building import archives, kernels
+from haienv.building import archives
 from haienv.cli.building import built
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import answer, chosen, note, own, quantity, registry
@@ -16,8 +16,7 @@ from haienv.keeping import renaming
 from haienv.shared.errors import HaienvError, Missing
 from haienv.store import names
 from haienv.store import spec as specs
-from haienv.store.layout import EnvFolder, Generation
-from haienv.store.manifest import Manifest
+from haienv.store.layout import EnvFolder
 from haienv.store.names import EnvName
 
 
@@ -43,11 +42,7 @@ def _rename(arguments: argparse.Namespace) -> int:
     to = EnvFolder(env.root, EnvName(wanted.owner or env.name.owner, wanted.name))
     if not env.folder.is_dir():
         raise Missing(f"environment: there is no {env.name}; `haienv list` shows what there is")
-
-    def kernel(generation: Generation, manifest: Manifest, below: Path) -> None:
-        kernels.write(generation, to.name, dict(manifest.variables), below=below)
-
-    renaming.rename(env, to, extended_by=_extending(env), kernel=kernel, say=note)
+    renaming.rename(env, to, extended_by=_extending(env), say=note)
     return answer(arguments, {"environment": str(to.name), "before": str(env.name)}, f"{env.name} is {to.name} now")
 
 

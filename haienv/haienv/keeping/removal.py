@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from haienv.shared.errors import Damaged, HaienvError, Wrong
+from haienv.store import kernels
 from haienv.store import manifest as manifests
 from haienv.store.generations import changing, discard, remove_tree
 from haienv.store.layout import EnvFolder, Generation
@@ -112,6 +113,7 @@ def remove(env: EnvFolder, *, say: Callable[[str], None]) -> None:
             for one in hidden:
                 os.rename(one.hidden_manifest, one.manifest)
             raise
+        kernels.withdraw(env)
         discard(env.folder)
 
 

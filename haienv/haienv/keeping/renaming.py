@@ -10,10 +10,10 @@ from typing import Callable
 from haienv.keeping.removal import refuse_used
 from haienv.shared import acl, snapshot, tree
 from haienv.shared.errors import Wrong
+from haienv.store import kernels
 from haienv.store import manifest as manifests
 from haienv.store.generations import changing, discard, link_current, remove_tree, staged_in
-from haienv.store.layout import EnvFolder, Generation, folder_of
-from haienv.store.manifest import Manifest
+from haienv.store.layout import EnvFolder, folder_of
 from haienv.store.names import EnvName
 
 
@@ -22,7 +22,6 @@ def rename(
     to: EnvFolder,
     *,
     extended_by: list[EnvName],
-    kernel: Callable[[Generation, Manifest, Path], None],
     say: Callable[[str], None],
 ) -> None:
     """Give an environment another name of the same owner. It is there under one of the names at every moment.
@@ -31,8 +30,6 @@ def rename(
         env: The environment.
         to: Its new place.
         extended_by: The environments that extend it.
-        kernel: Called for each generation that has a kernelspec, to write one: the generation as it will be,
-            its manifest, and the folder in which it lies until then.
         say: Called with a sentence when there is something to wait for.
 
     Raises:
@@ -55,16 +52,18 @@ def rename(
             raise Wrong(f"environment: {to.name} exists; choose another name, or `haienv remove` it")
         stage = staged_in(folder_of(env.root, env.name.owner))
         try:
-            _fill(stage, env, to, kernel)
+            _fill(stage, env, to)
             # A folder that came meanwhile is not empty, and the rename is refused.
             os.rename(stage, to.folder)
         except BaseException:
             remove_tree(stage)
             raise
+        kernels.offer(to)
+        kernels.withdraw(env)
         discard(env.folder)
 
 
-def _fill(stage: Path, env: EnvFolder, to: EnvFolder, kernel: Callable[[Generation, Manifest, Path], None]) -> None:
+def _fill(stage: Path, env: EnvFolder, to: EnvFolder) -> None:
     """Make the environment under its new name in a folder that nobody sees."""
     new = EnvFolder(env.root, EnvName(to.name.owner, stage.name))
     new.generations_folder.mkdir()
@@ -78,7 +77,9 @@ def _fill(stage: Path, env: EnvFolder, to: EnvFolder, kernel: Callable[[Generati
                 os.link(path, one.folder / path.name)
         manifest = replace(manifests.read(old.manifest), name=str(to.name))
         if manifest.kernel:
-            kernel(to.generation(old.number), manifest, one.folder)
+            kernels.write(
+                to.generation(old.number), to.name, dict(manifest.variables), manifest.python, below=one.folder
+            )
         manifest.write(one.manifest)
     for path in (env.spec, env.folder / "last"):
         if path.exists():

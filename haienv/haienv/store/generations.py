@@ -19,6 +19,7 @@ from typing import Callable, Iterator
 from haienv.shared import locking, tree
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import link_atomically, write_atomically
+from haienv.store import kernels
 from haienv.store import manifest as manifests
 from haienv.store.layout import EnvFolder, Generation, folder_of
 from haienv.store.manifest import Manifest
@@ -111,6 +112,8 @@ def recover(env: EnvFolder) -> None:
         if current is None or current.number != number:
             _take_back(env, None if current is None else current.spec)
             remove_tree(env.generation(number).folder)
+        else:
+            kernels.offer(env)
     env.publishing.unlink(missing_ok=True)
     for one in env.begun():
         if not one.complete:
@@ -171,8 +174,9 @@ def commit(env: EnvFolder, generation: Generation, made: Manifest, spec: str) ->
 
 
 def publish(env: EnvFolder, generation: Generation) -> None:
-    """Make a complete generation the current one. Raises OSError."""
+    """Make a complete generation the current one, and offer its kernel. Raises OSError."""
     link_current(env, generation.number)
+    kernels.offer(env)
 
 
 def link_current(env: EnvFolder, number: int) -> None:

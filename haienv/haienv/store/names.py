@@ -7,6 +7,7 @@ An environment belongs to the platform (`base/NAME`), to a group (`groups/GROUP/
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 
@@ -43,9 +44,15 @@ class EnvName:
 
     @property
     def kernel(self) -> str:
-        """The name of its Jupyter kernel; kernel names have no slash and no capital letters."""
+        """The name of its Jupyter kernel; kernel names have no slash, and Jupyter does not tell `A` from `a`.
+
+        A digest tells names apart that would else be the same: `a-b/c` and `a/b-c`, `Vision` and `vision`.
+        """
         parts = [part for part in (self.owner.level, self.owner.name, self.name) if part]
-        return "-".join(["haienv", *parts]).lower()
+        plain = "-".join(["haienv", *parts])
+        if plain == plain.lower() and "-" not in self.owner.name:
+            return plain
+        return f"{plain.lower()}-{hashlib.sha256(str(self).encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import type { IServerEvent } from './sse';
 import type {
   ICluster,
   IDecisionPage,
+  IEnvironmentList,
   IExplanation,
   ILogHits,
   ILogPage,
@@ -44,6 +45,7 @@ export interface IApi {
   logSearch(id: number, text: string): Promise<ILogHits>;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
+  images(): Promise<IEnvironmentList>;
 }
 
 /** The platform behind the server extension. */
@@ -124,5 +126,10 @@ export class Api implements IApi {
 
   submitDefaults(path: string): Promise<ISubmitDefaults> {
     return requestJson(this.settings, 'submit-defaults', { query: { path } });
+  }
+
+  /** The environments that administrators have set up for the user. */
+  images(): Promise<IEnvironmentList> {
+    return requestJson(this.settings, 'api/environments');
   }
 }

@@ -19,6 +19,82 @@ export interface ISubmitDefaults {
   name: string;
   cwd: string;
   command: string[];
-  /** Variables of the task: the environment of a notebook's kernel. */
+  /** Variables of the task: the folder of the environment of a notebook's kernel. */
   env?: Record<string, string>;
+  /** The environment of haienv that a notebook's kernel is of, with its generation. */
+  environment?: string;
 }
+
+/** An environment of haienv in a list. Without a generation, `trouble` says why. */
+export interface IEnvironment {
+  /** `users/ann/vision`, `groups/cv/vision`, `base/torch`. */
+  name: string;
+  trouble: string;
+  generation?: number;
+  python?: string;
+  cuda?: string | null;
+  extends?: string | null;
+  /** What was asked for, beyond what it extends. */
+  requirements?: string[];
+  files?: number;
+  /** Bytes. */
+  size?: number;
+  digest?: string;
+  built_at?: string;
+  built_by?: string;
+  /** Whether Jupyter offers it as a kernel. */
+  kernel?: boolean;
+}
+
+/** A generation of an environment. */
+export interface IEnvironmentDetail extends IEnvironment {
+  generation: number;
+  /** Versions by package. */
+  packages: Record<string, string>;
+  /** Numbers of all generations. */
+  generations: number[];
+  current: number | null;
+}
+
+/** A command that changes an environment. */
+export interface IBuild {
+  id: number;
+  verb: string;
+  environment: string;
+  state: 'running' | 'done' | 'stopped' | 'failed';
+  /** Exit status; null: it runs. */
+  status: number | null;
+  /** The last line of its output. */
+  last: string;
+}
+
+export interface IEnvironments {
+  items: IEnvironment[];
+  /** Whose environments the user may change, the user's own first. */
+  owners: string[];
+  /** The builds of this server, the newest first. */
+  builds: IBuild[];
+}
+
+/** A package that differs between two generations; null: one of them lacks it. */
+export interface IPackageChange {
+  package: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** What can be asked of haienv; the fields are its options. */
+export type EnvironmentChange =
+  | {
+      verb: 'create';
+      name: string;
+      extend?: string;
+      python?: string;
+      kernel?: boolean;
+      requirements: string[];
+    }
+  | { verb: 'install'; name: string; requirements: string[] }
+  | { verb: 'uninstall'; name: string; packages: string[] }
+  | { verb: 'rollback'; name: string; generation: number }
+  | { verb: 'share' | 'unshare'; name: string; group?: string; user?: string; all?: true }
+  | { verb: 'remove'; name: string };

@@ -303,6 +303,27 @@ export interface IFailure {
   lines: string[];
 }
 
+/** An environment. */
+export interface IEnvironment {
+  name: string;
+  image: string | null;
+  python: string | null;
+  /** Variables as they were written, with `{user}` and `{task}`. */
+  variables: Record<string, string>;
+  subjects: string[];
+  description: string;
+  default: boolean;
+  /** Whether the caller gets it when the caller chooses none. */
+  chosen: boolean;
+  /** In the answer to a change: warnings on values that are probably mistakes. */
+  warnings: string[];
+}
+
+/** Environments, by name. */
+export interface IEnvironmentList {
+  items: IEnvironment[];
+}
+
 /** A task to submit. */
 export interface ITaskSubmit {
   /** Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number. */

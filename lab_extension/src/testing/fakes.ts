@@ -1,6 +1,9 @@
 /** Values and a platform for tests. */
 
+import { vi } from 'vitest';
 import type { IApi } from '../api/client';
+import type { IEnvironmentsApi } from '../api/environments';
+import type { EnvironmentChange, IBuild, IEnvironment, IEnvironmentDetail } from '../api/extension';
 import type { IServerEvent } from '../api/sse';
 import type {
   IDecision,
@@ -158,6 +161,70 @@ export function aQuota(given: Partial<IOwnQuota> = {}): IOwnQuota {
 /** A length of time that is set for all node groups. */
 export function aLength(value: string, length_s: number): IPolicyValue {
   return { value, length_s, source: 'default', group: null, by: null, at: null };
+}
+
+/** An environment of ann's; give what differs. */
+export function anEnvironment(given: Partial<IEnvironment> = {}): IEnvironment {
+  return {
+    name: 'users/ann/vision',
+    trouble: '',
+    generation: 2,
+    python: '3.11.7',
+    cuda: null,
+    extends: null,
+    requirements: ['timm==1.0.20'],
+    files: 1200,
+    size: 8_400_000,
+    digest: 'sha256:0123456789abcdef',
+    built_at: '2026-11-21T04:00:00Z',
+    built_by: 'ann',
+    kernel: true,
+    ...given
+  };
+}
+
+export function anEnvironmentDetail(given: Partial<IEnvironmentDetail> = {}): IEnvironmentDetail {
+  return {
+    ...anEnvironment(),
+    generation: 2,
+    packages: { timm: '1.0.20' },
+    generations: [1, 2],
+    current: 2,
+    ...given
+  };
+}
+
+/** A build that runs. */
+export function aBuild(given: Partial<IBuild> = {}): IBuild {
+  return {
+    id: 1,
+    verb: 'create',
+    environment: 'users/ann/new',
+    state: 'running',
+    status: null,
+    last: '',
+    ...given
+  };
+}
+
+/** A server with an environment of ann's and a base one. */
+export function someEnvironments(given: Partial<IEnvironmentsApi> = {}): IEnvironmentsApi {
+  return {
+    list: async () => ({
+      items: [anEnvironment(), anEnvironment({ name: 'base/torch', requirements: ['torch'] })],
+      owners: ['users/ann', 'groups/cv'],
+      builds: []
+    }),
+    show: async name => anEnvironmentDetail({ name }),
+    diff: vi.fn(async () => [{ package: 'timm', before: '1.0.19', after: '1.0.20' }]),
+    begin: vi.fn(async (change: EnvironmentChange) =>
+      aBuild({ verb: change.verb, environment: change.name })
+    ),
+    stop: vi.fn(async () => aBuild()),
+    log: () => new FakeStream(),
+    watch: () => new FakeStream(),
+    ...given
+  };
 }
 
 /** A stream that a test writes to. */

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import hai_client
 from hai_client.rank.processes import fingerprint
+from hai_spawner.containers.haienv_paths import make_own_folder
 from hai_spawner.containers.local_settings import LocalSpawnerSettings
 from hai_spawner.containers.mixin import HaiSpawnerMixin
 from hai_spawner.containers.naming import file_name
@@ -46,6 +47,12 @@ class HaiLocalSpawner(HaiSpawnerMixin, LocalSpawnerSettings):
         if self.unix_users:
             self.prepare_home()
         await super().decide()
+        account = self.account()
+        if account is not None and self.haienv_root:
+            try:
+                make_own_folder(self.haienv_root, self.user.name, account)
+            except OSError as error:
+                self.log.warning("%s has no folder for environments: %s", self.user.name, error)
 
     async def rooms(self) -> Sequence[NodeCapacity]:
         """Return this machine as one room, in which only GPUs can be used up."""

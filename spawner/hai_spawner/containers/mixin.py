@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from hai_client.wire.storage import ContainerConfig, ContainerEnvironment
 from hai_spawner.containers.container_config import NOTHING, ContainerConfigError, environment_of, places_of
 from hai_spawner.containers.form import render
+from hai_spawner.containers.haienv_paths import haienv_variables, joined
 from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options
 from hai_spawner.containers.refused import spawn_exception
@@ -219,6 +220,13 @@ class HaiSpawnerMixin(SpawnerSettings):
             env.setdefault(key, value)
         for key, value in (self._environment.variables if self._environment else {}).items():
             env.setdefault(key, value)
+        if self.haienv_root:
+            person = self.person()
+            own = haienv_variables(self.haienv_root, person.name, person.groups)
+            # An administrator's own folders come first.
+            own["JUPYTER_PATH"] = joined(env.pop("JUPYTER_PATH", None), own["JUPYTER_PATH"])
+            for key, value in own.items():
+                env.setdefault(key, value)
         return env
 
     def _platform_env(self) -> dict[str, str]:

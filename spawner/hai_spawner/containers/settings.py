@@ -50,6 +50,12 @@ class SpawnerSettings(FormerSettings, _Behind):
         config=True,
         help="Address of the service that ends idle servers, as the user's server reaches it (HAI_CULLER_URL).",
     )
+    haienv_root = Unicode(
+        "",
+        config=True,
+        help="Folder of all environments of haienv as the user's server sees it (HAIENV_ROOT); absolute. Their kernels "
+        "are in JupyterLab's Launcher. Empty: the server's own default, and no kernels.",
+    )
     keep = List(
         Unicode(),
         config=True,
@@ -101,6 +107,13 @@ class SpawnerSettings(FormerSettings, _Behind):
             parse_sizes(proposal.value, setting=f"{type(self).__name__}.sizes")
         except ValueError as error:
             raise TraitError(str(error)) from error
+        return proposal.value
+
+    @validate("haienv_root")
+    def _check_haienv_root(self, proposal: Any) -> Any:
+        if proposal.value and (not proposal.value.startswith("/") or ":" in proposal.value):
+            message = f"haienv_root is {proposal.value!r}: give an absolute path without a colon"
+            raise TraitError(message)
         return proposal.value
 
     @default("scheduler_api_url")

@@ -171,3 +171,13 @@ def test_a_database_elsewhere_is_left_alone(settings: HubSettings) -> None:
 
 def test_the_hub_does_not_tell_which_versions_run(settings: HubSettings) -> None:
     assert installed(settings).tornado_settings["headers"] == {"Server": "JupyterHub"}
+
+
+def test_servers_are_told_where_environments_are(settings: HubSettings) -> None:
+    c = Config()
+    installed(replace(settings, haienv_root=Path("/envs")), c)
+    assert c.HaiLocalSpawner.haienv_root == "/envs"
+    kept = Config()
+    kept.HaiLocalSpawner.haienv_root = "/shared/envs"
+    installed(replace(settings, haienv_root=Path("/envs")), kept)
+    assert kept.HaiLocalSpawner.haienv_root == "/shared/envs"

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 from jupyter_client.kernelspec import NoSuchKernel
 
-from hai_lab.kernels import variables
+from hai_lab.kernels import submission
 
 
 class Specs:
     """Kernels by name, as Jupyter's KernelSpecManager has them."""
 
-    def __init__(self, **argv: list[str]) -> None:
-        self._argv = argv
+    def __init__(self, metadata: object = None, **argv: list[str]) -> None:
+        self._argv, self._metadata = argv, metadata
 
     def get_kernel_spec(self, name: str) -> Any:
         if name not in self._argv:
             raise NoSuchKernel(name)
-        return SimpleNamespace(argv=self._argv[name])
+        return SimpleNamespace(argv=self._argv[name], metadata=self._metadata)
 
 
 def notebook(folder: Path, metadata: object) -> Path:
@@ -41,11 +41,11 @@ def made(folder: Path, *files: str) -> str:
 def test_the_kernels_environment_is_that_of_the_task(tmp_path: Path) -> None:
     path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
     specs = Specs(mine=[made(tmp_path / "venv", "pyvenv.cfg"), "-m", "ipykernel_launcher"])
-    assert variables(path, specs) == {"HAI_VENV": str(tmp_path / "venv")}
+    assert submission(path, specs) == {"env": {"HAI_VENV": str(tmp_path / "venv")}}
     conda = made(tmp_path / "conda")
     (tmp_path / "conda/conda-meta").mkdir()
     expected = {"HAI_VENV": str(tmp_path / "conda"), "CONDA_PREFIX": str(tmp_path / "conda")}
-    assert variables(path, Specs(mine=[conda])) == expected
+    assert submission(path, Specs(mine=[conda])) == {"env": expected}
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,29 @@ def test_the_kernels_environment_is_that_of_the_task(tmp_path: Path) -> None:
 def test_a_kernel_that_was_not_chosen_says_nothing(tmp_path: Path, program: str) -> None:
     server = made(tmp_path / "server", "pyvenv.cfg", "bin/jupyterhub-singleuser")
     argv = [] if program == "{none}" else [program.format(server=server)]
-    assert variables(notebook(tmp_path, {"kernelspec": {"name": "mine"}}), Specs(mine=argv)) == {}
+    assert submission(notebook(tmp_path, {"kernelspec": {"name": "mine"}}), Specs(mine=argv)) == {}
 
 
 @pytest.mark.parametrize("metadata", [{}, {"kernelspec": None}, {"kernelspec": {"name": "other"}}, None], ids=str)
 def test_a_notebook_without_a_known_kernel_says_nothing(tmp_path: Path, metadata: object) -> None:
-    assert variables(notebook(tmp_path, metadata), Specs()) == {}
+    assert submission(notebook(tmp_path, metadata), Specs()) == {}
 
 
 def test_what_is_no_notebook_says_nothing(tmp_path: Path) -> None:
     (tmp_path / "nb.ipynb").write_text("{")
-    assert variables(tmp_path / "nb.ipynb", Specs()) == {}
-    assert variables(tmp_path / "gone.ipynb", Specs()) == {}
+    assert submission(tmp_path / "nb.ipynb", Specs()) == {}
+    assert submission(tmp_path / "gone.ipynb", Specs()) == {}
+
+
+def test_the_kernel_of_an_environment_of_haienv_names_it_with_its_generation(tmp_path: Path) -> None:
+    path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
+    argv = [made(tmp_path / "venv", "pyvenv.cfg")]
+    said: dict[str, object] = {"environment": "users/ann/vision", "generation": 3, "prefix": "/x"}
+    assert submission(path, Specs({"haienv": said}, mine=argv)) == {"environment": "users/ann/vision@3"}
+
+
+@pytest.mark.parametrize("said", [None, "x", {}, {"environment": "-x", "generation": 3}, {"environment": "base/x"}])
+def test_a_kernel_that_says_nonsense_of_haienv_is_one_like_others(tmp_path: Path, said: object) -> None:
+    path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
+    specs = Specs({"haienv": said}, mine=[made(tmp_path / "venv", "pyvenv.cfg")])
+    assert submission(path, specs) == {"env": {"HAI_VENV": str(tmp_path / "venv")}}

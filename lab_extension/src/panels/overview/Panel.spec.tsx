@@ -48,6 +48,7 @@ function panel(given: Partial<IPanelProps> = {}): IPanelProps {
     feed: 'live',
     file: null,
     onSubmit: vi.fn(),
+    onEnvironments: vi.fn(),
     onOpen: vi.fn(),
     onRefresh: vi.fn(),
     ...given

@@ -5,6 +5,7 @@ import type { JSX, ReactNode } from 'react';
 import type { ICluster, IMe, ITaskSummary } from '../../api/types';
 import type { FeedStatus } from '../../models/feed';
 import { isUnfinished } from '../../format';
+import { environmentIcon } from '../../icons';
 import { Notice } from '../react';
 import { ClusterView } from './ClusterView';
 import { QuotaView } from './QuotaView';
@@ -21,6 +22,7 @@ export interface IPanelProps {
   /** Name of the open file that can be submitted; null: none. */
   file: string | null;
   onSubmit: () => void;
+  onEnvironments: () => void;
   onOpen: (id: number) => void;
   onRefresh: () => void;
 }
@@ -45,6 +47,15 @@ export function Panel(props: IPanelProps): JSX.Element {
           title={FEED_WORDS[props.feed]}
         />
         <span className="hai-Spacer" />
+        <button
+          className="hai-IconButton"
+          aria-label="Environments"
+          title="Environments"
+          data-testid="hai-environments-open"
+          onClick={props.onEnvironments}
+        >
+          <environmentIcon.react tag="span" elementSize="normal" />
+        </button>
         <button className="hai-IconButton" aria-label="Refresh" title="Refresh" onClick={props.onRefresh}>
           <refreshIcon.react tag="span" elementSize="normal" />
         </button>

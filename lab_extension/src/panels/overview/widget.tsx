@@ -17,6 +17,7 @@ export interface IOverviewOptions {
   /** Name of the open file that can be submitted, and when it changes. */
   file: { current: () => string | null; changed: ISignal<unknown, unknown> };
   onSubmit: () => void;
+  onEnvironments: () => void;
   onOpen: (id: number) => void;
 }
 
@@ -53,6 +54,7 @@ function Connected(props: IOverviewOptions): JSX.Element {
       feed={feed.status}
       file={file.current()}
       onSubmit={props.onSubmit}
+      onEnvironments={props.onEnvironments}
       onOpen={props.onOpen}
       onRefresh={() => {
         feed.retry();

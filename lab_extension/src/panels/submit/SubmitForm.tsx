@@ -1,10 +1,10 @@
 /** The form itself: fields with what is wrong beside them. */
 
-import { HTMLSelect } from '@jupyterlab/ui-components';
-import { useId, useState, type ReactNode, type JSX } from 'react';
+import { useState, type JSX } from 'react';
 import { PRIORITIES, PROFILES } from '../../api/constants';
 import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
 import { duration, priorityLabel } from '../../format';
+import { SelectField, TextField, type ITextOptions } from '../fields';
 import { Notice } from '../react';
 import { policyLength, type FieldName, type FormErrors, type IFormContext, type IFormValues } from './form';
 
@@ -44,7 +44,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
   );
   const groups = context.policy?.groups ?? [values.group];
   const hasMoreErrors = (
-    ['env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const
+    ['environment', 'env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const
   ).some(name => errors[name]);
   const grace = policyLength(context.policy, 'default_grace', values.group);
   const longest = policyLength(context.policy, 'max_grace', values.group);
@@ -144,7 +144,16 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           placeholder: '1',
           hint: 'Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.'
         })}
-        {text('env', 'Environment', { rows: 3, placeholder: 'KEY=value, one a line' })}
+        <SelectField
+          name="environment"
+          label="Environment"
+          value={values.environment}
+          error={errors.environment}
+          options={environmentOptions(values.environment, context)}
+          hint="The task keeps the generation of this moment over all its turns."
+          onChange={value => set('environment', value)}
+        />
+        {text('env', 'Variables', { rows: 3, placeholder: 'KEY=value, one a line' })}
         {text('cwd', 'Folder')}
         <label className="hai-Check">
           <input
@@ -160,6 +169,16 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
   );
 }
 
+/** The environments that can be chosen, the chosen one too where it is in no list. */
+function environmentOptions(chosen: string, context: IFormContext): { value: string; label: string }[] {
+  const names = context.environments ?? [];
+  const kept = chosen === '' || names.includes(chosen) ? [] : [chosen];
+  return [
+    { value: '', label: 'Default: yours, else the platform’s own' },
+    ...[...kept, ...names].map(name => ({ value: name, label: name }))
+  ];
+}
+
 /** `High (2 of 8 held)`. */
 export function priorityOption(priority: PriorityChoice, group: string, quota: readonly IOwnQuota[]): string {
   if (priority === 'AUTO') {
@@ -172,96 +191,4 @@ export function priorityOption(priority: PriorityChoice, group: string, quota: r
   return row.limit === null
     ? `${priorityLabel(priority)} (no limit)`
     : `${priorityLabel(priority)} (${row.used} of ${row.limit} held)`;
-}
-
-interface ITextOptions {
-  rows?: number;
-  hint?: string;
-  placeholder?: string;
-  inputMode?: 'numeric';
-}
-
-function TextField(
-  props: ITextOptions & {
-    name: string;
-    label: string;
-    value: string;
-    error?: string;
-    onChange: (value: string) => void;
-  }
-): JSX.Element {
-  const id = useId();
-  const common = {
-    id,
-    name: props.name,
-    value: props.value,
-    placeholder: props.placeholder,
-    spellCheck: false,
-    autoComplete: 'off',
-    'aria-invalid': props.error !== undefined,
-    'aria-describedby': `${id}-help`,
-    className: `jp-mod-styled ${props.error === undefined ? '' : 'hai-mod-invalid'}`
-  };
-  return (
-    <Field id={id} label={props.label} error={props.error} hint={props.hint}>
-      {props.rows === undefined ? (
-        <input
-          type="text"
-          inputMode={props.inputMode}
-          {...common}
-          onChange={event => props.onChange(event.target.value)}
-        />
-      ) : (
-        <textarea rows={props.rows} {...common} onChange={event => props.onChange(event.target.value)} />
-      )}
-    </Field>
-  );
-}
-
-function SelectField(props: {
-  name: string;
-  label: string;
-  value: string;
-  error: string | undefined;
-  options: { value: string; label: string }[];
-  onChange: (value: string) => void;
-}): JSX.Element {
-  const id = useId();
-  return (
-    <Field id={id} label={props.label} error={props.error} hint={undefined}>
-      <HTMLSelect
-        id={id}
-        name={props.name}
-        value={props.value}
-        className="hai-Select"
-        aria-describedby={`${id}-help`}
-        options={props.options}
-        onChange={event => props.onChange(event.target.value)}
-      />
-    </Field>
-  );
-}
-
-function Field(props: {
-  id: string;
-  label: string;
-  error: string | undefined;
-  hint: string | undefined;
-  children: ReactNode;
-}): JSX.Element {
-  return (
-    <div className="hai-Field">
-      <label htmlFor={props.id}>{props.label}</label>
-      {props.children}
-      <div id={`${props.id}-help`}>
-        {props.error !== undefined ? (
-          <span className="hai-Field-error" role="alert">
-            {props.error}
-          </span>
-        ) : (
-          props.hint && <span className="hai-Field-hint">{props.hint}</span>
-        )}
-      </div>
-    </div>
-  );
 }

@@ -1,7 +1,7 @@
 import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../../api/request';
-import type { ITaskSubmit } from '../../api/types';
+import type { ITaskDetail, ITaskSubmit } from '../../api/types';
 import { aTask } from '../../testing/fakes';
 import { SubmitForm } from './SubmitForm';
 import { SubmitModel, submitDialog } from './dialog';
@@ -109,5 +109,37 @@ describe('the form', () => {
       expect(field.labels?.length, field.name).toBe(1);
     }
     expect(screen.getByRole('alert').textContent).toBe('No.');
+  });
+
+  it('offers the environments, with that of the notebook’s kernel chosen', async () => {
+    const sent: ITaskSubmit[] = [];
+    const submit = async (task: ITaskSubmit): Promise<ITaskDetail> => {
+      sent.push(task);
+      return aTask();
+    };
+    const answer = submitDialog(
+      { submit },
+      { ...defaults, environment: 'users/ann/vision@3' },
+      { ...context, environments: ['users/ann/vision', 'base/torch', 'admins-own'] },
+      {}
+    );
+    const choice = await screen.findByLabelText<HTMLSelectElement>('Environment');
+    expect(choice.value).toBe('users/ann/vision@3');
+    expect([...choice.options].map(option => option.value)).toEqual([
+      '',
+      'users/ann/vision@3',
+      'users/ann/vision',
+      'base/torch',
+      'admins-own'
+    ]);
+    fireEvent.click(screen.getByTestId('hai-submit'));
+    await answer;
+    expect(sent[0]?.environment).toBe('users/ann/vision@3');
+
+    const second = submitDialog({ submit }, defaults, context, {});
+    expect((await screen.findByLabelText<HTMLSelectElement>('Environment')).value).toBe('');
+    fireEvent.click(screen.getByTestId('hai-submit'));
+    await second;
+    expect(sent[1]?.environment).toBeNull();
   });
 });

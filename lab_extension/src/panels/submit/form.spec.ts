@@ -44,6 +44,7 @@ describe('the submit form', () => {
       ranks_per_node: null,
       priority: 'NORMAL',
       group: 'training',
+      environment: null,
       env: {},
       profile: 'auto',
       signal: null,

@@ -29,6 +29,8 @@ export interface IFormValues {
   profile: ProfileName;
   signal: string;
   watch: string;
+  /** Name of the environment; empty: the default. */
+  environment: string;
   env: string;
   hold: boolean;
 }
@@ -41,6 +43,8 @@ export type FormErrors = Partial<Record<FieldName | 'form', string>>;
 export interface IFormContext {
   policy: IPolicy | null;
   quota: readonly IOwnQuota[];
+  /** Names of the environments that can be chosen. */
+  environments?: readonly string[];
 }
 
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
@@ -64,6 +68,7 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     profile: 'auto',
     signal: '',
     watch: '',
+    environment: defaults.environment ?? '',
     env: Object.entries(defaults.env ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .join('\n'),
@@ -94,6 +99,7 @@ export function readForm(
     ranks_per_node: take('ranks_per_node', () => readRanksPerNode(values.ranks_per_node), null),
     priority: values.priority,
     group: values.group,
+    environment: values.environment === '' ? null : values.environment,
     env: take('env', () => parseEnv(values.env), {}),
     profile: values.profile,
     signal: take('signal', () => readSignal(values), null),

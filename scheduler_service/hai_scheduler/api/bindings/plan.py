@@ -47,6 +47,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     explain.ExplainOut,
     explain.DecisionPage,
     policy.PolicyOut,
+    storage.EnvironmentList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {

@@ -38,7 +38,10 @@ def test_what_is_no_name_is_refused_with_what_to_write(text: str) -> None:
         parse(text)
 
 
-def test_kernels_of_different_owners_have_different_names() -> None:
-    owners = [Owner("base"), Owner("groups", "cv"), Owner("users", "cv")]
-    assert len({EnvName(owner, "Vision").kernel for owner in owners}) == 3
-    assert EnvName(Owner("users", "ann"), "Vision").kernel == "haienv-users-ann-vision"
+def test_kernels_of_different_environments_have_different_names() -> None:
+    owners = [Owner("base"), *(Owner(level, name) for level in ("groups", "users") for name in ("cv", "a", "a-b", "A"))]
+    names = [EnvName(owner, name) for owner in owners for name in ("vision", "Vision", "b-c", "c")]
+    kernels = {name.kernel for name in names}
+    assert len(kernels) == len(names), "a-b/c and a/b-c, Vision and vision are different ones"
+    assert kernels == {kernel.lower() for kernel in kernels}, "Jupyter does not tell capital letters apart"
+    assert EnvName(Owner("users", "ann"), "vision").kernel == "haienv-users-ann-vision"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hai_hub.config.settings import HubSettings
 
 def test_what_is_saved_is_loaded_again(settings: HubSettings, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
+    settings = replace(settings, haienv_root=tmp_path / "envs")
     settings.save(file)
     assert HubSettings.load(file) == settings
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

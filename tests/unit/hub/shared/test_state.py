@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hai_hub.shared.errors import UpError
-from hai_hub.shared.state import FORMAT, StateDir, checked_password, default_state_dir
+from hai_hub.shared.state import FORMAT, StateDir, checked_password, default_state_dir, haienv_root
 
 
 def listing(folder: Path) -> dict[str, bytes]:
@@ -115,3 +115,8 @@ def test_the_default_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
     monkeypatch.setenv("HOME", "/home/ann")
     assert default_state_dir() == Path("/home/ann/.local/state/hai")
+
+
+def test_environments_are_where_those_who_use_them_may_enter() -> None:
+    assert haienv_root(Path("/x/state/hai"), "") == Path("/x/state/hai/haienv")
+    assert haienv_root(Path("/var/lib/hai"), "{username}") == Path("/var/lib/hai-haienv"), "the state folder is closed"

@@ -1,0 +1,1 @@
+"""The *Environments* view: what the command `haienv` tells and does, for the browser."""

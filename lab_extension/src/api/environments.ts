@@ -1,0 +1,64 @@
+/** What the server extension does with haienv, as functions. */
+
+import type { ServerConnection } from '@jupyterlab/services';
+import type {
+  EnvironmentChange,
+  IBuild,
+  IEnvironmentDetail,
+  IEnvironments,
+  IPackageChange
+} from './extension';
+import { requestEvents, requestJson } from './request';
+import type { IServerEvent } from './sse';
+
+/** What the view needs of the server; tests give their own. */
+export interface IEnvironmentsApi {
+  list(): Promise<IEnvironments>;
+  show(name: string): Promise<IEnvironmentDetail>;
+  diff(before: string, after: string): Promise<IPackageChange[]>;
+  begin(change: EnvironmentChange): Promise<IBuild>;
+  stop(id: number): Promise<IBuild>;
+  /** The lines of a build behind the number `after`, and `end`. */
+  log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  /** An event at once, and whenever an environment is published. */
+  watch(signal: AbortSignal): AsyncIterable<IServerEvent>;
+}
+
+/** The real one. */
+export class EnvironmentsApi implements IEnvironmentsApi {
+  constructor(private readonly settings: ServerConnection.ISettings) {}
+
+  list(): Promise<IEnvironments> {
+    return requestJson(this.settings, 'environments');
+  }
+
+  show(name: string): Promise<IEnvironmentDetail> {
+    return requestJson(this.settings, 'environments/show', { query: { name } });
+  }
+
+  async diff(before: string, after: string): Promise<IPackageChange[]> {
+    const found = await requestJson<{ changes: IPackageChange[] }>(this.settings, 'environments/diff', {
+      query: { before, after }
+    });
+    return found.changes;
+  }
+
+  begin(change: EnvironmentChange): Promise<IBuild> {
+    return requestJson(this.settings, 'environments/builds', { method: 'POST', body: change });
+  }
+
+  stop(id: number): Promise<IBuild> {
+    return requestJson(this.settings, `environments/builds/${id}/stop`, { method: 'POST' });
+  }
+
+  log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent> {
+    return requestEvents(this.settings, `environments/builds/${id}/log`, {
+      signal,
+      headers: { 'Last-Event-ID': String(after) }
+    });
+  }
+
+  watch(signal: AbortSignal): AsyncIterable<IServerEvent> {
+    return requestEvents(this.settings, 'environments/watch', { signal });
+  }
+}

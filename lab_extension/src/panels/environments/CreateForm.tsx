@@ -1,0 +1,128 @@
+/** The form for a new environment. */
+
+import { HTMLSelect } from '@jupyterlab/ui-components';
+import { useState, type JSX } from 'react';
+import type { EnvironmentChange, IEnvironment } from '../../api/extension';
+import { Field, TextField } from '../fields';
+import { levelOf, nameError, requirementsOf } from './words';
+
+export function CreateForm(props: {
+  owners: readonly string[];
+  items: readonly IEnvironment[];
+  onCreate: (change: EnvironmentChange) => void;
+  onCancel: () => void;
+}): JSX.Element {
+  const [name, setName] = useState('');
+  const [owner, setOwner] = useState(props.owners[0] ?? '');
+  const [extend, setExtend] = useState('');
+  const [python, setPython] = useState('');
+  const [requirements, setRequirements] = useState('');
+  const [kernel, setKernel] = useState(true);
+  const [tried, setTried] = useState(false);
+  const full = `${owner}/${name.trim()}`;
+  const wrong = nameError(
+    owner,
+    name.trim(),
+    props.items.map(one => one.name)
+  );
+  const submit = (): void => {
+    setTried(true);
+    if (wrong === null) {
+      props.onCreate({
+        verb: 'create',
+        name: full,
+        ...(extend === '' ? {} : { extend }),
+        ...(python.trim() === '' ? {} : { python: python.trim() }),
+        ...(kernel ? {} : { kernel }),
+        requirements: requirementsOf(requirements)
+      });
+    }
+  };
+  return (
+    <form
+      className="hai-EnvironmentForm"
+      data-testid="hai-environment-form"
+      noValidate
+      onSubmit={event => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <div className="hai-SubmitForm-row">
+        <TextField
+          name="name"
+          label="Name"
+          value={name}
+          onChange={setName}
+          {...(tried && wrong !== null ? { error: wrong } : {})}
+        />
+        <Field id="hai-environment-owner" label="Whose" error={undefined} hint={undefined}>
+          <HTMLSelect
+            id="hai-environment-owner"
+            name="owner"
+            className="hai-Select"
+            value={owner}
+            options={props.owners.map(one => ({ value: one, label: levelOf(`${one}/x`, props.owners) }))}
+            onChange={event => setOwner(event.target.value)}
+          />
+        </Field>
+      </div>
+      <div className="hai-SubmitForm-row">
+        <Field
+          id="hai-environment-extend"
+          label="Extends"
+          error={undefined}
+          hint="It has the packages of that one too, at the same versions."
+        >
+          <HTMLSelect
+            id="hai-environment-extend"
+            name="extend"
+            className="hai-Select"
+            value={extend}
+            options={[
+              { value: '', label: 'none' },
+              ...props.items
+                .filter(one => one.generation !== undefined)
+                .map(one => ({ value: one.name, label: one.name }))
+            ]}
+            onChange={event => setExtend(event.target.value)}
+          />
+        </Field>
+        <TextField
+          name="python"
+          label="Python"
+          value={python}
+          placeholder={extend === '' ? 'the newest here' : 'as it extends'}
+          hint="Such as 3.11."
+          onChange={setPython}
+        />
+      </div>
+      <TextField
+        name="requirements"
+        label="Requirements"
+        rows={4}
+        value={requirements}
+        placeholder="timm==1.0.20"
+        hint="One a line, as in a requirements file."
+        onChange={setRequirements}
+      />
+      <label className="hai-Check">
+        <input
+          type="checkbox"
+          name="kernel"
+          checked={kernel}
+          onChange={event => setKernel(event.target.checked)}
+        />
+        A kernel for notebooks (adds ipykernel)
+      </label>
+      <div className="hai-EnvironmentForm-buttons">
+        <button type="button" className="hai-Button" onClick={props.onCancel}>
+          Cancel
+        </button>
+        <button className="hai-Button hai-mod-primary" data-testid="hai-environment-create">
+          Create
+        </button>
+      </div>
+    </form>
+  );
+}
