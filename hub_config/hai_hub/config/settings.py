@@ -38,6 +38,7 @@ class HubSettings:
         unix_users: Pattern for the names of the Unix accounts that users' servers and tasks run as; empty: all run as
             the platform's own account.
         overrides_file: TOML file with a table for each class of JupyterHub, for all its other settings.
+        haienv_root: Folder of all environments of haienv (HAIENV_ROOT); None: there are none for all.
         service_apart: Whether `hai up`, not the Hub, starts and watches the scheduling loop and the API, so that they
             go on while the Hub restarts.
     """
@@ -55,6 +56,7 @@ class HubSettings:
     scheduler_config: Path | None = None
     unix_users: str = ""
     overrides_file: Path | None = None
+    haienv_root: Path | None = None
     service_apart: bool = False
 
     @property
@@ -124,7 +126,7 @@ class HubSettings:
         if unknown := sorted(set(plain) - {item.name for item in fields(cls)}):
             message = f"{path}: {', '.join(unknown)} is no setting; remove it"
             raise ValueError(message)
-        for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file"):
+        for name in ("state_dir", "nodes_file", "scheduler_config", "overrides_file", "haienv_root"):
             if plain.get(name) is not None:
                 plain[name] = Path(plain[name])
         return cls(**plain)

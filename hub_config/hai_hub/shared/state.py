@@ -171,6 +171,16 @@ def default_state_dir() -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "state") / "hai"
 
 
+def haienv_root(state_dir: Path, unix_users: str) -> Path:
+    """Return the folder of all environments of haienv, unless a setting names another.
+
+    Args:
+        state_dir: The state folder. Only the platform may enter it.
+        unix_users: Pattern for the names of Unix accounts; if set, the folder is beside the state folder.
+    """
+    return state_dir.with_name(f"{state_dir.name}-haienv") if unix_users else state_dir / "haienv"
+
+
 def write_private(path: Path, text: str) -> None:
     """Write a file as a whole (`write_whole`), so that it survives a power cut; only its owner can read it.
 

@@ -26,7 +26,7 @@ from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, complain, say
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
-from hai_hub.shared.state import ADMIN_PASSWORD, StateDir
+from hai_hub.shared.state import ADMIN_PASSWORD, StateDir, haienv_root
 from hai_hub.up import farewell, login, processes
 from hai_hub.up.options import Options, login_name, parse
 from hai_hub.up.ready import Interrupted, StartupCheck, hub_answers, loop_answers, service_answers
@@ -113,6 +113,7 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         scheduler_config=options.scheduler_config,
         overrides_file=options.overrides_file,
         unix_users=options.unix_users,
+        haienv_root=haienv_root(state.path, options.unix_users),
         service_apart=_service_apart(options.overrides_file),
     )
 
