@@ -11,7 +11,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.haienvs import HaienvFault, Held, UnknownHaienv, Use
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class MemoryHaienvs:
     """See `ports.haienvs.Haienvs`."""
 
