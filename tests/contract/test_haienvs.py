@@ -150,8 +150,8 @@ def folder(tmp_path: Path) -> FolderWorld:
 
 
 async def test_references_outlive_the_process_and_keep_a_generation(tmp_path: Path) -> None:
-    from haienv.names import EnvName, Owner
     from haienv.layout import EnvFolder
+    from haienv.names import EnvName, Owner
     from haienv.references import in_use
 
     world = folder(tmp_path)
@@ -176,9 +176,9 @@ async def test_everybody_can_read_references_whatever_the_umask_is(tmp_path: Pat
         os.umask(before)
     [file] = (world.root / ".references").rglob("*.json")
     assert file.stat().st_mode & 0o777 == 0o644
-    assert {part.stat().st_mode & 0o777 for part in file.parents if part.is_relative_to(world.root / ".references")} == {
-        0o755
-    }
+    assert {
+        part.stat().st_mode & 0o777 for part in file.parents if part.is_relative_to(world.root / ".references")
+    } == {0o755}
 
 
 @pytest.mark.parametrize("text", ["../../etc", "users/../x", "vision@x", "a b", "users/ann", "", "x" * 300])
@@ -217,7 +217,7 @@ async def test_a_damaged_manifest_a_missing_python_and_a_pipe_are_told(tmp_path:
     with pytest.raises(HaienvFault, match="there is no Python in"):
         await world.haienvs.check("ann", pin)
     (place / "manifest.json").write_text("{")
-    with pytest.raises(HaienvFault, match="is damaged: .*cannot be read"):
+    with pytest.raises(HaienvFault, match=r"is damaged: .*cannot be read"):
         await world.haienvs.check("ann", pin)
     (place / "manifest.json").unlink()
     os.mkfifo(place / "manifest.json")

@@ -1,4 +1,4 @@
-"""The port to the environments of haienv: what a name means for a user, whether a generation is whole, and who uses it."""
+"""The port to the environments of haienv: what a name means for a user, whether a generation is there, who uses it."""
 
 from __future__ import annotations
 

@@ -52,9 +52,7 @@ class Service:
         """Replace the service, as a new process of it would."""
         self._starts += 1
         self.parts = assemble(
-            Adapters(
-                store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock, haienvs=self.haienvs
-            ),
+            Adapters(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock, haienvs=self.haienvs),
             self.settings,
             tokens=RunTokens(Secret("a secret of the service")),
             locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),

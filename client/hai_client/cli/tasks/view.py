@@ -122,6 +122,11 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "signal", task.signal
     if task.job_state:
         yield "its state", task.job_state
+    yield from _command_facts(task)
+
+
+def _command_facts(task: Task) -> Iterator[tuple[str, str]]:
+    """Yield what the task executes, and in what."""
     yield "command", _command(task.command)
     yield "in", task.cwd
     if task.environment:

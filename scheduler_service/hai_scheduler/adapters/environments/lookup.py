@@ -16,15 +16,14 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
+from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.ports.haienvs import HaienvFault, UnknownHaienv
 from haienv import manifest as manifests
 from haienv import names, spec
 from haienv.errors import HaienvError, Missing
 from haienv.layout import EnvFolder, Generation
 from haienv.manifest import Manifest
 from haienv.registry import Caller, Registry
-
-from hai_scheduler.core.model.pins import Pin
-from hai_scheduler.ports.haienvs import HaienvFault, UnknownHaienv
 
 #: The longest manifest or env.toml that is read, bytes: they are much shorter.
 _LONGEST: Final = 4 * 1024 * 1024

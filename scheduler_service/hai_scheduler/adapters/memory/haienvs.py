@@ -54,6 +54,7 @@ class MemoryHaienvs:
 
     async def check(self, user: str, pin: Pin) -> None:
         """See `Haienvs.check`."""
+        del user
         found = self._generations.get(pin.name, {}).get(pin.generation)
         if found is None:
             raise HaienvFault(f"environment {pin.reference} is gone")

@@ -129,10 +129,11 @@ class Pinning:
             other = await haienvs.find(user, groups, name)
         except HaienvFault:
             return ()
-        return (
+        said = (
             f"environment: {name!r} is the name of two: the image {IMAGES}{name}, which is used, and the environment"
-            f" {other.name}; write one of these names",
+            f" {other.name}; write one of these names"
         )
+        return (said,)
 
     def _check_alone(self, haienvs: Haienvs, pin: Pin, name: str, env: Mapping[str, str]) -> None:
         folder = chosen(env)

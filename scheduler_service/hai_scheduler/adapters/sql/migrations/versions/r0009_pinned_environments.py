@@ -1,4 +1,4 @@
-"""Tasks store the generation of the environment of haienv that they go on with; runs store what they were started with."""
+"""Tasks store the generation of the environment of haienv that they go on with; runs store what they started with."""
 
 from __future__ import annotations
 
