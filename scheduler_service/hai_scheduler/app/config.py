@@ -213,7 +213,7 @@ class HaiScheduler(Application):
         "",
         help="Folder of the environments of haienv (HAIENV_ROOT), absolute. The service and all tasks must see it at "
         "this path: on Kubernetes, mount it into the service's pods and, by a mount rule, into users' pods. Empty: "
-        "there are none. `hai up` sets it to `haienv` in its state folder or, with `--unix-users`, to a folder beside it.",
+        "there are none. `hai up` sets it to `haienv` in its state folder or, with `--unix-users`, to one beside it.",
     ).tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)

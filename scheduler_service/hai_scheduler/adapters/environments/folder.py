@@ -161,11 +161,14 @@ class HaienvFolder:
             account = self._account_of(user)
         except Exception as error:  # noqa: BLE001  the message says why there is no account
             raise HaienvFault(f"environment: {error}") from None
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", lookup.__name__, self.root, *words,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            cwd="/", env={"PATH": os.defpath}, user=account.uid, group=account.gid, extra_groups=account.groups,
-        )  # fmt: skip
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-m", lookup.__name__, self.root, *words,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                cwd="/", env={"PATH": os.defpath}, user=account.uid, group=account.gid, extra_groups=account.groups,
+            )  # fmt: skip
+        except OSError as error:
+            raise HaienvFault(f"environment: it cannot be looked up as {user}: {error}; tell an admin") from None
         try:
             out, _ = await asyncio.wait_for(process.communicate(), _PATIENCE_S)
             answer = json.loads(out)
