@@ -1,6 +1,6 @@
 /** Words and numbers as users read them. Pure functions. */
 
-import type { IRun, ITaskSummary, PriorityChoice, TaskState } from './api/types';
+import type { IHaienv, IRun, ITaskSummary, PriorityChoice, TaskState } from './api/types';
 
 const ENDED: readonly TaskState[] = ['succeeded', 'failed', 'stopped'];
 
@@ -129,6 +129,12 @@ const REASONS: Record<string, string> = {
 /** A sentence part for a reason; unknown ones are shown as they are. */
 export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
+}
+
+/** An environment of haienv in one line: `users/ann/vision@3 (sha256:1234...)`. */
+export function environmentText(haienv: IHaienv): string {
+  const generation = `${haienv.name}@${haienv.generation} (${haienv.digest.slice(0, 19)}...)`;
+  return haienv.latest ? `${generation}; each run takes the newest` : generation;
 }
 
 /** How a run ended, for its colour. */

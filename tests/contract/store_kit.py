@@ -21,6 +21,7 @@ from kit.builders import (
     T0,
     a_checkpoint,
     a_notice,
+    a_pin,
     a_rank,
     a_run,
     a_spec,
@@ -104,6 +105,7 @@ def full_run(number: int = 2) -> Run:
         lost=timedelta(seconds=3.25),
         failed_ranks=(0,),
         origin=Origin("a1b2", 3),
+        haienv=a_pin(generation=7),
     )
 
 

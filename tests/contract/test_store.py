@@ -21,6 +21,7 @@ from hai_scheduler.ports.values import TaskFilter
 from kit.builders import (
     a_checkpoint,
     a_notice,
+    a_pin,
     a_rank,
     a_run,
     a_spec,
@@ -112,6 +113,7 @@ class TestTasks:
             watch=("out/*.pt", "/scratch/run"),
             tags=("nlp", "a,b"),
             environment="torch",
+            haienv=a_pin(latest=True, flavour="conda", variables={"A": "ä"}),
             ranks_per_node="gpu",
         )
         assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"

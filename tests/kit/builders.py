@@ -12,6 +12,7 @@ from typing import Any
 
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, Strike
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.reasons import Reason
@@ -40,6 +41,12 @@ def a_node(name: str = "node-1", **fields: Any) -> Node:
 def some_nodes(count: int, *, prefix: str = "node-", **fields: Any) -> tuple[Node, ...]:
     """`node-1` to `node-<count>`, alike but for their names."""
     return tuple(a_node(f"{prefix}{number}", **fields) for number in range(1, count + 1))
+
+
+def a_pin(name: str = "users/ann/vision", **fields: Any) -> Pin:
+    """The third generation of an environment of haienv."""
+    known = {"generation": 3, "digest": f"sha256:{'3' * 64}", "interpreter": "/usr/bin/python3.11", "python": "3.11.7"}
+    return Pin(name=name, **{**known, **fields})
 
 
 def a_rank(rank: int = 0, **fields: Any) -> Rank:

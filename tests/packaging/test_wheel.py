@@ -39,7 +39,8 @@ def needed(metadata: Message) -> list[str]:
 
 
 def test_the_platform_needs_the_client_of_its_own_version_and_nothing_else(metadata: Message) -> None:
-    assert needed(metadata) == [f"hai-client=={metadata['Version']}"]
+    version = metadata["Version"]
+    assert needed(metadata) == [f"hai-client=={version}", f"hai-env=={version}"]
 
 
 def test_the_client_needs_nothing_and_takes_every_python_since_3_8(client_wheel: Path, metadata: Message) -> None:

@@ -54,8 +54,13 @@ class TaskRequest:
     retry_backoff_s: float = 0.0
     #: Exit statuses after which a retry is made; empty: any failure.
     retry_exit_codes: tuple[int, ...] = ()
-    #: Name of the environment to run in (GET /environments); None: the user's default, else the platform's own.
+    #: What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its
+    #: bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); None: the user's default
+    #: image, else the platform's own.
     environment: str | None = None
+    #: Whether each run takes the generation of the environment of haienv that is current at its start; else all runs
+    #: use the generation that is current now.
+    env_latest: bool = False
     #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; None: once,
     #: and RANK counts nodes.
     ranks_per_node: int | str | None = None
@@ -157,8 +162,10 @@ class Task(TaskSummary):
     retry_exit_codes: tuple[int, ...] = ()
     #: While the task waits for a retry: the earliest time of that start.
     retry_at: datetime | None = None
-    #: Name of the environment that the task runs in; None: the platform's own.
+    #: Name of the image that the task runs in; None: the platform's own.
     environment: str | None = None
+    #: The generation of an environment of haienv that the task is pinned to; None: it uses none.
+    haienv: Haienv | None = None
     #: How often the command runs on each node; None: once, without a launcher.
     ranks_per_node: int | str | None = None
     #: In the answer to a submission: warnings on what will probably not work as the user expects.
@@ -225,6 +232,25 @@ class Rank:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Haienv:
+    """A generation of an environment of haienv."""
+
+    #: The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`.
+    name: str
+    generation: int
+    #: The digest of its files.
+    digest: str
+    #: The program that the environment was made with.
+    interpreter: str
+    #: The version of its Python.
+    python: str
+    #: One of venv, conda.
+    flavour: str
+    #: Whether each run takes the generation that is current at its start; else all runs use this one.
+    latest: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a task."""
 
@@ -249,6 +275,8 @@ class Run:
     lost_s: float | None = None
     #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: tuple[int, ...] = ()
+    #: The generation of an environment of haienv that the run was started with; None: none.
+    haienv: Haienv | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

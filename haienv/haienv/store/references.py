@@ -124,6 +124,17 @@ def uses(env: EnvFolder) -> list[Use]:
     )
 
 
+def written(folder: Path) -> dict[str, Use]:
+    """Return the references of one of the three places by id. One that cannot be read names no environment."""
+    found = {}
+    for path in _files(folder):
+        try:
+            found[path.name[: -len(_SUFFIX)]] = _read(path, "")
+        except Damaged:
+            found[path.name[: -len(_SUFFIX)]] = Use("", 0, "task", "", "")
+    return found
+
+
 def _all(env: EnvFolder) -> Iterator[Use]:
     for path in _files(env.references):
         yield _read(path, str(env.name.owner.name))

@@ -80,6 +80,8 @@ def service_command(settings: HubSettings, role: Role) -> list[str]:
         command += ["--health-port", str(settings.loop_port)]
     if settings.unix_users:
         command += ["--unix-users", settings.unix_users]
+    if settings.haienv_root is not None:
+        command += ["--haienv-root", str(settings.haienv_root)]
     if settings.scheduler_config is not None:
         command += ["--config", str(settings.scheduler_config)]
     if settings.nodes_file is not None:

@@ -263,6 +263,22 @@ export interface IRank {
   message: string | null;
 }
 
+/** A generation of an environment of haienv. */
+export interface IHaienv {
+  /** The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`. */
+  name: string;
+  generation: number;
+  /** The digest of its files. */
+  digest: string;
+  /** The program that the environment was made with. */
+  interpreter: string;
+  /** The version of its Python. */
+  python: string;
+  flavour: 'venv' | 'conda';
+  /** Whether each run takes the generation that is current at its start; else all runs use this one. */
+  latest: boolean;
+}
+
 /** One run of a task. */
 export interface IRun {
   id: string;
@@ -284,6 +300,8 @@ export interface IRun {
   lost_s: number | null;
   /** Ranks whose own failure ended the run; ranks that were ended because of that are not listed. */
   failed_ranks: number[];
+  /** The generation of an environment of haienv that the run was started with; null: none. */
+  haienv: IHaienv | null;
 }
 
 /** The rank of a run that failed first, and the last lines of its log. */
@@ -362,8 +380,10 @@ export interface ITaskSubmit {
   retry_backoff_s?: number;
   /** Exit statuses after which a retry is made; empty: any failure. */
   retry_exit_codes?: number[];
-  /** Name of the environment to run in (GET /environments); null: the user's default, else the platform's own. */
+  /** What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); null: the user's default image, else the platform's own. */
   environment?: string | null;
+  /** Whether each run takes the generation of the environment of haienv that is current at its start; else all runs use the generation that is current now. */
+  env_latest?: boolean;
   /** How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
   ranks_per_node?: number | 'gpu' | null;
 }
@@ -455,8 +475,10 @@ export interface ITaskDetail extends ITaskSummary {
   retry_exit_codes: number[];
   /** While the task waits for a retry: the earliest time of that start. */
   retry_at: string | null;
-  /** Name of the environment that the task runs in; null: the platform's own. */
+  /** Name of the image that the task runs in; null: the platform's own. */
   environment: string | null;
+  /** The generation of an environment of haienv that the task is pinned to; null: it uses none. */
+  haienv: IHaienv | null;
   /** How often the command runs on each node; null: once, without a launcher. */
   ranks_per_node: number | 'gpu' | null;
   /** In the answer to a submission: warnings on what will probably not work as the user expects. */

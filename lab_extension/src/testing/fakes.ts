@@ -8,6 +8,7 @@ import type { IServerEvent } from '../api/sse';
 import type {
   IDecision,
   IEvent,
+  IHaienv,
   ILogLine,
   IOwnQuota,
   IPolicyValue,
@@ -55,6 +56,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
     environment: null,
+    haienv: null,
     ranks_per_node: null,
     warnings: [],
     job_state: null,
@@ -114,6 +116,20 @@ export function aDecision(seq: number, sentence: string, kind = 'task.verdict'):
   return { seq, at: '2026-11-21T04:00:00Z', kind, actor: 'scheduler', sentence, data: {} };
 }
 
+/** A generation of an environment; give what differs. */
+export function aHaienv(given: Partial<IHaienv> = {}): IHaienv {
+  return {
+    name: 'users/ann/vision',
+    generation: 3,
+    digest: `sha256:${'0123456789abcdef'.repeat(4)}`,
+    interpreter: '/usr/bin/python3.11',
+    python: '3.11.7',
+    flavour: 'venv',
+    latest: false,
+    ...given
+  };
+}
+
 /** An ended run; give what differs. */
 export function aRun(given: Partial<IRun> = {}): IRun {
   return {
@@ -132,6 +148,7 @@ export function aRun(given: Partial<IRun> = {}): IRun {
     left: 'saved',
     lost_s: null,
     failed_ranks: [],
+    haienv: null,
     ...given
   };
 }

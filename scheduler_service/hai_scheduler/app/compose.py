@@ -66,6 +66,8 @@ from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
+from hai_scheduler.service.workspace.pin_references import PinReferences
+from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
@@ -84,6 +86,7 @@ class LoopParts:
 
     cycle: Cycle
     housekeeping: Housekeeping
+    references: PinReferences
     readiness: Readiness
     health: Health
 
@@ -104,6 +107,7 @@ class Parts:
     follower: Follower
     services: Services
     housekeeping: Housekeeping
+    references: PinReferences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,13 @@ def assemble(
         adapters, settings, tokens=tokens, locations=locations, holder=holder, predecessor=predecessor, views=views
     )
     api = assemble_api(adapters, settings, locations=locations, holder=holder, views=views)
-    return Parts(cycle=loop.cycle, follower=api.follower, services=api.services, housekeeping=loop.housekeeping)
+    return Parts(
+        cycle=loop.cycle,
+        follower=api.follower,
+        services=api.services,
+        housekeeping=loop.housekeeping,
+        references=loop.references,
+    )
 
 
 def assemble_loop(
@@ -180,7 +190,7 @@ def assemble_loop(
             tokens=tokens,
             locations=locations,
             policies=policy_store,
-            runtime_envs=RuntimeEnvs(store=store),
+            runtime_envs=RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs)),
         ),
         policies=policy_store,
     )
@@ -209,6 +219,7 @@ def assemble_loop(
             policies=policy_store,
             latest_plan=latest_plan,
         ),
+        references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         readiness=Readiness(
             store=store,
             clock=clock,
@@ -246,7 +257,7 @@ def assemble_api(
     )
     # A reader gets the current view, even if a ring was lost.
     latest_plan.asked = follower.asked
-    runtime_envs = RuntimeEnvs(store=store)
+    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs))
     workers, news = adapters.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=locations)
     health = _health(adapters, settings, latest_plan)
@@ -412,6 +423,7 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
     server = listen(parts.readiness, parts.health, address=settings.health_ip, port=settings.health_port)
     scheduling = asyncio.create_task(parts.cycle.run())
     sweeping = asyncio.create_task(parts.housekeeping.run())
+    holding = asyncio.create_task(parts.references.run(parts.housekeeping.leads))
     reading = asyncio.create_task(parts.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -419,7 +431,7 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
         await parts.cycle.stop()
         await scheduling
     finally:
-        await _end(sweeping, reading, stopping, scheduling)
+        await _end(sweeping, holding, reading, stopping, scheduling)
         server.stop()
         await server.close_all_connections()
 

@@ -141,6 +141,8 @@ class Settings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     #: The pattern for the names of the Unix accounts that tasks run as; empty: tasks run as the service's own account.
     unix_users: str = ""
+    #: The folder of the environments of haienv, at the same path for the service and for ranks; None: there is none.
+    haienv_root: Path | None = None
     #: The Kubernetes cluster on which ranks are pods; None: ranks are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: The address of the bus between replicas; None: this replica is the only one. It may hold a password.
@@ -207,6 +209,12 @@ class HaiScheduler(Application):
         help="On one machine: the Unix account that a user's tasks run as, `{username}` for the one of the user's own "
         "name; empty: the service's own. It needs root, or CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID.",
     ).tag(config=True)
+    haienv_root = Unicode(
+        "",
+        help="Folder of the environments of haienv (HAIENV_ROOT), absolute. The service and all tasks must see it at "
+        "this path: on Kubernetes, mount it into the service's pods and, by a mount rule, into users' pods. Empty: "
+        "there are none. `hai up` sets it to `haienv` in its state folder or, with `--unix-users`, to one beside it.",
+    ).tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
     lease_length = Unicode(
@@ -262,6 +270,7 @@ class HaiScheduler(Application):
         "gpus-per-node": "HaiScheduler.gpus_per_node",
         "nodes-file": "HaiScheduler.nodes_file",
         "unix-users": "HaiScheduler.unix_users",
+        "haienv-root": "HaiScheduler.haienv_root",
         "config": "HaiScheduler.config_file",
         "log-level": "Application.log_level",
         "min-run": "SchedulingPolicy.min_run",
@@ -297,6 +306,15 @@ class HaiScheduler(Application):
             )
         return self.unix_users
 
+    def _haienv_root(self) -> Path | None:
+        """The folder of the environments of haienv; None: there is none. Raises ConfigError."""
+        if not self.haienv_root:
+            return None
+        root = Path(self.haienv_root)
+        if not root.is_absolute() or ".." in root.parts:
+            raise ConfigError(f"haienv-root: is {self.haienv_root!r}: write an absolute path without '..'")
+        return root
+
     def _settings(self) -> Settings:
         if self.role is None:
             raise ConfigError("role: is not given: start one process with --role loop and one with --role api")
@@ -324,6 +342,7 @@ class HaiScheduler(Application):
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             workers=self.workers,
             unix_users=unix_users,
+            haienv_root=self._haienv_root(),
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes.files import PodFiles
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
@@ -23,6 +24,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
+from hai_scheduler.ports.haienvs import Haienvs
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.orders import ComputePool
@@ -41,6 +43,8 @@ class Adapters:
     files: Files | None = None
     #: The worker processes that compute; None: this process computes.
     workers: ComputePool | None = None
+    #: The environments of haienv; None: this platform has none.
+    haienvs: Haienvs | None = None
 
 
 async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
@@ -54,7 +58,15 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
             await store.close()
             raise
         bus = await _open_bus(settings, clock)
-        return Adapters(store=store, cluster=pods, bus=bus, clock=clock, files=PodFiles(), workers=_workers(settings))
+        return Adapters(
+            store=store,
+            cluster=pods,
+            bus=bus,
+            clock=clock,
+            files=PodFiles(),
+            workers=_workers(settings),
+            haienvs=_haienvs(settings, None),
+        )
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     cluster = LocalCluster(
         LocalSettings(
@@ -70,7 +82,22 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
     store = await _open_store(settings)
     bus = await _open_bus(settings, clock)
     workers, files = _workers(settings), LocalFiles(accounts)
-    return Adapters(store=store, cluster=cluster, bus=bus, clock=clock, files=files, workers=workers)
+    return Adapters(
+        store=store,
+        cluster=cluster,
+        bus=bus,
+        clock=clock,
+        files=files,
+        workers=workers,
+        haienvs=_haienvs(settings, accounts),
+    )
+
+
+def _haienvs(settings: Settings, accounts: Accounts | None) -> Haienvs | None:
+    """The environments of haienv below the folder of the settings; None: there is no such folder."""
+    if settings.haienv_root is None:
+        return None
+    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of)
 
 
 def _workers(settings: Settings) -> ComputePool | None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
+from hai_scheduler.adapters.memory.haienvs import MemoryHaienvs
 from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Adapters, Parts, assemble
@@ -35,8 +36,9 @@ def user(name: str) -> Caller:
 class Service:
     """A world and the service in it; `restart` replaces the service and keeps the world."""
 
-    def __init__(self, nodes: int = 4, policy: Policy | Policies = SHORT) -> None:
+    def __init__(self, nodes: int = 4, policy: Policy | Policies = SHORT, haienvs: MemoryHaienvs | None = None) -> None:
         self.clock = VirtualClock()
+        self.haienvs = haienvs
         self.store = MemoryStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
@@ -50,7 +52,7 @@ class Service:
         """Replace the service, as a new process of it would."""
         self._starts += 1
         self.parts = assemble(
-            Adapters(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock),
+            Adapters(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock, haienvs=self.haienvs),
             self.settings,
             tokens=RunTokens(Secret("a secret of the service")),
             locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),

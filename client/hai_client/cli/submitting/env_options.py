@@ -38,7 +38,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a variable for it; NAME alone takes the value from here; can be repeated",
     )
     parser.add_argument(
-        "--environment", metavar="NAME", help="one of `hai environments`: image, Python, variables (your default)"
+        "--environment",
+        metavar="NAME",
+        help="an environment of haienv, such as vision, vision@3 or groups/cv/vision, whose packages of now the task"
+        " keeps over all its turns; or an image of `hai environments` (your default)",
+    )
+    parser.add_argument(
+        "--env-latest",
+        action="store_true",
+        help="take the environment's newest generation at each start, instead of the one of now",
     )
     parser.add_argument(
         "--env",

@@ -10,8 +10,10 @@ from pathlib import Path
 from hai_client import own_python
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean
+from hai_client.cli.tasks import view
 from hai_client.errors import Invalid
 from hai_client.rank.pythons import VENV, programs
+from hai_client.wire.schema import Haienv
 
 _REMEDY = "--no-venv for the platform's"
 
@@ -64,8 +66,17 @@ def _named(text: str, ctx: Context) -> str:
     return folder
 
 
-def tell(ctx: Context, env: Mapping[str, str]) -> None:
-    """Add to the answer to a submission that the task runs with the user's own Python, if it does."""
+def tell(ctx: Context, env: Mapping[str, str], haienv: Haienv | None) -> None:
+    """Add to the answer to a submission which Python of the user's the task runs with, if it does.
+
+    Args:
+        ctx: The command's context.
+        env: The task's variables.
+        haienv: The environment of haienv that the service has found.
+    """
+    if haienv is not None:
+        ctx.out.line(f"  environment: {clean(view.environment(haienv))}")
+        return
     folder = env.get(VENV)
     if folder:
         ctx.out.line(f"  with the Python of {clean(folder)}; {ctx.out.style(_REMEDY, 'dim')}")

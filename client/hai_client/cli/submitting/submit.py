@@ -172,6 +172,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
         retry_backoff_s=args.retry_backoff,
         retry_exit_codes=args.retry_exit_codes,
         environment=environment,
+        env_latest=args.env_latest,
         ranks_per_node=args.ranks_per_node,
     )
 
@@ -189,7 +190,7 @@ def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = Fa
         ctx.out.json(ctx.client.task(task.id))
         return code
     ctx.out.line(sentence(ctx, _settled(ctx, task)))
-    python_options.tell(ctx, request.env)
+    python_options.tell(ctx, request.env, task.haienv)
     for warning in task.warnings:
         ctx.out.note(warning)
     if not follow:

@@ -14,7 +14,7 @@ from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, ago
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
-from hai_client.wire.schema import Rank, Run, Task, TaskSummary, Verdict
+from hai_client.wire.schema import Haienv, Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
@@ -122,12 +122,25 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "signal", task.signal
     if task.job_state:
         yield "its state", task.job_state
+    yield from _command_facts(task)
+
+
+def _command_facts(task: Task) -> Iterator[tuple[str, str]]:
+    """Yield what the task executes, and in what."""
     yield "command", _command(task.command)
     yield "in", task.cwd
     if task.environment:
-        yield "environment", task.environment
+        yield "image", task.environment
+    if task.haienv is not None:
+        yield "environment", environment(task.haienv)
     if task.tags:
         yield "tags", " ".join(task.tags)
+
+
+def environment(haienv: Haienv) -> str:
+    """Return an environment of haienv in one line: `users/ann/vision@3 (sha256:1234abcd...)`."""
+    generation = f"{haienv.name}@{haienv.generation} ({haienv.digest[:19]}...)"
+    return f"{generation}; each run takes the newest" if haienv.latest else generation
 
 
 def _retries(task: Task) -> str:
@@ -170,7 +183,14 @@ def runs(out: Output, task: Task) -> None:
     """Write the runs of a task as a table."""
     columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED"), Column("SAVED")]
     columns += [Column("LOST"), Column("NODES")]
-    out.table(columns, [_run_row(run) for run in task.runs])
+    named_ = any(run.haienv is not None for run in task.runs)
+    columns += [Column("ENVIRONMENT")] if named_ else []
+    rows = [[*_run_row(run), *([_generation(run)] if named_ else [])] for run in task.runs]
+    out.table(columns, rows)
+
+
+def _generation(run: Run) -> str:
+    return "-" if run.haienv is None else f"{run.haienv.name}@{run.haienv.generation}"
 
 
 def _run_row(run: Run) -> list[Cell | str]:

@@ -9,6 +9,7 @@ import { shownCommand } from '../../batch';
 import {
   between,
   duration,
+  environmentText,
   isUnfinished,
   isWaiting,
   localTimes,
@@ -109,6 +110,13 @@ export function Header(props: IHeaderProps): JSX.Element {
             {command.text}
           </code>
         </Fact>
+        {task.haienv !== null && (
+          <Fact label="Environment" wide>
+            <span title={`Python ${task.haienv.python}\n${task.haienv.digest}`}>
+              {environmentText(task.haienv)}
+            </span>
+          </Fact>
+        )}
       </dl>
     </header>
   );

@@ -42,6 +42,9 @@ export function runSentence(run: IRun, now: number): string {
   if (run.lost_s) {
     parts.push(`${duration(run.lost_s)} of node time lost`);
   }
+  if (run.haienv) {
+    parts.push(`with ${run.haienv.name}@${run.haienv.generation}`);
+  }
   return `${parts.join('; ')}.`;
 }
 

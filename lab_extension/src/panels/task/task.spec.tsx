@@ -1,7 +1,16 @@
 import { act, fireEvent, render, screen, within } from '@testing-library/react';
 import { describe, expect, it, vi } from 'vitest';
 import { LogModel } from '../../models/log';
-import { aChange, aDecision, aLine, aRun, aTask, aWaitingTask, FakeStream } from '../../testing/fakes';
+import {
+  aChange,
+  aDecision,
+  aHaienv,
+  aLine,
+  aRun,
+  aTask,
+  aWaitingTask,
+  FakeStream
+} from '../../testing/fakes';
 import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
 import { LogView } from './LogView';
@@ -95,6 +104,16 @@ describe('the header', () => {
     expect(screen.getByTestId('hai-task-failure').querySelector('pre')).toBeNull();
     rerender(<Header task={aTask()} {...props} />);
     expect(screen.queryByTestId('hai-task-failure')).toBeNull();
+  });
+
+  it('names the environment, its generation and its digest', () => {
+    const props = { whatIf: [], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
+    const { rerender } = render(<Header task={aTask()} {...props} />);
+    expect(screen.queryByText('Environment')).toBeNull();
+    rerender(<Header task={aTask({ haienv: aHaienv() })} {...props} />);
+    expect(screen.getByText('users/ann/vision@3 (sha256:0123456789ab...)')).toBeTruthy();
+    rerender(<Header task={aTask({ haienv: aHaienv({ latest: true }) })} {...props} />);
+    expect(screen.getByText(/; each run takes the newest$/)).toBeTruthy();
   });
 
   it('says what would let a task start only while it waits', () => {
@@ -208,6 +227,14 @@ describe('the timeline', () => {
     expect(tip.getByText('n-1, n-2')).toBeTruthy();
     fireEvent.mouseLeave(bar);
     expect(screen.queryByRole('tooltip')).toBeNull();
+  });
+
+  it('tells the environment of each run', () => {
+    const run = aRun({ haienv: aHaienv({ generation: 5 }) });
+    render(<Timeline task={aTask({ runs: [run] })} now={NOW} />);
+    expect(screen.getByTestId('hai-run-1').getAttribute('aria-label')).toMatch(
+      /; with users\/ann\/vision@5\.$/
+    );
   });
 });
 

@@ -10,6 +10,7 @@ from sqlalchemy import Row
 
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
@@ -275,13 +276,14 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "lost": _to_span(run.lost),
         "failed_ranks": list(run.failed_ranks),
         "origin": None if run.origin is None else str(run.origin),
+        "haienv": _pin_values(run.haienv),
     }
 
 
 def run_of(columns: Sequence[Any]) -> Run:
     """Return the run of the columns of `tables.RUNS`, in their order."""
     _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
-    reason, left, lost, failed, origin = rest
+    reason, left, lost, failed, origin, haienv = rest
     return Run(
         id=RunId(run_id),
         number=number,
@@ -299,6 +301,7 @@ def run_of(columns: Sequence[Any]) -> Run:
         lost=_of_span(lost),
         failed_ranks=_failed_ranks_of(failed, reason, ranks),
         origin=Origin.parse(origin),
+        haienv=pin_of(haienv),
     )
 
 
@@ -309,6 +312,26 @@ def _failed_ranks_of(
     if value is not None:
         return tuple(value)
     return tuple([rank["rank"] for rank in ranks if rank["exit_code"]]) if reason == Reason.FAILED.value else ()
+
+
+def _pin_values(pin: Pin | None) -> _Values | None:
+    if pin is None:
+        return None
+    return {
+        "name": pin.name,
+        "generation": pin.generation,
+        "digest": pin.digest,
+        "interpreter": pin.interpreter,
+        "python": pin.python,
+        "flavour": pin.flavour,
+        "latest": pin.latest,
+        "variables": dict(pin.variables),
+    }
+
+
+def pin_of(value: Mapping[str, Any] | None) -> Pin | None:
+    """Return the pin of a column `haienv`; None for NULL."""
+    return None if value is None else Pin(**value)
 
 
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
@@ -323,6 +346,7 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
         "watch": list(spec.watch),
         "tags": list(spec.tags),
         "environment": spec.environment,
+        "haienv": _pin_values(spec.haienv),
     }
 
 
@@ -338,6 +362,7 @@ def spec_of(row: Row[Any]) -> TaskSpec:
         watch=tuple(row.watch or ()),
         tags=tuple(row.tags),
         environment=row.environment,
+        haienv=pin_of(row.haienv),
     )
 
 

@@ -123,6 +123,8 @@ SPECS = Table(
     _value("watch"),
     # A number, or "gpu"; NULL: the command runs once on each node.
     _value("ranks_per_node"),
+    # The environment of haienv, with its generation; NULL: none.
+    _value("haienv"),
 )
 
 RUNS = Table(
@@ -147,6 +149,8 @@ RUNS = Table(
     _value("failed_ranks"),
     # NULL for runs of versions that did not write it.
     Column("origin", Text),
+    # The environment of haienv that the run was started with; NULL: none.
+    _value("haienv"),
 )
 
 EVENTS = Table(

@@ -33,7 +33,8 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
         shown = await _detail(ask, admitted.task)
     else:
         shown = convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
-    return shown.model_copy(update={"warnings": await ask.services.submissions.warnings(ask.caller, submission)})
+    warnings = await ask.services.submissions.warnings(ask.caller, submission, admitted.choice)
+    return shown.model_copy(update={"warnings": warnings})
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:

@@ -61,6 +61,23 @@ class RankOut(Output):
     message: str | None
 
 
+class HaienvOut(Output):
+    """A generation of an environment of haienv."""
+
+    #: The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`.
+    name: str
+    generation: int
+    #: The digest of its files.
+    digest: str
+    #: The program that the environment was made with.
+    interpreter: str
+    #: The version of its Python.
+    python: str
+    flavour: Literal["venv", "conda"]
+    #: Whether each run takes the generation that is current at its start; else all runs use this one.
+    latest: bool
+
+
 class RunOut(Output):
     """One run of a task."""
 
@@ -84,6 +101,8 @@ class RunOut(Output):
     lost_s: float | None
     #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: list[int] = []
+    #: The generation of an environment of haienv that the run was started with; null: none.
+    haienv: HaienvOut | None = None
 
 
 class FailureOut(Output):

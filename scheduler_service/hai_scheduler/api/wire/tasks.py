@@ -22,7 +22,7 @@ from hai_scheduler.api.wire.base import (
 from hai_scheduler.api.wire.cluster import NodeOut
 from hai_scheduler.api.wire.logs import LogHits
 from hai_scheduler.api.wire.problem import Problem
-from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, RunOut
+from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, HaienvOut, RunOut
 from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 
 #: A number of processes on each node, or one for each GPU.
@@ -72,8 +72,13 @@ class TaskSubmit(Input):
     retry_backoff_s: Seconds = 0.0
     #: Exit statuses after which a retry is made; empty: any failure.
     retry_exit_codes: Annotated[list[Annotated[int, Field(ge=1, le=255)]], Field(max_length=255)] = []
-    #: Name of the environment to run in (GET /environments); null: the user's default, else the platform's own.
-    environment: Annotated[str, Field(max_length=128)] | None = None
+    #: What to run in: the name of an image (GET /environments) or `images/NAME`, or an environment of haienv by its
+    #: bare name, its full name (`users/ann/vision`) or one of its generations (`vision@3`); null: the user's default
+    #: image, else the platform's own.
+    environment: Annotated[str, Field(max_length=256)] | None = None
+    #: Whether each run takes the generation of the environment of haienv that is current at its start; else all runs
+    #: use the generation that is current now.
+    env_latest: bool = False
     #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs;
     #: null: once, and RANK counts nodes.
     ranks_per_node: RanksPerNodeChoice | None = None
@@ -188,8 +193,10 @@ class TaskDetail(TaskSummary):
     retry_exit_codes: list[int] = []
     #: While the task waits for a retry: the earliest time of that start.
     retry_at: datetime | None = None
-    #: Name of the environment that the task runs in; null: the platform's own.
+    #: Name of the image that the task runs in; null: the platform's own.
     environment: str | None = None
+    #: The generation of an environment of haienv that the task is pinned to; null: it uses none.
+    haienv: HaienvOut | None = None
     #: How often the command runs on each node; null: once, without a launcher.
     ranks_per_node: RanksPerNodeChoice | None = None
     #: In the answer to a submission: warnings on what will probably not work as the user expects.

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 
@@ -127,6 +128,8 @@ class Run:
     failed_ranks: tuple[int, ...] = ()
     #: The database that decided the run; None for a run of a version that did not record this.
     origin: Origin | None = None
+    #: The environment of haienv that the run was started with; None: none, or it has not come so far.
+    haienv: Pin | None = None
 
     @property
     def live(self) -> bool:

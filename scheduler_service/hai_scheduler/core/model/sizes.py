@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.task import TaskSpec
 
 
@@ -18,5 +19,10 @@ def size_of(spec: TaskSpec) -> int:
         *spec.watch,
         spec.checkpoint_dir or "",
         spec.environment or "",
+        *_texts_of(spec.haienv),
     )
     return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def _texts_of(pin: Pin | None) -> Iterable[str]:
+    return () if pin is None else (pin.name, pin.interpreter, *pin.variables.keys(), *pin.variables.values())

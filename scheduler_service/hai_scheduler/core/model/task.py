@@ -9,6 +9,7 @@ from enum import StrEnum
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Run
@@ -163,7 +164,9 @@ class TaskSpec:
     checkpoint_dir: str | None = None
     #: Paths, absolute or below cwd, whose changes count as checkpoints too.
     watch: tuple[str, ...] = ()
-    #: Name of the environment that the task runs in: image, python, variables; None is the platform's default.
+    #: Name of the image that the task runs in, with a Python and variables; None is the platform's default.
     environment: str | None = None
+    #: The environment of haienv whose Python the task runs with, pinned at submission; None: none of haienv's.
+    haienv: Pin | None = None
     tags: tuple[str, ...] = ()
     ranks_per_node: RanksPerNode = None

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.values import NewTask, TaskFilter
 
@@ -69,6 +70,10 @@ class StoredTasks(Protocol):
 
     async def unfinished(self) -> Sequence[Task]:
         """All tasks that have not ended, in the order of their ids."""
+        ...
+
+    async def pinned(self) -> Mapping[TaskId, tuple[str, Pin]]:
+        """The user, and the generation of an environment that must be kept, of each unfinished task that needs one."""
         ...
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:

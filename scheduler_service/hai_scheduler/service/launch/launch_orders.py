@@ -28,7 +28,19 @@ from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 class _Waiting:
     effect: Launch
     nodes: Mapping[str, Node]
-    answer: asyncio.Future[LaunchOrder | None]
+    answer: asyncio.Future[_Made | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """An order that knows nothing of haienv yet, and what it was made of."""
+
+    order: LaunchOrder
+    task: Task
+    #: The run as it was read.
+    run: Run
+    spec: TaskSpec
+    groups: frozenset[str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,7 +64,24 @@ class LaunchOrders:
         self._line.append(waiting)
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._read_all(), name="orders of runs that start")
-        return await waiting.answer
+        made = await waiting.answer
+        return None if made is None else await self._with_haienv(made, effect)
+
+    async def _with_haienv(self, made: _Made, effect: Launch) -> LaunchOrder | None:
+        """Return the order with its environment of haienv, which is looked at outside of any transaction."""
+        pinning, chosen = self.runtime_envs.pinning, made.spec.haienv
+        if chosen is None:
+            return pinning.order_with(made.order, None, made.spec.env, made.groups)
+        pin = await pinning.at_launch(made.task.user, made.groups, chosen, made.run.haienv)
+        if made.run.haienv is None:
+            # Before anything starts: a repeated launch of the run must use the same generation for all ranks.
+            async with self.store.write() as tx:
+                task = await tx.tasks.get(effect.task_id)
+                run = task.live_run
+                if not still_wanted(run, effect):
+                    return None
+                await tx.tasks.save(replace(task, run=replace(run, haienv=pin)))
+        return pinning.order_with(made.order, pin, made.spec.env, made.groups)
 
     async def _read_all(self) -> None:
         while self._line:
@@ -78,7 +107,7 @@ class LaunchOrders:
                     if not waiting.answer.done():
                         waiting.answer.set_result(order)
 
-    async def _made(self, tx: Tx, waiting: _Waiting, found: tuple[Task, TaskSpec] | None) -> LaunchOrder | None:
+    async def _made(self, tx: Tx, waiting: _Waiting, found: tuple[Task, TaskSpec] | None) -> _Made | None:
         effect = waiting.effect
         if found is None:
             raise Absent(f"there is no task {effect.task_id}")
@@ -87,10 +116,10 @@ class LaunchOrders:
         if not still_wanted(run, effect):
             return None
         around = await self.runtime_envs.at_launch(tx, task, spec)
-        spec = replace(spec, env={**around.variables, **spec.env})
+        own, spec = spec, replace(spec, env={**around.variables, **spec.env})
         gpus = tuple(rank.gpus for rank in run.ranks)
         gpus_per_node = _gpus_per_node(run, waiting.nodes)
-        return LaunchOrder(
+        order = LaunchOrder(
             run_id=run.id,
             task_id=task.id,
             user=task.user,
@@ -112,6 +141,7 @@ class LaunchOrders:
             mounts=around.mounts,
             origin=run.origin,
         )
+        return _Made(order=order, task=task, run=run, spec=own, groups=around.groups)
 
 
 def _fail(waiting: _Waiting, error: Exception) -> None:

@@ -52,6 +52,10 @@ class Housekeeping:
     policies: PolicyStore
     latest_plan: LatestPlan
 
+    def leads(self) -> bool:
+        """Whether this replica leads: only one that does deletes anything."""
+        return self.latest_plan.leading
+
     async def sweep(self) -> int:
         """Delete ended tasks that are older than `keep_ended`, with their logs; returns how many."""
         forgotten = 0

@@ -33,6 +33,7 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
+from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
 
 #: The most submissions in one transaction, so that other writers do not wait long.
@@ -50,6 +51,8 @@ class New:
     #: The environment with which the files of the submission were checked.
     environment: Environment | None
     key: str | None
+    #: What the name of its environment means.
+    choice: Choice = NO_CHOICE
 
     @property
     def used(self) -> tuple[str, str] | None:
@@ -64,6 +67,8 @@ class Admitted:
     task: Task
     #: The specification if the task was stored now; None if its key was used before, so that it may have run since.
     spec: TaskSpec | None
+    #: What the submission runs in, by its words.
+    choice: Choice = NO_CHOICE
 
 
 class OtherEnvironment:
@@ -229,7 +234,7 @@ class Admission:
             if isinstance(each, NewTask):
                 task = next(left)
                 lines.append(self._line_of(waiting.new, task))
-                answers.append(Admitted(task=task, spec=each.spec))
+                answers.append(Admitted(task=task, spec=each.spec, choice=waiting.new.choice))
             else:
                 answers.append(each)
         await tx.events.add_all(lines)
@@ -239,7 +244,7 @@ class Admission:
         try:
             if new.used is not None and (earlier := seen.earlier.get(new.used)) is not None:
                 await _check_same(tx, earlier, new.submission)
-                return Admitted(task=earlier, spec=None)
+                return Admitted(task=earlier, spec=None, choice=new.choice)
             return await self._let_in(tx, new, seen)
         except HaiError as error:
             return error
@@ -247,9 +252,9 @@ class Admission:
     async def _let_in(self, tx: Tx, new: New, seen: _Seen) -> OtherEnvironment | NewTask:
         caller, task = new.caller, new.task
         groups = caller.groups or seen.groups.get(caller.name, frozenset())
-        if chosen(seen.environments, caller.name, groups, new.submission.environment) != new.environment:
+        if chosen(seen.environments, caller.name, groups, new.choice.image) != new.environment:
             return OtherEnvironment()
-        spec = spec_of(new.submission, new.environment)
+        spec = spec_of(new.submission, new.environment, new.choice.pin)
         size, ahead = size_of(spec), seen.ahead[caller.name]
         if caller.name not in seen.unfinished:
             seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
@@ -265,6 +270,8 @@ class Admission:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
         if new.key is not None:
             about["request"] = digest_of(new.submission)
+        if new.choice.pin is not None:
+            about["environment"] = new.choice.pin.reference
         return HistoryEvent(
             at=self.clock.now(),
             kind=EventKind.TASK_SUBMITTED,

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment
@@ -44,14 +45,22 @@ class Submission:
     hold: bool = False
     #: What happens when the command fails; None: the task fails (H2).
     retry: Retry | None = None
-    #: The name of an environment; None is the user's default.
+    #: The name of an image, or of an environment of haienv; None is the user's default image.
     environment: str | None = None
+    #: Whether an environment of haienv is looked up by its name at each start, instead of pinned now.
+    env_latest: bool = False
     #: How many processes of the command a launcher starts on each node; None: one, without a launcher.
     ranks_per_node: RanksPerNode = None
 
 
-def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec:
-    """The specification of the task with that environment (None: the platform's own)."""
+def spec_of(submission: Submission, environment: Environment | None, pin: Pin | None = None) -> TaskSpec:
+    """The specification of the task.
+
+    Args:
+        submission: The submission.
+        environment: Its image; None: the platform's own.
+        pin: The generation of an environment of haienv that it runs with; None: none.
+    """
     return TaskSpec(
         command=submission.command,
         cwd=submission.cwd,
@@ -59,6 +68,7 @@ def spec_of(submission: Submission, environment: Environment | None) -> TaskSpec
         checkpoint_dir=submission.checkpoint_dir,
         watch=submission.watch,
         environment=None if environment is None else environment.name,
+        haienv=pin,
         tags=submission.tags,
         ranks_per_node=submission.ranks_per_node,
     )

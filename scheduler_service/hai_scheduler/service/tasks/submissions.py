@@ -37,6 +37,8 @@ from hai_scheduler.service.tasks.own_python import warnings_of
 from hai_scheduler.service.tasks.submission import Submission as Submission
 from hai_scheduler.service.tasks.submission import spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
+from hai_scheduler.service.workspace.pin_references import PinReferences
+from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 _ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
@@ -58,6 +60,7 @@ class Submissions:
     #: Made here, as only this object uses them.
     admission: Admission = field(init=False)
     checks: SubmissionChecks = field(init=False)
+    references: PinReferences = field(init=False)
 
     def __post_init__(self) -> None:
         admission = Admission(
@@ -71,6 +74,8 @@ class Submissions:
         object.__setattr__(self, "admission", admission)
         checks = SubmissionChecks(policies=self.policies, latest_plan=self.latest_plan, files=self.files)
         object.__setattr__(self, "checks", checks)
+        references = PinReferences(store=self.store, clock=self.clock, haienvs=self.runtime_envs.pinning.haienvs)
+        object.__setattr__(self, "references", references)
 
     async def submit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Task:
         """Store a new task; if the caller has used `key` before, the earlier task is returned instead.
@@ -82,29 +87,50 @@ class Submissions:
     async def admit(self, caller: Caller, submission: Submission, *, key: str | None = None) -> Admitted:
         """Do the same as `submit`; returns the task with its specification, if it was stored now."""
         gpus = self.checks.check(submission)
-        environment = await self.admission.environment_for(caller, submission.environment)
+        choice = await self._choice(caller, submission)
+        async with self.references.while_submitting(caller.name, choice.pin) as hold:
+            admitted = await self._admit(caller, submission, choice, gpus, key)
+            if admitted.spec is not None:
+                await hold(admitted.task.id)
+        return admitted
+
+    async def _admit(
+        self, caller: Caller, submission: Submission, choice: Choice, gpus: int | None, key: str | None
+    ) -> Admitted:
+        environment = await self.admission.environment_for(caller, choice.image)
         while True:
             await self.checks.check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
-            new = New(caller=caller, submission=submission, task=task, environment=environment, key=key)
+            new = New(caller=caller, submission=submission, task=task, environment=environment, key=key, choice=choice)
             admitted = await self.admission.admit(new)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.
-            environment = await self.runtime_envs.choose(caller, submission.environment)
+            environment = await self.runtime_envs.choose(caller, choice.image)
 
-    async def warnings(self, caller: Caller, submission: Submission) -> list[str]:
-        """Warnings about probable mistakes in the submission, which is accepted nevertheless."""
-        return await warnings_of(self.runtime_envs, self.files, caller, submission)
+    async def _choice(self, caller: Caller, submission: Submission) -> Choice:
+        name, latest = submission.environment, submission.env_latest
+        return await self.runtime_envs.meaning(caller, name, submission.env, latest=latest)
+
+    async def warnings(self, caller: Caller, submission: Submission, choice: Choice = NO_CHOICE) -> list[str]:
+        """Warnings about probable mistakes in the submission, which is accepted nevertheless.
+
+        Args:
+            caller: The user.
+            submission: The submission.
+            choice: What the name of its environment means.
+        """
+        return [*choice.warnings, *await warnings_of(self.runtime_envs, self.files, caller, submission, choice.pin)]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""
         gpus = self.checks.check(submission)
-        environment = await self.runtime_envs.choose(caller, submission.environment)
+        choice = await self._choice(caller, submission)
+        environment = await self.runtime_envs.choose(caller, choice.image)
         await self.checks.check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
-            await self.admission.check(tx, caller, task, spec_of(submission, environment))
+            await self.admission.check(tx, caller, task, spec_of(submission, environment, choice.pin))
         return task
 
     async def stop(self, caller: Caller, ref: str) -> Task:

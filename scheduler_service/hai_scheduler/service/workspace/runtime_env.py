@@ -17,6 +17,7 @@ from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.workspace.pinning import Choice, Pinning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,8 @@ class RuntimeEnv:
     #: The variables of the environment; the user's own variables override them.
     variables: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    #: The groups of the task's user.
+    groups: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,14 @@ class RuntimeEnvs:
     """The use cases that resolve environments and mount rules for tasks and development containers."""
 
     store: Store
+    pinning: Pinning = field(default_factory=Pinning)
+
+    async def meaning(self, caller: Caller, name: str | None, env: Mapping[str, str], *, latest: bool) -> Choice:
+        """What a submission runs in by the name of an environment or image, and by its variables. Raises Invalid."""
+        async with self.store.read() as tx:
+            images = await tx.environments.all()
+            groups = caller.groups or await _groups_of(tx, caller.name)
+        return await self.pinning.choose(images, caller.name, groups, name, env, latest=latest)
 
     async def choose(self, caller: Caller, name: str | None) -> Environment | None:
         """The environment of that name or, without a name, the caller's default; None is the platform's own.
@@ -73,18 +84,19 @@ class RuntimeEnvs:
     async def at_launch(self, tx: Tx, task: Task, spec: TaskSpec) -> RuntimeEnv:
         """The environment and mounts of the task's next run. Raises Unresolvable."""
         rules = await tx.mount_rules.all()
-        if not rules and spec.environment is None:
+        if not rules and spec.environment is None and self.pinning.haienvs is None:
             return RuntimeEnv()
         groups = await _groups_of(tx, task.user)
         mounts = _resolve(rules, task.user, groups, task.id, task.group).mounts
         if spec.environment is None:
-            return RuntimeEnv(mounts=mounts)
+            return RuntimeEnv(mounts=mounts, groups=groups)
         environment = _still_there(await tx.environments.all(), spec.environment, task.user, groups)
         return RuntimeEnv(
             image=environment.image,
             python=environment.python,
             variables=_variables(environment, task.user, task.id),
             mounts=mounts,
+            groups=groups,
         )
 
     async def container_view(self, user: str, groups: Collection[str] | None, node_group: str) -> ContainerView:

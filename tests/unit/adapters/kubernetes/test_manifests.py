@@ -11,11 +11,13 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.secret import Secret
-from kit.builders import a_launch
+from hai_scheduler.service.workspace.pinning import Pinning
+from kit.builders import a_launch, a_pin
 from unit.adapters.kubernetes.things import OWNER, capacity, some_settings
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -50,6 +52,11 @@ SIMPLE = some_settings(
     memory_share=0,
 )
 WITH_RDMA = some_settings(rdma_groups=frozenset({"training"}), rdma_resources={"rdma/hca": 4})
+#: The environments of haienv by a mount rule, and a task that is pinned to one of them.
+ENVIRONMENTS = Mount(kind=MountKind.PVC, source="haienv", mount_path="/envs", read_only=False)
+PINNED = Pinning(haienvs=HaienvFolder(Path("/envs"))).order_with(
+    a_launch(9, user="ann", env={"LR": "0.1"}, mounts=(ENVIRONMENTS,)), a_pin(variables={"A": "1"}), {}, ["cv", "ml"]
+)
 CASES: dict[str, dict[str, Any]] = {
     "service": manifests.service(GANG),
     "service-of-one-rank": manifests.service(RDMA),
@@ -57,6 +64,8 @@ CASES: dict[str, dict[str, Any]] = {
     "pod-whole-node": manifests.pod(GANG, 1, capacity(), CLUSTER, OWNER),
     "pod-two-gpus-of-eight": manifests.pod(PART, 0, capacity(), some_settings(), OWNER),
     "pod-direct-without-gpus-and-init-container": manifests.pod(a_launch(), 0, capacity(gpus=0), SIMPLE, OWNER),
+    "pod-pinned-environment": manifests.pod(PINNED, 0, capacity(), some_settings(), OWNER),
+    "secret-pinned-environment": manifests.secret(PINNED, some_settings(), OWNER),
     "pod-rdma": manifests.pod(RDMA, 0, capacity(), WITH_RDMA, OWNER),
 }
 

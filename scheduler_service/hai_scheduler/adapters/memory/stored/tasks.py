@@ -10,6 +10,7 @@ from itertools import islice
 from hai_scheduler.adapters.memory.draft import MemoryPart
 from hai_scheduler.adapters.memory.state import State
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.pins import Pin, used_pin
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.errors import Absent, WriteConflict
 from hai_scheduler.ports.values import NewTask, TaskFilter
@@ -84,6 +85,16 @@ class MemoryTasks(MemoryPart):
     async def unfinished(self) -> Sequence[Task]:
         """See `StoredTasks.unfinished`."""
         return list(self._draft.seen().open.rising())
+
+    async def pinned(self) -> Mapping[TaskId, tuple[str, Pin]]:
+        """See `StoredTasks.pinned`."""
+        found = {}
+        for task in await self.unfinished():
+            spec, run = await self.get_spec(task.id), task.run
+            pin = used_pin(spec.haienv, run.haienv if run else None, live=task.live_run is not None)
+            if pin is not None:
+                found[task.id] = task.user, pin
+        return found
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `StoredTasks.page`."""

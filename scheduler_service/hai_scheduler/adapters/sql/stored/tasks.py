@@ -12,13 +12,14 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, insert, select, true, tuple_, update
 
 from hai_scheduler.adapters.sql.known import KnownTasks
-from hai_scheduler.adapters.sql.rows import run_values, spec_of, spec_values, task_values, to_instant
+from hai_scheduler.adapters.sql.rows import pin_of, run_values, spec_of, spec_values, task_values, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.summary import FORGOTTEN, Summary
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
 from hai_scheduler.adapters.sql.task_rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.adapters.sql.unfinished import UnfinishedTasks
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.pins import Pin, used_pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
@@ -28,6 +29,23 @@ from hai_scheduler.ports.values import NewTask, TaskFilter
 _ONE = TASKS_WITH_RUNS.where(TASKS.c.id == bindparam("task_id"))
 _SOME = TASKS_WITH_RUNS.where(TASKS.c.id.in_(bindparam("task_ids", expanding=True)))
 _SOME_SPECS = select(SPECS).where(SPECS.c.task_id.in_(bindparam("task_ids", expanding=True)))
+_PINNED = (
+    select(
+        TASKS.c.id,
+        TASKS.c.user_name,
+        SPECS.c.haienv.label("chosen"),
+        RUNS.c.number,
+        RUNS.c.haienv.label("started"),
+        RUNS.c.ended_at.label("over"),
+    )
+    .select_from(
+        TASKS.join(SPECS, SPECS.c.task_id == TASKS.c.id).outerjoin(
+            RUNS, and_(RUNS.c.task_id == TASKS.c.id, RUNS.c.number == TASKS.c.run_number)
+        )
+    )
+    .where(TASKS.c.ended == false(), SPECS.c.haienv.is_not(None))
+    .order_by(TASKS.c.id)
+)
 _ANY = TASKS.alias("newest")
 #: The number of the next write: writers are serialised, so that numbers grow in the order of commits.
 _NEXT = select(func.coalesce(func.max(_ANY.c.change), 0) + 1).scalar_subquery()
@@ -152,6 +170,15 @@ class SqlTasks:
     async def unfinished(self) -> Sequence[Task]:
         """See `StoredTasks.unfinished`. Only tasks written since this process has last read them are read again."""
         return await self._unfinished.read(keep=not self._changed)
+
+    async def pinned(self) -> Mapping[TaskId, tuple[str, Pin]]:
+        """See `StoredTasks.pinned`."""
+        found = {}
+        for row in await self._sql.ask(_PINNED):
+            pin = used_pin(pin_of(row.chosen), pin_of(row.started), live=row.number is not None and row.over is None)
+            if pin is not None:
+                found[TaskId(row.id)] = row.user_name, pin
+        return found
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `StoredTasks.page`."""

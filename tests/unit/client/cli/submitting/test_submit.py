@@ -58,6 +58,7 @@ def test_every_option_arrives(
         "watch": ["out/last.pt", "/scratch/x"],
         "tags": ["t1", "t2"],
         "hold": True,
+        "env_latest": False,
         "retries": 5,
         "retry_backoff_s": 30.0,
         "retry_exit_codes": [1, 137],

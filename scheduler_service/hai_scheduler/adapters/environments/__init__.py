@@ -1,0 +1,1 @@
+"""Environments of haienv, in the folder that HAIENV_ROOT names."""

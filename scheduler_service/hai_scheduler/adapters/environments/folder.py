@@ -1,0 +1,202 @@
+"""The port `Haienvs` over a folder.
+
+Where users have Unix accounts of their own, each look-up runs as the user's account: what the account cannot read, the
+user cannot name. Elsewhere all files belong to one account, so file rights cannot tell users apart. Then groups are the
+Hub's, and another user's environment is refused unless its mode lets everybody read it: that guards names against
+mistakes, not files against other users' tasks, which run as the same account.
+
+References are those of haienv (`haienv.store.references`), in the folder that the service alone may write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import stat
+import sys
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from hai_scheduler.adapters.environments import lookup
+from hai_scheduler.adapters.shared.reading import in_reader
+from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.ports.haienvs import HaienvFault, Held, UnknownHaienv, Use
+from haienv.shared.errors import Missing
+from haienv.store import references
+
+#: The rights of everybody to read a folder and to pass it.
+_EVERYBODY: Final = stat.S_IROTH | stat.S_IXOTH
+#: Longest time that a look-up as another account may take, seconds.
+_PATIENCE_S: Final = 20.0
+
+
+class Account(Protocol):
+    """A Unix account."""
+
+    @property
+    def uid(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def gid(self) -> int:
+        """Its main group."""
+        ...
+
+    @property
+    def groups(self) -> list[int]:
+        """All its groups."""
+        ...
+
+
+class HaienvFolder:
+    """See `ports.haienvs.Haienvs`.
+
+    Args:
+        root: The folder of all environments; an absolute path. It need not exist.
+        account_of: Returns the Unix account of a user; None: all users' files belong to this process's account.
+    """
+
+    def __init__(self, root: Path, account_of: Callable[[str], Account] | None = None) -> None:
+        self._root = root
+        self._account_of = account_of
+        self._references = references.folder_for(root, None)
+
+    @property
+    def root(self) -> str:
+        """See `Haienvs.root`."""
+        return str(self._root)
+
+    async def find(self, user: str, groups: Collection[str], text: str) -> Pin:
+        """See `Haienvs.find`."""
+        if self._account_of is None:
+            pin = await in_reader(lambda: lookup.find(self.root, user, groups, text))
+            await in_reader(lambda: self._check_owner(pin, user, groups, text))
+            return pin
+        return _pin_of(await self._as_user(user, "find", user, ",".join(sorted(groups)), text))
+
+    async def in_folder(self, folder: str) -> str | None:
+        """See `Haienvs.in_folder`."""
+        return await in_reader(lambda: lookup.name_of(self.root, folder))
+
+    async def check(self, user: str, pin: Pin) -> None:
+        """See `Haienvs.check`."""
+        if self._account_of is None:
+            await in_reader(lambda: lookup.check(self.root, pin.name, pin.generation, pin.digest))
+        else:
+            await self._as_user(user, "check", pin.name, str(pin.generation), pin.digest)
+
+    def prefix(self, pin: Pin) -> str:
+        """See `Haienvs.prefix`."""
+        return str(lookup.folder_of(self.root, pin.name, pin.generation).prefix)
+
+    # -- references -------------------------------------------------------------------------------
+
+    async def hold(self, key: str, use: Use) -> None:
+        """See `Haienvs.hold`."""
+        await in_reader(lambda: self._hold(key, use))
+
+    async def release(self, key: str) -> None:
+        """See `Haienvs.release`."""
+        await in_reader(lambda: references.release(self._references, key))
+
+    async def held(self) -> Mapping[str, Held]:
+        """See `Haienvs.held`."""
+        return await in_reader(self._held)
+
+    def _hold(self, key: str, use: Use) -> None:
+        _make_readable(self._references, self._root)
+        generation = lookup.folder_of(self.root, use.name, use.generation)
+        # Without its generation a reference keeps nothing; the start of the task will say that it is gone.
+        with contextlib.suppress(Missing):
+            path = references.hold(
+                self._references, key, references.use(generation, use.name, "task", use.what), generation
+            )
+            # The umask may be stricter, and `haienv gc` of every user must be able to read it.
+            path.chmod(0o644)
+
+    def _held(self) -> dict[str, Held]:
+        return {
+            key: Held(name=one.environment, generation=one.generation, written=_moment(one.since))
+            for key, one in references.written(self._references).items()
+        }
+
+    def _check_owner(self, pin: Pin, user: str, groups: Collection[str], text: str) -> None:
+        """Raise UnknownHaienv for an environment that is neither the user's, nor a group's of theirs, nor shared."""
+        level, _, rest = pin.name.partition("/")
+        owner = rest.partition("/")[0]
+        if level == "groups" and owner not in groups:
+            raise UnknownHaienv(
+                f"environment: {text!r} belongs to the group {owner}, and {user} is not in it; ask its members"
+            )
+        if level == "users" and owner != user and (self._root / pin.name).stat().st_mode & _EVERYBODY != _EVERYBODY:
+            raise UnknownHaienv(f"environment: {text!r} is not shared with {user}; ask {owner} for `haienv share`")
+
+    # -- as the user ------------------------------------------------------------------------------
+
+    async def _as_user(self, user: str, *words: str) -> dict[str, Any]:
+        """Ask a process of the user's account. Raises HaienvFault."""
+        assert self._account_of is not None
+        try:
+            account = self._account_of(user)
+        except Exception as error:  # noqa: BLE001  the message says why there is no account
+            raise HaienvFault(f"environment: {error}") from None
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-I", "-m", lookup.__name__, self.root, *words,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                cwd="/", env={"PATH": os.defpath}, user=account.uid, group=account.gid, extra_groups=account.groups,
+            )  # fmt: skip
+        except OSError as error:
+            raise HaienvFault(f"environment: it cannot be looked up as {user}: {error}; tell an admin") from None
+        try:
+            out, _ = await asyncio.wait_for(process.communicate(), _PATIENCE_S)
+            answer = json.loads(out)
+        except (TimeoutError, ValueError):
+            raise HaienvFault(f"environment: it could not be looked up as {user} below {self.root}") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if "fault" in answer:
+            kind = UnknownHaienv if answer["kind"] == UnknownHaienv.__name__ else HaienvFault
+            raise kind(answer["fault"])
+        return dict(answer)
+
+
+def _pin_of(answer: Mapping[str, Any]) -> Pin:
+    """Return the pin of an answer, which comes from a process of the user's account. Raises HaienvFault."""
+    texts = ("name", "digest", "interpreter", "python", "flavour")
+    variables = answer.get("variables")
+    if (
+        not all(isinstance(answer.get(name), str) for name in texts)
+        or type(answer.get("generation")) is not int
+        or not isinstance(variables, dict)
+        or not all(isinstance(value, str) for value in variables.values())
+    ):
+        raise HaienvFault("environment: the look-up gave a wrong answer; try again")
+    values = {name: answer[name] for name in texts}
+    return Pin(**values, generation=answer["generation"], variables=variables)
+
+
+def _make_readable(folder: Path, root: Path) -> None:
+    """Make a folder below the root, and those above it, which everybody may read and only this account may change."""
+    missing = [part for part in (folder, *folder.parents) if part != root and part.is_relative_to(root)]
+    root.mkdir(parents=True, exist_ok=True)
+    for part in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            part.mkdir()
+            part.chmod(0o755)
+
+
+
+def _moment(text: str) -> datetime:
+    """Return the time of a reference; the earliest one where it cannot be read."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)

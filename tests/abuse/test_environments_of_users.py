@@ -1,0 +1,119 @@
+"""Environments where users are Unix accounts: file rights decide, as the look-up runs as the user's account.
+
+Real accounts, real processes: this needs root.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hai_client.rank.identity import account_named, closed_folder, lacking_rights
+from hai_scheduler.adapters.environments.folder import HaienvFolder
+from hai_scheduler.adapters.local.accounts import Accounts, users_folder
+from hai_scheduler.ports.haienvs import HaienvFault, UnknownHaienv, Use
+from kit.builders import a_pin
+from kit.haienv_folders import publish
+
+#: Other accounts than those of the other suite, which may run at the same time.
+ANN, BOB = "hai-test-e", "hai-test-f"
+
+pytestmark = pytest.mark.skipif(
+    bool(lacking_rights()) or os.geteuid() != 0 or shutil.which("useradd") is None, reason="this needs root and useradd"
+)
+#: As for `hai up --unix-users`, which refuses to start otherwise.
+readable = pytest.mark.skipif(
+    closed_folder(os.path.realpath(sys.executable)) is not None, reason="this Python is closed to other accounts"
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def accounts() -> Iterator[None]:
+    """Create the accounts of two users; accounts that exist already stay."""
+    made = [name for name in (ANN, BOB) if account_named(name) is None]
+    for name in made:
+        subprocess.run(["useradd", "--create-home", "--shell", "/bin/sh", name], check=True)
+    yield
+    for name in made:
+        subprocess.run(["userdel", "--remove", name], check=True, capture_output=True)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that every account may enter; pytest's own folders are closed."""
+    folder = Path(tempfile.mkdtemp(prefix="hai-environments-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def environments(place: Path) -> HaienvFolder:
+    """Environments of both users, each in a folder of the user's account."""
+    root = place / "root"
+    for user in (ANN, BOB):
+        publish(root, a_pin(f"users/{user}/vision"))
+        account = account_named(user)
+        assert account is not None
+        own = root / "users" / user
+        for path in (own, *own.rglob("*")):
+            os.chown(path, account.uid, account.gid, follow_symlinks=False)
+    return HaienvFolder(root, Accounts.open("{username}", users_folder(place / "state")).of)
+
+
+@readable
+async def test_a_user_finds_their_own_with_its_facts(environments: HaienvFolder) -> None:
+    pin = await environments.find(ANN, (), "vision")
+    assert pin == a_pin(f"users/{ANN}/vision")
+    await environments.check(ANN, pin)
+
+
+@readable
+async def test_another_users_is_found_only_where_its_files_can_be_read(environments: HaienvFolder) -> None:
+    theirs = f"users/{BOB}/vision"
+    assert (await environments.find(ANN, (), theirs)).name == theirs
+    closed = Path(environments.root) / theirs
+    closed.chmod(0o700)
+    with pytest.raises(UnknownHaienv, match="there is no 'vision'"):
+        await environments.find(ANN, (), theirs)
+    with pytest.raises(HaienvFault, match=f"{theirs}@3"):
+        await environments.check(ANN, a_pin(theirs))
+    # The service itself, which is root, could read it.
+    assert (await environments.find(BOB, (), "vision")).name == theirs
+
+
+@readable
+async def test_a_manifest_that_is_a_link_to_a_closed_file_tells_nothing_of_it(
+    environments: HaienvFolder, place: Path
+) -> None:
+    secret = place / "secret.json"
+    secret.write_text('{"schema": 1, "digest": "the secret"}')
+    secret.chmod(0o600)
+    manifest = Path(environments.root) / f"users/{ANN}/vision/generations/3/manifest.json"
+    manifest.unlink()
+    manifest.symlink_to(secret)
+    with pytest.raises(HaienvFault) as caught:
+        await environments.find(ANN, (), "vision")
+    assert "the secret" not in str(caught.value)
+    with pytest.raises(HaienvFault) as caught:
+        await environments.check(ANN, a_pin(f"users/{ANN}/vision"))
+    assert "the secret" not in str(caught.value)
+
+
+async def test_a_user_without_an_account_is_told(environments: HaienvFolder) -> None:
+    with pytest.raises(HaienvFault, match="there is no Unix account"):
+        await environments.find("hai-test-nobody", (), "vision")
+
+
+async def test_no_user_can_write_references(environments: HaienvFolder) -> None:
+    await environments.hold("a.task-1", Use(name=f"users/{ANN}/vision", generation=3, what=f"task 1 of {ANN}"))
+    top = Path(environments.root) / "references"
+    for path in (top, *top.rglob("*")):
+        assert (path.stat().st_uid, path.stat().st_mode & 0o022) == (os.geteuid(), 0)

@@ -1,0 +1,321 @@
+"""Tasks are pinned to generations of environments: at submission, over all turns, and until they have ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from hai_scheduler.adapters.memory.behaviour import Behaviour
+from hai_scheduler.adapters.memory.clock import VirtualClock
+from hai_scheduler.adapters.memory.haienvs import MemoryHaienvs
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Retry, TaskState
+from hai_scheduler.core.workspace.mounts import MountKind, MountRule
+from hai_scheduler.ports.cluster import LaunchOrder
+from hai_scheduler.ports.haienvs import Use
+from hai_scheduler.ports.values import UserRecord
+from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
+from hai_scheduler.service.shared.errors import Conflict, Invalid
+from hai_scheduler.service.tasks.submissions import Submission
+from kit.builders import a_mount_rule, a_pin, an_environment
+from unit.service.service_world import ADMIN, Service
+
+ANN = Caller(name="ann", groups=frozenset({"cv"}), scopes=frozenset({SCOPE_WRITE}))
+MINE = a_pin(generation=3)
+LATER = a_pin(generation=4, digest=f"sha256:{'4' * 64}")
+
+
+class World(Service):
+    """A service with environments, whose launches are recorded."""
+
+    def __init__(self) -> None:
+        self.environments = MemoryHaienvs(clock=VirtualClock())
+        super().__init__(haienvs=self.environments)
+        self.environments.clock = self.clock
+        self.launches: list[LaunchOrder] = []
+        launch = self.cluster.launch
+
+        async def watched(order: LaunchOrder) -> None:
+            self.launches.append(order)
+            await launch(order)
+
+        self.cluster.launch = watched  # type: ignore[method-assign]
+
+    async def send(self, name: str = "t", does: Behaviour | None = None, **fields: Any) -> TaskId:
+        made = Submission(name=name, command=("train",), cwd="/", **fields)
+        admitted = await self.parts.services.submissions.admit(ANN, made)
+        self.cluster.jobs.script(admitted.task.id, does or Behaviour())
+        return admitted.task.id
+
+    async def warned(self, **fields: Any) -> list[str]:
+        made = Submission(name="t", command=("train",), cwd="/", **fields)
+        submissions = self.parts.services.submissions
+        return await submissions.warnings(ANN, made, (await submissions.admit(ANN, made)).choice)
+
+    async def pin(self, task_id: TaskId) -> Pin | None:
+        async with self.store.read() as tx:
+            return (await tx.tasks.get_spec(task_id)).haienv
+
+    async def pins_of_runs(self, task_id: TaskId) -> list[Pin | None]:
+        async with self.store.read() as tx:
+            return [run.haienv for run in await tx.runs.of_task(task_id)]
+
+    async def suspend_and_resume(self, task_id: TaskId) -> None:
+        await self.parts.services.submissions.suspend(ANN, str(task_id))
+        await self.step(60)
+        await self.parts.services.submissions.resume(ANN, str(task_id))
+        await self.step(60)
+
+
+@pytest.fixture
+async def world() -> World:
+    made = World()
+    await made.open()
+    async with made.store.write() as tx:
+        await tx.users.put(UserRecord(name="ann", groups=frozenset({"cv"})))
+    made.environments.publish(MINE)
+    return made
+
+
+# --- at submission
+
+
+@pytest.mark.parametrize("name", ["vision", "vision@3", "users/ann/vision", "users/ann/vision@3"])
+async def test_a_task_stores_the_generation_that_its_environment_has_now(world: World, name: str) -> None:
+    assert await world.pin(await world.send(environment=name)) == MINE
+
+
+async def test_a_name_that_nobody_knows_is_refused_with_the_images_that_there_are(world: World) -> None:
+    await world.parts.services.environments.put(ADMIN, an_environment("torch"))
+    with pytest.raises(Invalid, match=r"environment: there is no 'visoin'.*images/torch") as caught:
+        await world.send(environment="visoin")
+    assert caught.value.field == "environment"
+
+
+async def test_an_image_keeps_its_name_and_a_clash_is_told_with_both_full_names(world: World) -> None:
+    await world.parts.services.environments.put(ADMIN, an_environment("vision"))
+    task = await world.send(environment="vision")
+    assert await world.pin(task) is None
+    [said] = await world.warned(environment="vision")
+    assert "images/vision" in said
+    assert "users/ann/vision" in said
+    assert await world.pin(await world.send(environment="users/ann/vision")) == MINE
+    assert await world.pin(await world.send(environment="images/vision")) is None
+    assert await world.warned(environment="users/ann/vision") == []
+
+
+async def test_an_environment_goes_with_the_users_default_image(world: World) -> None:
+    await world.parts.services.environments.put(ADMIN, an_environment("torch", default=True, image="quay.io/torch:2"))
+    task = await world.send(environment="vision")
+    async with world.store.read() as tx:
+        spec = await tx.tasks.get_spec(task)
+    assert (spec.environment, spec.haienv) == ("torch", MINE)
+    await world.step()
+    assert world.launches[0].image == "quay.io/torch:2"
+
+
+async def test_what_is_submitted_from_an_environments_own_python_is_pinned_to_it(world: World) -> None:
+    prefix = world.environments.prefix(MINE)
+    world.environments.publish(LATER)
+    assert await world.pin(await world.send(env={"HAI_VENV": prefix})) == MINE
+    assert await world.pin(await world.send(env={"HAI_VENV": "/home/ann/venv"})) is None
+
+
+async def test_two_pythons_are_refused(world: World) -> None:
+    with pytest.raises(Invalid, match=r"is one Python, and /home/ann/venv"):
+        await world.send(environment="vision", env={"HAI_VENV": "/home/ann/venv"})
+    own = {"HAI_VENV": world.environments.prefix(MINE)}
+    assert await world.pin(await world.send(environment="vision", env=own)) == MINE
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "name one with --env"),
+        ({"environment": "vision@3"}, "names a generation"),
+    ],
+    ids=["no environment", "a generation"],
+)
+async def test_the_newest_of_what_is_refused(world: World, fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(Invalid, match=said) as caught:
+        await world.send(env_latest=True, **fields)
+    assert caught.value.field == "env_latest"
+
+
+async def test_without_environments_every_name_is_an_images() -> None:
+    service = Service()
+    await service.open()
+    with pytest.raises(Invalid, match="there is no environment 'vision'"):
+        await service.submit("t", "ann", environment="vision")
+
+
+# --- at a start
+
+
+async def test_every_turn_uses_the_generation_of_the_submission(world: World) -> None:
+    task = await world.send(environment="vision", env={"MINE": "1"})
+    await world.step()
+    world.environments.publish(LATER)
+    await world.suspend_and_resume(task)
+    assert [order.env["HAI_VENV"] for order in world.launches] == [world.environments.prefix(MINE)] * 2
+    assert {order.env["HAIENV"] for order in world.launches} == {"users/ann/vision@3"}
+    assert await world.pins_of_runs(task) == [MINE, MINE]
+    assert await world.pin(await world.send(environment="vision")) == LATER
+
+
+async def test_the_newest_is_looked_up_at_each_start_and_recorded_by_run(world: World) -> None:
+    task = await world.send(environment="vision", env_latest=True)
+    await world.step()
+    world.environments.publish(LATER)
+    await world.suspend_and_resume(task)
+    assert [order.env["HAIENV"] for order in world.launches] == ["users/ann/vision@3", "users/ann/vision@4"]
+    assert [pin and pin.generation for pin in await world.pins_of_runs(task)] == [3, 4]
+
+
+async def test_a_task_finds_the_same_environments_as_its_user(world: World) -> None:
+    await world.send()
+    await world.step()
+    env = world.launches[0].env
+    assert (env["HAIENV_ROOT"], env["HAIENV_USER"], env["HAIENV_GROUPS"]) == ("/haienvs", "ann", "cv")
+    assert "HAI_VENV" not in env
+
+
+async def test_variables_of_an_environment_lie_between_the_images_and_the_users(world: World) -> None:
+    variables = {"A": "env", "B": "env", "HAI_TASK_ID": "env", "WORLD_SIZE": "env", "HAIENV_USER": "env"}
+    world.environments.publish(a_pin(generation=5, variables=variables))
+    await world.parts.services.environments.put(
+        ADMIN, an_environment("torch", default=True, variables={"A": "image", "B": "image", "C": "image"})
+    )
+    task = await world.send(environment="vision", env={"B": "mine", "CONDA_PREFIX": "/opt/conda"})
+    await world.step()
+    env = world.launches[0].env
+    assert (env["A"], env["B"], env["C"]) == ("env", "mine", "image")
+    assert (env["HAI_TASK_ID"], env["WORLD_SIZE"]) == (str(task), "1")
+    assert "CONDA_PREFIX" not in env
+
+
+async def test_a_conda_environment_says_so(world: World) -> None:
+    conda = a_pin(generation=6, flavour="conda")
+    world.environments.publish(conda)
+    await world.send(environment="vision")
+    await world.step()
+    env = world.launches[0].env
+    assert (env["CONDA_PREFIX"], env["CONDA_DEFAULT_ENV"]) == (world.environments.prefix(conda), "vision")
+
+
+@pytest.mark.parametrize("damage", ["removed", "another digest"])
+async def test_a_damaged_environment_is_nobodys_fault_and_the_task_waits(world: World, damage: str) -> None:
+    task = await world.send(environment="vision", retry=Retry(count=1))
+    if damage == "removed":
+        world.environments.remove(MINE)
+    else:
+        world.environments.publish(a_pin(digest="sha256:other"))
+    await world.step()
+    found = await world.task(task)
+    assert (found.state, found.reason) == (TaskState.SUSPENDED, Reason.START_FAILED)
+    assert (found.failed_starts, found.retries, found.avoid) == (1, 0, frozenset())
+    assert world.launches == []
+    async with world.store.read() as tx:
+        assert await tx.nodes.strikes() == []
+    shown = await world.parts.services.queries.task(ANN, str(task))
+    assert "users/ann/vision@3" in shown.view.message
+    # Brought back, it starts after its wait.
+    world.environments.publish(MINE)
+    await world.step(60)
+    assert (await world.task(task)).state is TaskState.RUNNING
+
+
+async def test_environments_are_read_only_in_tasks_whatever_the_mount_rule_says(world: World) -> None:
+    rules: list[MountRule] = [
+        a_mount_rule("envs", mount_path="/haienvs", kind=MountKind.PVC, source="envs", read_only=False),
+        a_mount_rule("own", mount_path="/haienvs/users/{user}", kind=MountKind.PVC, source="own", read_only=False),
+        a_mount_rule("other", mount_path="/haienvs-data", source="/d", read_only=False),
+    ]
+    for rule in rules:
+        await world.parts.services.mount_rules.put(ADMIN, rule)
+    await world.send(environment="vision")
+    await world.step()
+    assert {mount.mount_path: mount.read_only for mount in world.launches[0].mounts} == {
+        "/haienvs": True,
+        "/haienvs/users/ann": True,
+        "/haienvs-data": False,
+    }
+
+
+# --- references
+
+
+def uses(world: World) -> dict[str, Use]:
+    return {key.partition(".")[2]: use for key, use in world.environments.uses.items()}
+
+
+async def test_a_generation_is_held_from_the_submission_to_the_end_of_the_task(world: World) -> None:
+    task = await world.send(environment="vision")
+    expected = {f"task-{task}": Use(name="users/ann/vision", generation=3, what=f"task {task} of ann")}
+    assert uses(world) == expected
+    await world.step()
+    await world.parts.references.compare()
+    assert uses(world) == expected
+    await world.parts.services.submissions.stop(ANN, str(task))
+    await world.step(60)
+    await world.parts.references.compare()
+    assert uses(world) == {}
+
+
+async def test_references_are_restored_and_those_of_others_are_left_alone(world: World) -> None:
+    task = await world.send(environment="vision")
+    world.environments.uses.clear()
+    other = Use(name="users/ann/vision", generation=3, what="task 1 of another platform")
+    await world.environments.hold("another.task-1", other)
+    world.restart()
+    await world.parts.references.compare()
+    assert set(uses(world)) == {f"task-{task}", "task-1"}
+    assert world.environments.uses["another.task-1"] == other
+
+
+async def test_the_newest_is_held_while_it_runs(world: World) -> None:
+    task = await world.send(environment="vision", env_latest=True)
+    await world.step()
+    await world.parts.references.compare()
+    assert uses(world)[f"task-{task}"].generation == 3
+    world.environments.publish(LATER)
+    await world.suspend_and_resume(task)
+    await world.parts.references.compare()
+    assert uses(world)[f"task-{task}"].generation == 4
+
+
+async def test_a_submission_that_is_refused_holds_nothing(world: World) -> None:
+    submissions = world.parts.services.submissions
+    first = Submission(name="t", command=("train",), cwd="/")
+    await submissions.submit(ANN, first, key="k")
+    with pytest.raises(Conflict, match="Idempotency-Key"):
+        await submissions.submit(ANN, replace(first, environment="vision"), key="k")
+    assert uses(world) == {}
+
+
+async def test_what_a_killed_submission_has_left_goes_after_a_while(world: World) -> None:
+    async with world.store.read() as tx:
+        identity = (await tx.database.mark()).database
+    await world.environments.hold(f"{identity}.submission-1", Use(name=MINE.name, generation=3, what="..."))
+    await world.parts.references.compare()
+    assert set(uses(world)) == {"submission-1"}
+    await world.clock.advance(601)
+    await world.parts.references.compare()
+    assert uses(world) == {}
+
+
+async def test_a_generation_that_is_removed_at_this_moment_is_no_task(world: World) -> None:
+    hold = world.environments.hold
+
+    async def too_late(key: str, use: Use) -> None:
+        world.environments.remove(MINE)
+        await hold(key, use)
+
+    world.environments.hold = too_late  # type: ignore[method-assign]
+    with pytest.raises(Conflict, match="users/ann/vision@3 is gone"):
+        await world.send(environment="vision")
+    assert uses(world) == {}
