@@ -27,7 +27,7 @@ CONTEXTS: Final = ROOT / "build" / "images"
 PROXY: Final = "configurable-http-proxy@5.3.0"
 #: Extras of HAI's package that the images have.
 HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
-USER: Final = "lab,notebook"
+USER: Final = "env,lab,notebook"
 #: A requirement of redis on Python before 3.11.3: the image's Python, of Debian 12, may be older than the Python here.
 OLDER_PYTHON: Final = "async-timeout>=5,<6"
 _PIP: Final = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
@@ -63,12 +63,12 @@ def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
 
 def hub(context: Path) -> None:
     """Fill the build context of the image of Hub and scheduler."""
-    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT)
+    wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT / "haienv", ROOT)
 
 
 def singleuser(context: Path) -> None:
     """Fill the build context of the image of users' JupyterLab servers."""
-    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], ROOT / "client", ROOT, ROOT / "lab_extension")
+    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], *(ROOT / one for one in ("client", "haienv", "", "lab_extension")))
 
 
 def init(context: Path) -> None:

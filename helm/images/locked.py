@@ -14,7 +14,12 @@ from packaging.utils import canonicalize_name
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 #: Folders of HAI's own packages, which are in no lock.
-OURS: Final = {"hai-client": ROOT / "client", "hai-platform": ROOT, "hai-lab": ROOT / "lab_extension"}
+OURS: Final = {
+    "hai-client": ROOT / "client",
+    "hai-env": ROOT / "haienv",
+    "hai-platform": ROOT,
+    "hai-lab": ROOT / "lab_extension",
+}
 _ENTRY: Final = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==[^\n]*(?:\n    --hash=[^\n]*)*", re.MULTILINE)
 
 

@@ -176,9 +176,9 @@ async def test_everybody_can_read_references_whatever_the_umask_is(tmp_path: Pat
         os.umask(before)
     [file] = (world.root / "references").rglob("*.json")
     assert file.stat().st_mode & 0o777 == 0o644
-    assert {
-        part.stat().st_mode & 0o777 for part in file.parents if part.is_relative_to(world.root / "references")
-    } == {0o755}
+    assert {part.stat().st_mode & 0o777 for part in file.parents if part.is_relative_to(world.root / "references")} == {
+        0o755
+    }
 
 
 @pytest.mark.parametrize("text", ["../../etc", "users/../x", "vision@x", "a b", "users/ann", "", "x" * 300])

@@ -43,6 +43,12 @@ def client_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def env_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel `hai-env`, built from the working tree."""
+    return build(ROOT / "haienv", tmp_path_factory.mktemp("env-wheel"))
+
+
+@pytest.fixture(scope="session")
 def names(wheel: Path) -> list[str]:
     """The files in the wheel."""
     with ZipFile(wheel) as archive:
@@ -92,9 +98,9 @@ def alone(client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone
 
 
 @pytest.fixture(scope="session")
-def both(wheel: Path, client_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
-    """Both wheels, without any extra."""
-    return installed(sys.executable, tmp_path_factory, wheel, client_wheel)
+def platform(wheel: Path, client_wheel: Path, env_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """The wheel of the platform with those of ours that it needs, without any extra."""
+    return installed(sys.executable, tmp_path_factory, wheel, client_wheel, env_wheel)
 
 
 @pytest.fixture(scope="session")

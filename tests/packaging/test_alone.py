@@ -59,11 +59,11 @@ def test_the_command_and_the_in_job_api_run_on_that_python(client_on, version: s
     assert done.stdout.splitlines()[-1] == "nothing would be lost", done.stderr
 
 
-def test_both_wheels_make_one_command(both) -> None:
+def test_all_wheels_make_one_command(platform) -> None:
     code = "from importlib import metadata; print(sorted(found.name for found in metadata.distributions()))"
-    assert both.code(code) == "['hai-client', 'hai-platform']\n"
-    assert both.hai("--version").stdout == "hai 0.1.0\n"
-    assert both.hai("sim", "--help").returncode == 0
+    assert platform.code(code) == "['hai-client', 'hai-env', 'hai-platform']\n"
+    assert platform.hai("--version").stdout == "hai 0.1.0\n"
+    assert platform.hai("sim", "--help").returncode == 0
 
 
 def test_without_a_login_the_command_says_in_one_line_what_to_do(alone) -> None:
@@ -81,8 +81,8 @@ def test_hai_up_says_in_one_line_what_to_install(alone) -> None:
     assert not (alone.home / "state").exists()
 
 
-def test_the_service_says_in_one_line_what_to_install(both) -> None:
-    done = both.run(both.python, "-m", "hai_scheduler", "--state-dir", str(both.home / "state"))
+def test_the_service_says_in_one_line_what_to_install(platform) -> None:
+    done = platform.run(platform.python, "-m", "hai_scheduler", "--state-dir", str(platform.home / "state"))
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "pip install 'hai-platform[scheduler]'" in done.stderr

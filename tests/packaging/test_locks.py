@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 #: Packages and versions to run HAI, and to develop it as well.
 RUNTIME, EVERYTHING = "requirements.lock", "requirements-dev.lock"
 #: Installed from this repository.
-OURS = {"hai-client", "hai-platform", "hai-lab"}
+OURS = {"hai-client", "hai-env", "hai-platform", "hai-lab"}
 LINE = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!]+)(?P<marker> ; [^\\]+)? \\|"
     r"    --hash=sha256:(?P<hash>[0-9a-f]{64})(?P<more> \\)?"
@@ -64,7 +64,7 @@ def test_what_is_developed_with_is_what_is_run(read_both: tuple[dict[str, Any], 
 
 def test_what_is_run_holds_no_tool_of_developers(read_both: tuple[dict[str, Any], dict[str, Any]]) -> None:
     runtime, everything = read_both
-    assert everything.keys() - runtime.keys() >= {"hypothesis", "mypy", "playwright", "pytest", "ruff", "uv"}
+    assert everything.keys() - runtime.keys() >= {"hypothesis", "mypy", "playwright", "pytest", "ruff"}
 
 
 @pytest.fixture(scope="module")

@@ -126,13 +126,14 @@ def uses(env: EnvFolder) -> list[Use]:
 
 def written(folder: Path) -> dict[str, Use]:
     """Return the references of one of the three places by id. One that cannot be read names no environment."""
-    found = {}
-    for path in _files(folder):
-        try:
-            found[path.name[: -len(_SUFFIX)]] = _read(path, "")
-        except Damaged:
-            found[path.name[: -len(_SUFFIX)]] = Use("", 0, "task", "", "")
-    return found
+    return {path.name[: -len(_SUFFIX)]: _read_or_nothing(path) for path in _files(folder)}
+
+
+def _read_or_nothing(path: Path) -> Use:
+    try:
+        return _read(path, "")
+    except Damaged:
+        return Use("", 0, "task", "", "")
 
 
 def _all(env: EnvFolder) -> Iterator[Use]:

@@ -146,8 +146,14 @@ def _said(request: TaskRequest) -> dict[str, Any]:
 
 def request_of(task: Task) -> TaskRequest:
     """Return the request from which a task was made."""
-    known = {field.name for field in dataclasses.fields(TaskRequest)} - {"hold"}
-    return TaskRequest(**{name: getattr(task, name) for name in known}, hold=task.held)
+    known = {field.name for field in dataclasses.fields(TaskRequest)} - {"hold", "environment", "env_latest"}
+    pin = task.haienv
+    if pin is None:
+        environment, latest = task.environment, False
+    else:
+        environment, latest = (pin.name if pin.latest else f"{pin.name}@{pin.generation}"), pin.latest
+    asked = {name: getattr(task, name) for name in known}
+    return TaskRequest(**asked, hold=task.held, environment=environment, env_latest=latest)
 
 
 COMMANDS = {

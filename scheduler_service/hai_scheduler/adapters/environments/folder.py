@@ -193,7 +193,6 @@ def _make_readable(folder: Path, root: Path) -> None:
             part.chmod(0o755)
 
 
-
 def _moment(text: str) -> datetime:
     """Return the time of a reference; the earliest one where it cannot be read."""
     try:
