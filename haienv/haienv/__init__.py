@@ -22,10 +22,11 @@ def set_env(name: str, owner: str | None = None) -> None:
         owner: The user whose environment it is (default: one's own, else the groups', else a base one).
 
     Raises:
-        haienv.errors.Missing: There is no such environment.
-        haienv.errors.Wrong: Packages of this Python are imported already that the environment has in another place.
+        haienv.shared.errors.Missing: There is no such environment.
+        haienv.shared.errors.Wrong: Packages of this Python are imported already that the environment has
+            in another place.
     """
-    from haienv.entering import enter
+    from haienv.using.entering import enter
 
     enter(
         name, owner, already=_SET, argv=list(getattr(sys, "orig_argv", [sys.executable, *sys.argv])), environ=os.environ

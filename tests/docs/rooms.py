@@ -19,6 +19,7 @@ FOLDERS = {
     "hai_scheduler": "scheduler_service",
     "hai_spawner": "spawner",
     "hai_hub": "hub_config",
+    "haienv": "haienv",
 }
 
 

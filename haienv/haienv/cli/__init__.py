@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Sequence
 
-from haienv.errors import HaienvError
+from haienv.shared.errors import HaienvError
 
 
 def main(argv: Sequence[str] | None = None) -> int:

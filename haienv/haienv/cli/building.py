@@ -9,15 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from haienv import lockfile, names
-from haienv import manifest as manifests
-from haienv import spec as specs
-from haienv.build import Builder, manifest_or_none
+from haienv.building.builder import Builder, manifest_or_none
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import note, own, quantity, registry
-from haienv.errors import Missing, Wrong
-from haienv.layout import EnvFolder, Generation
-from haienv.spec import Spec
+from haienv.shared.errors import Missing, Wrong
+from haienv.store import lockfile, names
+from haienv.store import manifest as manifests
+from haienv.store import spec as specs
+from haienv.store.layout import EnvFolder, Generation
+from haienv.store.spec import Spec
 
 
 def add_verbs(verbs: Any) -> None:

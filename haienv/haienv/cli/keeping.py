@@ -7,15 +7,15 @@ import getpass
 import os
 from typing import Any
 
-from haienv import locking, tree
-from haienv import manifest as manifests
-from haienv import spec as specs
-from haienv.build import publish, remove_tree
+from haienv.building.builder import publish, remove_tree
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import chosen, note, own, quantity
-from haienv.errors import Damaged, Missing, Wrong
-from haienv.layout import EnvFolder
-from haienv.references import in_use
+from haienv.shared import locking, tree
+from haienv.shared.errors import Damaged, Missing, Wrong
+from haienv.store import manifest as manifests
+from haienv.store import spec as specs
+from haienv.store.layout import EnvFolder
+from haienv.store.references import in_use
 
 #: How many generations before the current one `gc` keeps, unless told otherwise.
 KEPT = 3

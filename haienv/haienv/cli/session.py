@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 
-from haienv import names
-from haienv.layout import EnvFolder, Generation, root_of
-from haienv.people import caller_of
-from haienv.registry import Registry
+from haienv.store import names
+from haienv.store.layout import EnvFolder, Generation, root_of
+from haienv.store.people import caller_of
+from haienv.store.registry import Registry
 
 
 def registry() -> Registry:

@@ -7,14 +7,14 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from haienv import lockfile, names
-from haienv import manifest as manifests
-from haienv import spec as specs
 from haienv.cli.building import changes
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import chosen, quantity, registry
-from haienv.names import USERS, Owner
-from haienv.registry import Listed
+from haienv.store import lockfile, names
+from haienv.store import manifest as manifests
+from haienv.store import spec as specs
+from haienv.store.names import USERS, Owner
+from haienv.store.registry import Listed
 
 
 def add_verbs(verbs: Any) -> None:

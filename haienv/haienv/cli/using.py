@@ -7,11 +7,11 @@ import os
 import sys
 from typing import Any
 
-from haienv import activation
-from haienv import manifest as manifests
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import chosen, note
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
+from haienv.store import manifest as manifests
+from haienv.using import activation
 
 
 def add_verbs(verbs: Any) -> None:
@@ -29,7 +29,7 @@ def _variables(arguments: argparse.Namespace) -> dict[str, str]:
     env, generation = chosen(arguments)
     own: dict[str, str] = {}
     if env.spec.exists() and sys.version_info >= (3, 11):
-        from haienv import spec
+        from haienv.store import spec
 
         own = dict(spec.read(env.spec).variables)
     return activation.variables(generation, manifests.read(generation.manifest), own, os.environ.get("PATH", ""))

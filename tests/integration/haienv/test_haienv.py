@@ -181,7 +181,7 @@ def test_who_builds_is_said_to_another(world: World) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from haienv.locking import building
+from haienv.shared.locking import building
 with building(Path(sys.argv[1]), "install timm", user="bob", wait_s=0, say=print):
     print("held", flush=True)
     time.sleep(600)

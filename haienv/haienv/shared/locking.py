@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Callable
 
-from haienv.errors import Busy
+from haienv.shared.errors import Busy
 
 #: Time between two tries, seconds. The lock of a file server does not wake those who wait on other machines.
 EVERY_S = 0.2

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from haienv import manifest as manifests
-from haienv.errors import Damaged, HaienvError, Missing, Wrong
-from haienv.layout import EnvFolder, Generation, folder_of
-from haienv.manifest import Manifest
-from haienv.names import BASE, GROUPS, LEVELS, NAME, USERS, EnvName, Owner, Reference
+from haienv.shared.errors import Damaged, HaienvError, Missing, Wrong
+from haienv.store import manifest as manifests
+from haienv.store.layout import EnvFolder, Generation, folder_of
+from haienv.store.manifest import Manifest
+from haienv.store.names import BASE, GROUPS, LEVELS, NAME, USERS, EnvName, Owner, Reference
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from haienv.errors import Damaged
-from haienv.files import write_atomically
+from haienv.shared.errors import Damaged
+from haienv.shared.files import write_atomically
 
 SCHEMA = 1
 
@@ -19,7 +19,7 @@ class Manifest:
 
     name: str
     generation: int
-    #: The digest of its files (`haienv.tree`).
+    #: The digest of its files (`haienv.shared.tree`).
     digest: str
     #: Number of its files, and the sum of their sizes in bytes.
     files: int

@@ -11,8 +11,8 @@ from typing import Any
 
 import tomllib
 
-from haienv.errors import Damaged, Wrong
-from haienv.files import write_atomically
+from haienv.shared.errors import Damaged, Wrong
+from haienv.shared.files import write_atomically
 
 #: A requirement begins with the name of a package (PEP 508).
 _PACKAGE = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")

@@ -2,7 +2,7 @@
 
 An environment belongs to the platform (`base/NAME`), to a group (`groups/GROUP/NAME`) or to a user
 (`users/USER/NAME`). A bare name means the user's own environment, else one of the user's groups, else a base one
-(`haienv.registry`). `@N` chooses a generation.
+(`haienv.store.registry`). `@N` chooses a generation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 
 BASE, GROUPS, USERS = "base", "groups", "users"
 LEVELS = (USERS, GROUPS, BASE)

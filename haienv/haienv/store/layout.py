@@ -1,11 +1,11 @@
 """Where the files of environments are.
 
 ROOT/users/ann/vision/
-    env.toml                 what the user has asked for (`haienv.spec`)
-    build.lock               held by the process that builds (`haienv.locking`)
+    env.toml                 what the user has asked for (`haienv.store.spec`)
+    build.lock               held by the process that builds (`haienv.shared.locking`)
     current -> generations/7
     generations/7/
-        manifest.json        written when the generation is complete, never changed (`haienv.manifest`)
+        manifest.json        written when the generation is complete, never changed (`haienv.store.manifest`)
         requirements.lock    the packages with their hashes
         prefix/              the Python environment, read-only
         kernel/              the kernelspec of Jupyter
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping
 
-from haienv.names import BASE, EnvName, Owner
+from haienv.store.names import BASE, EnvName, Owner
 
 #: The folder of all environments.
 ROOT_VARIABLE = "HAIENV_ROOT"

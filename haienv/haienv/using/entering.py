@@ -6,12 +6,13 @@ import os
 import sys
 from typing import MutableMapping
 
-from haienv import activation, names
-from haienv import manifest as manifests
-from haienv.errors import Wrong
-from haienv.layout import root_of
-from haienv.people import caller_of
-from haienv.registry import Registry
+from haienv.shared.errors import Wrong
+from haienv.store import manifest as manifests
+from haienv.store import names
+from haienv.store.layout import root_of
+from haienv.store.people import caller_of
+from haienv.store.registry import Registry
+from haienv.using import activation
 
 
 def enter(name: str, owner: str | None, *, already: str, argv: list[str], environ: MutableMapping[str, str]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from haienv.errors import Wrong
-from haienv.names import EnvName, Owner, Reference, parse
+from haienv.shared.errors import Wrong
+from haienv.store.names import EnvName, Owner, Reference, parse
 
 
 @pytest.mark.parametrize(

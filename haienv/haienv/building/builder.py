@@ -16,14 +16,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from haienv import kernels, lockfile, locking, tree
-from haienv import manifest as manifests
-from haienv.errors import BuildFailed, Wrong
-from haienv.files import link_atomically, write_atomically
-from haienv.layout import EnvFolder, Generation
-from haienv.manifest import Manifest
-from haienv.spec import Spec
-from haienv.uv import Uv, find
+from haienv.building import kernels
+from haienv.building.uv import Uv, find
+from haienv.shared import locking, tree
+from haienv.shared.errors import BuildFailed, Wrong
+from haienv.shared.files import link_atomically, write_atomically
+from haienv.store import lockfile
+from haienv.store import manifest as manifests
+from haienv.store.layout import EnvFolder, Generation
+from haienv.store.manifest import Manifest
+from haienv.store.spec import Spec
 
 #: What a kernel needs.
 KERNEL_PACKAGE = "ipykernel>=6"
@@ -180,7 +182,7 @@ def add_haienv(generation: Generation) -> None:
     """Add this package to an environment that lacks it: a script calls `haienv.set_env` there once more."""
     [place] = generation.prefix.glob("lib/python3*/site-packages")
     if not (place / "haienv").exists():
-        own = Path(__file__).parent
+        own = Path(__file__).parents[1]
         shutil.copytree(own, place / "haienv", ignore=shutil.ignore_patterns(tree.COMPILED))
 
 
@@ -206,7 +208,7 @@ def remove_tree(folder: os.PathLike[str]) -> None:
 
 
 def _spec_of(env: EnvFolder) -> Spec | None:
-    from haienv import spec
+    from haienv.store import spec
 
     try:
         return spec.read(env.spec)

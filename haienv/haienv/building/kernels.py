@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from haienv.files import write_atomically
-from haienv.layout import KERNEL, Generation
-from haienv.names import BASE, GROUPS, EnvName
+from haienv.shared.files import write_atomically
+from haienv.store.layout import KERNEL, Generation
+from haienv.store.names import BASE, GROUPS, EnvName
 
 
 def title(name: EnvName) -> str:

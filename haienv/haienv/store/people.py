@@ -7,8 +7,8 @@ import grp
 import os
 from typing import Mapping
 
-from haienv.names import NAME
-from haienv.registry import Caller
+from haienv.store.names import NAME
+from haienv.store.registry import Caller
 
 #: The user and the groups, where the platform knows them: separated by commas.
 USER_VARIABLE, GROUPS_VARIABLE = "HAIENV_USER", "HAIENV_GROUPS"

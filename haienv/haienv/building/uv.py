@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haienv.errors import BuildFailed, Wrong
+from haienv.shared.errors import BuildFailed, Wrong
 
 #: Lines of uv's own explanation that a message repeats.
 MAX_LINES = 12

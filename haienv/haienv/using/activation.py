@@ -6,8 +6,8 @@ import os
 import shlex
 from typing import Mapping
 
-from haienv.layout import Generation
-from haienv.manifest import Manifest
+from haienv.store.layout import Generation
+from haienv.store.manifest import Manifest
 
 #: The full name and the generation of the active environment: `users/ann/vision@7`.
 ACTIVE = "HAIENV"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from haienv.tree import COMPILED, contents, seal, unseal
+from haienv.shared.tree import COMPILED, contents, seal, unseal
 
 
 def grown(top: Path) -> Path:

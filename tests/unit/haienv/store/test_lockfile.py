@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from haienv.lockfile import Change, cuda_of, diff, packages
+from haienv.store.lockfile import Change, cuda_of, diff, packages
 
 TEXT = """\
 NumPy==2.3.1 \\

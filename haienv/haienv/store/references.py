@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from haienv.layout import Generation
+from haienv.store.layout import Generation
 
 
 def in_use(generation: Generation) -> list[str]:

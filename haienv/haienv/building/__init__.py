@@ -1,0 +1,1 @@
+"""Makes generations: resolves, installs, describes, seals and publishes."""

@@ -1,0 +1,1 @@
+"""What becomes of environments: kept, removed, renamed, shared, exported and imported."""

@@ -1,0 +1,1 @@
+"""What all rooms need: errors, files written whole, locks, trees of files."""

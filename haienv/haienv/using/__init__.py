@@ -1,0 +1,1 @@
+"""What makes a process use an environment."""
