@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import getpass
 import hashlib
-import json
 import os
+import platform
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from haienv.building import kernels
+from haienv.building import abi, flavours, kernels
+from haienv.building.flavours import Workshop
+from haienv.building.interpreters import Interpreter
 from haienv.building.uv import Uv, find
 from haienv.shared import locking, tree
 from haienv.shared.errors import BuildFailed, Wrong
@@ -26,13 +28,6 @@ from haienv.store import manifest as manifests
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
-
-#: What a kernel needs.
-KERNEL_PACKAGE = "ipykernel>=6"
-_FACTS = (
-    "import json,os,platform,sys;print(json.dumps({'python':platform.python_version(),'machine':platform.machine(),"
-    "'interpreter':os.path.realpath(sys._base_executable),'libc':list(platform.libc_ver())}))"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,36 +101,24 @@ class Builder:
         self, env: EnvFolder, generation: Generation, spec: Spec, base: Generation | None, before: Manifest | None
     ) -> Manifest | None:
         """Make everything but the manifest, and return that; None: it would be the generation that is current."""
-        uv = Uv(program=find(self.environ), environ=self.environ, log=generation.log, show=self.show)
+        site = flavours.site_of(env)
+        uv = Uv(
+            program=find(self.environ), environ=site.variables(self.environ, flavours.pythons_of(env)),
+            log=generation.log, show=self.show,
+        )  # fmt: skip
         extended = None if base is None else manifests.read(base.manifest)
-        interpreter = spec.python or (extended.interpreter if extended else None)
-        uv.run(
-            ["venv", "--quiet", "--relocatable", *(["--python", interpreter] if interpreter else []),
-             str(generation.prefix)],
-            doing="make an environment with this Python",
-        )  # fmt: skip
-        text = self._lock(uv, generation, spec, base)
+        work = Workshop(env=env, generation=generation, spec=spec, base=base, before=before, uv=uv, site=site)
+        text, python = work.prepare()
         lock = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-        facts = json.loads(
-            uv.run(
-                ["run", "--no-project", "--python", str(generation.python), "python", "-I", "-c", _FACTS],
-                doing="start the new Python",
-            )
-        )
         extends = f"{extended.name}@{extended.generation}" if extended else None
-        if before is not None and _same(before, lock, facts, extends, spec):
+        if before is not None and _same(before, lock, python, extends, spec):
             return None
-        self.show("installing")
-        uv.run(
-            ["pip", "sync", "--python", str(generation.python), "--require-hashes", "--link-mode", "hardlink",
-             "--allow-empty-requirements", str(generation.lock)],
-            doing="install the packages",
-        )  # fmt: skip
+        work.install(text)
         add_haienv(generation)
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables))
+        found = work.complete(python)
         tree.seal(generation.prefix)
-        found = tree.contents(generation.prefix)
         return Manifest(
             name=str(env.name),
             generation=generation.number,
@@ -143,11 +126,11 @@ class Builder:
             files=found.files,
             size=found.size,
             lock=lock,
-            python=facts["python"],
-            interpreter=facts["interpreter"],
-            machine=facts["machine"],
-            glibc=facts["libc"][1] if facts["libc"][0] == "glibc" else "",
-            cuda=lockfile.cuda_of(lockfile.packages(text)),
+            python=python.version,
+            interpreter=python.program,
+            machine=platform.machine(),
+            glibc=abi.glibc(generation.prefix, python.program),
+            cuda=abi.cuda(generation.prefix, lockfile.packages(text)),
             extends=extends,
             extends_digest=extended.digest if extended else None,
             requirements=spec.requirements,
@@ -155,21 +138,6 @@ class Builder:
             built_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             kernel=spec.kernel,
         )
-
-    def _lock(self, uv: Uv, generation: Generation, spec: Spec, base: Generation | None) -> str:
-        """Resolve the requirements, write requirements.lock, and return its text."""
-        pins = {} if base is None else lockfile.read(base.lock)
-        wanted = [f"{name}=={version}" for name, version in pins.items()]
-        wanted += [*spec.requirements, *([KERNEL_PACKAGE] if spec.kernel else [])]
-        indexes = [word for address in spec.indexes for word in ("--index", address)]
-        self.show("resolving")
-        uv.run(
-            ["pip", "compile", "-", "--python", str(generation.python), "--generate-hashes", "--no-header",
-             "--no-annotate", "--quiet", *indexes, "--output-file", str(generation.lock)],
-            stdin="\n".join(wanted) + "\n",
-            doing="resolve the requirements" + (f" together with those of {spec.extends}" if base else ""),
-        )  # fmt: skip
-        return generation.lock.read_text(encoding="utf-8")
 
     def _sweep(self, env: EnvFolder) -> None:
         """Remove what builds that died have left. Only the holder of the lock may do this."""
@@ -228,9 +196,9 @@ def _next_number(env: EnvFolder) -> int:
     return number
 
 
-def _same(before: Manifest, lock: str, facts: dict[str, str], extends: str | None, spec: Spec) -> bool:
+def _same(before: Manifest, lock: str, python: Interpreter, extends: str | None, spec: Spec) -> bool:
     made = (before.lock, before.python, before.interpreter, before.extends, before.kernel)
-    return made == (lock, facts["python"], facts["interpreter"], extends, spec.kernel)
+    return made == (lock, python.version, python.program, extends, spec.kernel)
 
 
 __all__ = ["BuildFailed", "Builder", "Wrong", "manifest_or_none", "publish", "remove_tree"]

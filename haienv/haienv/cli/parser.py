@@ -31,11 +31,11 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def parser() -> Parser:
     """Return the parser of the command; `run` of the result is the verb's function."""
-    from haienv.cli import building, keeping, showing, using
+    from haienv.cli import building, keeping, locks, showing, using
 
     made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for part in (building, showing, using, keeping):
+    for part in (building, showing, locks, using, keeping):
         part.add_verbs(verbs)
     return made
 

@@ -13,12 +13,13 @@ import stat
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator
 
 #: Folders that Python writes, which are no part of the digest.
 COMPILED = "__pycache__"
 _READ_BYTES = 1024 * 1024
-_WORKERS = min(8, (os.cpu_count() or 1) * 2)
+#: How many files are read at the same time.
+WORKERS = min(8, (os.cpu_count() or 1) * 2)
 _WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -35,12 +36,19 @@ class Contents:
 def contents(top: Path) -> Contents:
     """Read a tree, and return its digest. Raises OSError."""
     found = sorted(_walk(str(top), ""))
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        lines = list(pool.map(lambda one: _line(str(top), one), found, chunksize=64))
+    with ThreadPoolExecutor(WORKERS) as pool:
+        facts = pool.map(lambda one: _facts(str(top), one), found, chunksize=64)
+        return summed((path, *one) for path, one in zip(found, facts))
+
+
+def summed(entries: Iterable[tuple[str, str, str, int]]) -> Contents:
+    """Return the digest for the files of a tree in order of paths: path, kind, SHA-256 or target, size."""
     whole = hashlib.sha256()
-    for text, _ in lines:
-        whole.update(text)
-    return Contents(f"sha256:{whole.hexdigest()}", len(lines), sum(size for _, size in lines))
+    files = size = 0
+    for path, kind, content, one in entries:
+        whole.update(b"%s %s %s\0" % (kind.encode(), os.fsencode(content), os.fsencode(path)))
+        files, size = files + 1, size + one
+    return Contents(f"sha256:{whole.hexdigest()}", files, size)
 
 
 def _walk(top: str, below: str) -> Iterator[str]:
@@ -53,18 +61,17 @@ def _walk(top: str, below: str) -> Iterator[str]:
                 yield from _walk(top, path)
 
 
-def _line(top: str, path: str) -> tuple[bytes, int]:
-    """Return the line of a file or link, and its size."""
+def _facts(top: str, path: str) -> tuple[str, str, int]:
+    """Return kind, content and size of a file or link."""
     place = os.path.join(top, path)
     facts = os.lstat(place)
     if stat.S_ISLNK(facts.st_mode):
-        kind, inside = b"l", os.fsencode(os.readlink(place))
-    else:
-        kind, inside = (b"x" if facts.st_mode & stat.S_IXUSR else b"f"), _sha256(place).encode()
-    return b"%s %s %s\0" % (kind, inside, os.fsencode(path)), 0 if kind == b"l" else facts.st_size
+        return "l", os.readlink(place), 0
+    return ("x" if facts.st_mode & stat.S_IXUSR else "f"), sha256_of(place), facts.st_size
 
 
-def _sha256(path: str) -> str:
+def sha256_of(path: str) -> str:
+    """Return the SHA-256 of a file. Raises OSError."""
     whole = hashlib.sha256()
     with open(path, "rb", buffering=0) as file:
         while data := file.read(_READ_BYTES):

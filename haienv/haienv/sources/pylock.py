@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 from haienv.sources.source import Source, line_of
-from haienv.spec import check_requirement, normal
+from haienv.store.spec import check_requirement, normal
 
 #: Conditions that hold for no Python, and for every one.
 _NEVER, _ALWAYS = "python_version < '0'", "python_version >= '0'"
@@ -32,7 +32,9 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) 
     """
     version = data.get("lock-version")
     if not isinstance(version, str) or version.partition(".")[0] != "1":
-        raise Wrong(f"{path}, line {line_of(text, 'lock-version')}: lock-version: {version!r} is not 1.0, which is read")
+        raise Wrong(
+            f"{path}, line {line_of(text, 'lock-version')}: lock-version: {version!r} is not 1.0, which is read"
+        )
     known = [normal(one) for one in data.get("extras", ())]
     for extra in extras:
         if normal(extra) not in known:
@@ -47,12 +49,12 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) 
     return Source(
         requirements=tuple(wanted),
         python=data.get("requires-python"),
-        indexes=tuple(one for one in indexes if _is_other(one)),
+        indexes=tuple(one for one in indexes if is_other(one)),
     )
 
 
-def _is_other(index: str) -> bool:
-    """Whether an index is another one than PyPI, which this house may have a mirror of, and not a folder."""
+def is_other(index: str) -> bool:
+    """Return whether an index is another one than PyPI, which this house may have a mirror of, and no folder."""
     parts = urlsplit(index)
     return parts.scheme in ("http", "https") and parts.hostname != PYPI and parts.username is None
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 from haienv.sources.source import Source, line_of
-from haienv.spec import check_requirement, key_of, normal
+from haienv.store.spec import check_requirement, key_of, normal
 
 
 def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) -> Source:
@@ -50,12 +50,14 @@ def _listed(path: Path, text: str, table: Mapping[str, Any], name: str) -> list[
     values = table.get(name, [])
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
         raise Wrong(f"{path}, line {line_of(text, name)}: {name}: is not a list of texts; write {name} = ['numpy>=2']")
-    for one in values:
-        try:
-            check_requirement(one)
-        except Wrong as error:
-            raise Wrong(f"{path}, line {line_of(text, one)}: {error}") from None
-    return list(values)
+    return [_checked(path, text, one) for one in values]
+
+
+def _checked(path: Path, text: str, one: str) -> str:
+    try:
+        return check_requirement(one)
+    except Wrong as error:
+        raise Wrong(f"{path}, line {line_of(text, one)}: {error}") from None
 
 
 def _extra(path: Path, text: str, project: Mapping[str, Any], extra: str, above: tuple[str, ...]) -> list[str]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from haienv.errors import Wrong
-from haienv.indexes import checked_index
+from haienv.shared.addresses import checked_index
+from haienv.shared.errors import Wrong
 from haienv.sources.source import Source, joined, text_of
-from haienv.spec import check_requirement
+from haienv.store.spec import check_requirement
 
 #: Options that say what is so anyway.
 _NEEDLESS = ("--require-hashes", "--prefer-binary")
@@ -33,14 +33,15 @@ def _read(path: Path, above: tuple[Path, ...]) -> Source:
     if path in above:
         chain = " names ".join(str(one) for one in [*above, path])
         raise Wrong(f"{path}: {chain}: a cycle; take one of the -r lines away")
-    found = []
-    for number, line in lines(text_of(path)):
-        try:
-            found.append(_line(line, path, above))
-        except Wrong as error:
-            # A file that this one names has said its own line.
-            raise error if _names_a_line(error) else Wrong(f"{path}, line {number}: {error}") from None
-    return joined(found)
+    return joined(_checked(number, line, path, above) for number, line in lines(text_of(path)))
+
+
+def _checked(number: int, line: str, path: Path, above: tuple[Path, ...]) -> Source:
+    try:
+        return _line(line, path, above)
+    except Wrong as error:
+        # A file that this one names has said its own line.
+        raise error if _names_a_line(error) else Wrong(f"{path}, line {number}: {error}") from None
 
 
 def _names_a_line(error: Wrong) -> bool:

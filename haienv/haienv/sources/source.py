@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

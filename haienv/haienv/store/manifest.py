@@ -30,7 +30,7 @@ class Manifest:
     python: str
     interpreter: str
     machine: str
-    #: Version of the C library; empty: it is not glibc.
+    #: The oldest version of glibc that it runs with, such as 2.28; empty: it needs none.
     glibc: str
     #: Version of CUDA that its packages are for, such as 12.6; None: none.
     cuda: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from haienv.errors import Wrong
+from haienv.shared.errors import Wrong
 
 SCHEMES = ("https", "http", "file")
 #: A user or a password in an address, as it may stand in the output of a program.
