@@ -58,5 +58,10 @@ def text_of(path: Path) -> str:
 
 
 def line_of(text: str, what: str) -> int:
-    """Return the number of the first line that holds some text, or 1: parsers of TOML keep no line numbers."""
-    return next((number for number, line in enumerate(text.splitlines(), 1) if what and what in line), 1)
+    """Return the number of the first line that begins with some text, else holds it, else 1.
+
+    Parsers of TOML keep no line numbers.
+    """
+    lines = list(enumerate(text.splitlines(), 1))
+    begin = next((number for number, line in lines if what and line.lstrip().startswith(what)), None)
+    return begin or next((number for number, line in lines if what and what in line), 1)
