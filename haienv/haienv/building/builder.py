@@ -127,7 +127,7 @@ class Builder:
             size=found.size,
             lock=lock,
             python=python.version,
-            interpreter=python.program,
+            interpreter=python.noted,
             machine=platform.machine(),
             glibc=abi.glibc(generation.prefix, python.program),
             cuda=abi.cuda(generation.prefix, lockfile.packages(text)),
@@ -198,7 +198,7 @@ def _next_number(env: EnvFolder) -> int:
 
 def _same(before: Manifest, lock: str, python: Interpreter, extends: str | None, spec: Spec) -> bool:
     made = (before.lock, before.python, before.interpreter, before.extends, before.kernel)
-    return made == (lock, python.version, python.program, extends, spec.kernel)
+    return made == (lock, python.version, python.noted, extends, spec.kernel)
 
 
 __all__ = ["BuildFailed", "Builder", "Wrong", "manifest_or_none", "publish", "remove_tree"]

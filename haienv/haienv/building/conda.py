@@ -134,7 +134,7 @@ def interpreter(generation: Generation) -> Interpreter:
         if one.get("name") == "python":
             version = re.match(r"\d+\.\d+(?:\.\d+)?", str(one.get("version")))
             if version and tuple(map(int, version[0].split(".")[:2])) >= OLDEST:
-                return Interpreter(version[0], str(generation.python), "CPython")
+                return Interpreter(version[0], str(generation.python), "CPython", inside=True)
             raise Wrong(f"python: conda has chosen {one.get('version')}; haienv needs 3.8 or newer: give -p 3.12")
     raise Wrong("python: no package of conda brings it; add `- python=3.11` to the dependencies of environment.yml")
 

@@ -79,7 +79,7 @@ class Workshop:
         if self.spec.python is not None:
             return of_base(self.env, self.spec.python) or self.spec.python
         if self.base is not None:
-            return manifests.read(self.base.manifest).interpreter
+            return manifests.read(self.base.manifest).interpreter or None
         # A further package does not change the Python.
         before = self.before
         if before is not None and os.access(before.interpreter, os.X_OK):
@@ -103,7 +103,7 @@ class Workshop:
 
     def _note_private(self, python: Interpreter) -> None:
         """Say so if others will not be able to run a shared environment."""
-        if self.env.name.owner.level != USERS and not interpreters.for_others(python.program):
+        if self.env.name.owner.level != USERS and not (python.inside or interpreters.for_others(python.program)):
             self.uv.show(
                 f"warning: {python.program} is in a folder of one user alone: others cannot run {self.env.name}"
             )

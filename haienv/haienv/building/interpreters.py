@@ -27,6 +27,13 @@ class Interpreter:
     program: str
     #: Such as CPython.
     implementation: str
+    #: Whether it lies in the environment itself, as conda's does.
+    inside: bool = False
+
+    @property
+    def noted(self) -> str:
+        """What the manifest has of it: a program in the environment is another one in each generation."""
+        return "" if self.inside else self.program
 
 
 def make(uv: Uv, generation: Generation, wanted: str | None, admitted: str | None) -> Interpreter:

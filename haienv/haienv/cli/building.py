@@ -219,7 +219,7 @@ def _clone(arguments: argparse.Namespace) -> int:
             raise Wrong(f"environment: {env.name} exists; choose another name")
         return replace(
             asked,
-            python=manifest.interpreter,
+            python=manifest.interpreter or None,
             extends=None,
             requirements=tuple(lockfile.requirements(pins)),
             constraints=(),

@@ -26,7 +26,7 @@ class Manifest:
     size: int
     #: SHA-256 of its requirements.lock.
     lock: str
-    #: Version of Python, such as 3.11.7, and the program that the environment was made with.
+    #: Version of Python, such as 3.11.7, and the program that the environment was made with; empty: conda brought it.
     python: str
     interpreter: str
     machine: str

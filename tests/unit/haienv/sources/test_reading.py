@@ -258,7 +258,7 @@ def test_what_is_wrong_in_an_environment_yml_is_named(tmp_path: Path, text: str,
 
 def test_a_tag_of_yaml_makes_no_object(tmp_path: Path) -> None:
     text = f"dependencies: !!python/object/apply:os.mkdir [{tmp_path}/made]\n"
-    with pytest.raises(Wrong, match="line 1: conda: .* is not a package"):
+    with pytest.raises(Wrong, match=r"line 1: conda: .* is not a package"):
         read(write(tmp_path, "environment.yml", text))
     assert not (tmp_path / "made").exists()
 
@@ -311,12 +311,12 @@ def test_what_is_wrong_with_a_uv_lock_is_named(tmp_path: Path) -> None:
 
 def test_an_extra_needs_a_file_that_has_extras(tmp_path: Path) -> None:
     path = write(tmp_path, "requirements.txt", "six\n")
-    with pytest.raises(Wrong, match="^extra: 'gpu' is of no file here"):
+    with pytest.raises(Wrong, match=r"^extra: 'gpu' is of no file here"):
         read(path, "gpu")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    with pytest.raises(Wrong, match="x.txt: there is no such file"):
+    with pytest.raises(Wrong, match=r"x\.txt: there is no such file"):
         read(tmp_path / "x.txt")
     with pytest.raises(Wrong, match="is a folder; name the file in it"):
         read(tmp_path)
