@@ -6,25 +6,20 @@ rename after that. So a build that dies at any point leaves `current` as it was;
 
 from __future__ import annotations
 
-import getpass
 import hashlib
-import os
-import platform
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from haienv.building import abi, flavours, kernels
+from haienv.building.facts import Facts, facts_of, uv_for
 from haienv.building.flavours import Workshop
-from haienv.building.interpreters import Interpreter
-from haienv.building.uv import Uv, find
-from haienv.shared import locking, tree
-from haienv.shared.errors import BuildFailed, Wrong
-from haienv.shared.files import link_atomically, write_atomically
+from haienv.shared import tree
+from haienv.shared.errors import Wrong
 from haienv.store import lockfile
 from haienv.store import manifest as manifests
+from haienv.store.generations import changing, commit, manifest_or_none, next_number, remove_tree
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
@@ -62,56 +57,44 @@ class Builder:
             BuildFailed: Nothing has changed.
             Wrong: What `change` raises.
         """
-        new = not env.folder.exists()
-        env.generations_folder.mkdir(parents=True, exist_ok=True)
-        try:
-            with locking.building(
-                env.build_lock, what, user=getpass.getuser(), wait_s=self.wait_s, say=self.show
-            ):  # fmt: skip
-                before = manifest_or_none(env)
-                spec = change(_spec_of(env))
-                self._sweep(env)
-                return self._next(env, spec, base, before)
-        except BaseException:
-            if new and not env.generations():
-                remove_tree(env.folder)
-            raise
+        with changing(env, what, say=self.show, wait_s=self.wait_s, new=True):
+            before = manifest_or_none(env)
+            spec = change(_spec_of(env))
+            refuse_draft(env)
+            return self._next(env, spec, base, before)
 
     def _next(self, env: EnvFolder, spec: Spec, base: Generation | None, before: Manifest | None) -> Generation:
-        generation = env.generation(_next_number(env))
+        generation = env.generation(next_number(env))
         generation.folder.mkdir()
         try:
             made = self._make(env, generation, spec, base, before)
+            if made is not None:
+                commit(env, generation, made, spec.text())
+                return generation
         except BaseException:
-            remove_tree(generation.folder)
-            raise
-        if made is None:
             current = env.current()
-            assert current is not None
-            remove_tree(generation.folder)
-            spec.write(env.spec)
-            return current
-        spec.write(generation.spec)
-        made.write(generation.manifest)
+            if current is None or current.number != generation.number:
+                remove_tree(generation.folder)
+            raise
+        remove_tree(generation.folder)
+        current = env.current()
+        assert current is not None
         spec.write(env.spec)
-        publish(env, generation)
-        return generation
+        return current
 
     def _make(
         self, env: EnvFolder, generation: Generation, spec: Spec, base: Generation | None, before: Manifest | None
     ) -> Manifest | None:
         """Make everything but the manifest, and return that; None: it would be the generation that is current."""
         site = flavours.site_of(env)
-        uv = Uv(
-            program=find(self.environ), environ=site.variables(self.environ, flavours.pythons_of(env)),
-            log=generation.log, show=self.show,
-        )  # fmt: skip
+        uv = uv_for(env.root, generation, self.environ, self.show)
         extended = None if base is None else manifests.read(base.manifest)
         work = Workshop(env=env, generation=generation, spec=spec, base=base, before=before, uv=uv, site=site)
         text, python = work.prepare()
         lock = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+        facts = facts_of(python)
         extends = f"{extended.name}@{extended.generation}" if extended else None
-        if before is not None and _same(before, lock, python, extends, spec):
+        if before is not None and _same(before, lock, facts, extends, spec):
             return None
         work.install(text)
         add_haienv(generation)
@@ -126,24 +109,19 @@ class Builder:
             files=found.files,
             size=found.size,
             lock=lock,
-            python=python.version,
-            interpreter=python.noted,
-            machine=platform.machine(),
+            python=facts.python,
+            interpreter=facts.interpreter,
+            machine=facts.machine,
             glibc=abi.glibc(generation.prefix, python.program),
             cuda=abi.cuda(generation.prefix, lockfile.packages(text)),
             extends=extends,
             extends_digest=extended.digest if extended else None,
             requirements=spec.requirements,
-            built_by=getpass.getuser(),
-            built_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            built_by=facts.built_by,
+            built_at=facts.built_at,
             kernel=spec.kernel,
+            variables=dict(spec.variables),
         )
-
-    def _sweep(self, env: EnvFolder) -> None:
-        """Remove what builds that died have left. Only the holder of the lock may do this."""
-        for one in env.begun():
-            if not one.complete:
-                remove_tree(one.folder)
 
 
 def add_haienv(generation: Generation) -> None:
@@ -154,25 +132,13 @@ def add_haienv(generation: Generation) -> None:
         shutil.copytree(own, place / "haienv", ignore=shutil.ignore_patterns(tree.COMPILED))
 
 
-def publish(env: EnvFolder, generation: Generation) -> None:
-    """Make a complete generation the current one. Raises OSError."""
-    link_atomically(env.current_link, os.path.join("generations", str(generation.number)))
-
-
-def manifest_or_none(env: EnvFolder) -> Manifest | None:
-    """Return the manifest of the current generation; None: there is no generation. Raises Damaged."""
-    current = env.current()
-    try:
-        return None if current is None else manifests.read(current.manifest)
-    except FileNotFoundError:
-        return None
-
-
-def remove_tree(folder: os.PathLike[str]) -> None:
-    """Remove a folder with all that is below it, whatever rights to write are missing. Raises OSError."""
-    if os.path.isdir(folder):
-        tree.unseal(folder)  # type: ignore[arg-type]
-        shutil.rmtree(folder)
+def refuse_draft(env: EnvFolder) -> None:
+    """Raise Wrong if a draft is open: what it holds would be missing in a generation that is built beside it."""
+    if env.draft.exists():
+        raise Wrong(
+            f"environment: a draft of {env.name} is open; `haienv freeze {env.name}` makes a generation of it,"
+            f" `haienv draft {env.name} --discard` removes it"
+        )
 
 
 def _spec_of(env: EnvFolder) -> Spec | None:
@@ -184,21 +150,6 @@ def _spec_of(env: EnvFolder) -> Spec | None:
         return None
 
 
-def _next_number(env: EnvFolder) -> int:
-    """Return a number that no generation of the environment has ever had, and note it."""
-    path = env.folder / "last"
-    try:
-        last = int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        last = 0
-    number = max([last, *(one.number for one in env.begun())]) + 1
-    write_atomically(path, f"{number}\n")
-    return number
-
-
-def _same(before: Manifest, lock: str, python: Interpreter, extends: str | None, spec: Spec) -> bool:
-    made = (before.lock, before.python, before.interpreter, before.extends, before.kernel)
-    return made == (lock, python.version, python.noted, extends, spec.kernel)
-
-
-__all__ = ["BuildFailed", "Builder", "Wrong", "manifest_or_none", "publish", "remove_tree"]
+def _same(before: Manifest, lock: str, facts: Facts, extends: str | None, spec: Spec) -> bool:
+    made = (before.lock, before.python, before.interpreter, before.extends, before.kernel, before.variables)
+    return made == (lock, facts.python, facts.interpreter, extends, spec.kernel, dict(spec.variables))

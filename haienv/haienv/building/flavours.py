@@ -135,7 +135,7 @@ class Workshop:
     def install(self, text: str) -> None:
         """Install what a lock names, by hard links to the files of uv's cache. Raises BuildFailed."""
         self.uv.show("installing")
-        words = ["--python", str(self.generation.python), "--require-hashes", "--link-mode", "hardlink"]
+        words = ["--python", str(self.generation.python), "--require-hashes"]
         words += resolving.index_words([*self.spec.indexes, *self.site.packages.values()])
         # The hashes decide which file it is; every index may be the one that has it.
         words += ["--index-strategy", "unsafe-best-match"]

@@ -101,8 +101,8 @@ def _explained(uv: Uv, asked: str | None, reason: str) -> str:
     fetched = "uv could not fetch it" if re.search(r"Failed to download|connect|request", reason) else reason
     return (
         f"python: there is no Python {asked or ''} on this machine ({known}), and {fetched}. Choose one of these with"
-        f" -p, name a program (-p /opt/python3.12/bin/python3), or let the administrator name a mirror in {FILE}:"
-        " [python] mirror"
+        f" -p, name a program (-p /opt/python3.12/bin/python3), or let the administrator name a mirror:"
+        f" python_mirror in {FILE}"
     )
 
 

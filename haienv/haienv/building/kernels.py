@@ -18,9 +18,9 @@ def title(name: EnvName) -> str:
     return f"{name.name} ({whose})"
 
 
-def write(generation: Generation, name: EnvName, variables: dict[str, str]) -> None:
-    """Write the kernelspec below the generation's folder. Raises OSError."""
-    folder = generation.folder / KERNEL
+def write(generation: Generation, name: EnvName, variables: dict[str, str], *, below: Path | None = None) -> None:
+    """Write the kernelspec of a generation, below its folder or below another one (`below`). Raises OSError."""
+    folder = (below or generation.folder) / KERNEL
     folder.mkdir()
     spec = {
         "argv": [str(generation.python), "-m", "ipykernel_launcher", "-f", "{connection_file}"],

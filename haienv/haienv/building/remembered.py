@@ -105,13 +105,11 @@ def _recall(memory: Path, files: Iterable[File]) -> dict[str, str]:
         wanted = {one.key: one.facts for one in files}
         [rows] = database.execute("SELECT count(*) FROM digest").fetchone()
         if rows <= ALL_AT_ONCE * len(wanted):
-            answers = iter(database.execute("SELECT inode, facts, sha256 FROM digest"))
+            answers: Iterable[tuple[str, str, str]] = database.execute("SELECT inode, facts, sha256 FROM digest")
         else:
             asked = "SELECT inode, facts, sha256 FROM digest WHERE inode = ?"
             answers = (row for key in wanted for row in database.execute(asked, (key,)))
-        for key, facts, content in answers:
-            if wanted.get(key) == facts:
-                found[key] = content
+        found |= {key: content for key, facts, content in answers if wanted.get(key) == facts}
     return found
 
 

@@ -15,6 +15,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     try:
         arguments = parse(sys.argv[1:] if argv is None else list(argv))
+        if getattr(arguments, "writes", False):
+            # Whatever a shell has set: what is built can be read by those who get in, and written by nobody else.
+            os.umask(0o022)
         return int(arguments.run(arguments))
     except HaienvError as error:
         print(f"haienv: {error}", file=sys.stderr)

@@ -5,46 +5,55 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from haienv.building.builder import Builder, manifest_or_none
+from haienv.building.builder import Builder
 from haienv.cli.locks import uv_of
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import note, own, quantity, registry
-from haienv.shared.addresses import checked_index
+from haienv.cli.session import answer, note, own, quantity, registry
 from haienv.shared.errors import Missing, Wrong
 from haienv.sources.reading import read_all
 from haienv.sources.source import Source, joined
-from haienv.store import lockfile, names
+from haienv.store import config, lockfile, names
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
+from haienv.store.generations import manifest_or_none
 from haienv.store.layout import EnvFolder, Generation
+from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
 
 
 def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
-    create = add_verb(verbs, "create", "make an environment", _create)
+    create = add_verb(verbs, "create", "make an environment", _create, writes=True)
     add_name(create)
     create.add_argument("--extend", metavar="BASE", help="have all packages of this environment too, at its versions")
     # The original's option: there, extending was the rule.
     create.add_argument("--no_extend", "--no-extend", action="store_true", help="extend none (the default)")
     create.add_argument("-p", "--python", "--py", metavar="VERSION", help="such as 3.11, or the path of a Python")
+    create.add_argument("--extra-search-dir", action="append", default=[], help=argparse.SUPPRESS)
+    create.add_argument("--extra-search-bin-dir", action="append", default=[], help=argparse.SUPPRESS)
+    create.add_argument(
+        "--variable", "--extra-environment", metavar="NAME=VALUE", action="append", default=[],
+        help="a variable of its shells, runs and tasks; can be repeated",
+    )  # fmt: skip
     create.add_argument("--index", metavar="URL", action="append", default=[], help="a package index; can be repeated")
     create.add_argument("--no-kernel", action="store_true", help="Jupyter does not offer it as a kernel")
     create.add_argument("--description", metavar="TEXT", default="", help="what it is for")
     _add_requirements(create)
-    install = add_verb(verbs, "install", "add packages, or change their versions", _install)
+    install = add_verb(verbs, "install", "add packages, or change their versions", _install, writes=True)
     add_name(install)
     _add_requirements(install)
-    uninstall = add_verb(verbs, "uninstall", "take packages away that were asked for", _uninstall)
+    uninstall = add_verb(verbs, "uninstall", "take packages away that were asked for", _uninstall, writes=True)
     add_name(uninstall)
     uninstall.add_argument("packages", metavar="PACKAGE", nargs="+")
-    rebuild = add_verb(verbs, "rebuild", "resolve and install again, by its env.toml", _rebuild)
+    rebuild = add_verb(verbs, "rebuild", "resolve and install again, by its env.toml", _rebuild, writes=True)
     add_name(rebuild)
-    clone = add_verb(verbs, "clone", "make an environment of your own with the packages of another one", _clone)
+    clone = add_verb(
+        verbs, "clone", "make an environment of your own with the packages of another one", _clone, writes=True
+    )
     clone.add_argument("source", metavar="SOURCE", help="the environment to clone, such as groups/cv/vision@3")
     add_name(clone, "the new environment")
     for verb in (create, install, uninstall, rebuild, clone):
@@ -77,21 +86,41 @@ def _build(
     before = manifest_or_none(env)
     builder = Builder(environ=os.environ, show=note, wait_s=0.0 if arguments.no_wait else None)
     made = builder.build(env, change, base=base, what=f"{arguments.verb} {env.name}")
-    if before is not None and made.number == before.generation:
-        print(f"{env.name}@{made.number} stays: nothing has changed")
-        return 0
+    return built(arguments, env, made, before)
+
+
+def built(arguments: argparse.Namespace, env: EnvFolder, made: Generation, before: Manifest | None) -> int:
+    """Print what a build has made; `before` is the manifest of what was current."""
     now = manifests.read(made.manifest)
-    print(f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}")
-    if before is not None:
-        for line in changes(lockfile.read(env.generation(before.generation).lock), lockfile.read(made.lock)):
-            print(f"  {line}")
-    return 0
+    changed = before is None or made.number != before.generation
+    old = {} if before is None else lockfile.read(env.generation(before.generation).lock)
+    found = lockfile.diff(old, lockfile.read(made.lock)) if changed else []
+    data = {
+        "environment": str(env.name),
+        "generation": made.number,
+        "changed": changed,
+        "digest": now.digest,
+        "python": now.python,
+        "files": now.files,
+        "size": now.size,
+        "prefix": str(made.prefix),
+        "changes": [asdict(one) for one in found],
+    }
+    if not changed:
+        return answer(arguments, data, f"{env.name}@{made.number} stays: nothing has changed")
+    first = f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}"
+    return answer(arguments, data, first, *(f"  {line}" for line in (words_of(found) if before is not None else [])))
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return the packages that differ, a line each: `+ timm 1.0.20`, `- six 1.17`, `~ numpy 2.3 -> 2.4`."""
+    return words_of(lockfile.diff(before, after))
+
+
+def words_of(found: list[lockfile.Change]) -> list[str]:
+    """Return changes as lines."""
     lines = []
-    for one in lockfile.diff(before, after):
+    for one in found:
         if one.before is None:
             lines.append(f"+ {one.package} {one.after}")
         elif one.after is None:
@@ -103,6 +132,7 @@ def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def _create(arguments: argparse.Namespace) -> int:
     env = own(arguments)
+    _refuse_originals(arguments)
     if arguments.extend and arguments.no_extend:
         raise Wrong("extend: --extend and --no-extend exclude each other: give one of them")
     base = extends = None
@@ -110,11 +140,11 @@ def _create(arguments: argparse.Namespace) -> int:
         base_env, base = _base_of(env, arguments.extend)
         extends = str(base_env.name)
     source = _source(arguments, env)
-    for one in arguments.index:
-        checked_index(one)
+    indexes = tuple(config.check_address("index", one) for one in arguments.index)
+    variables = dict(specs.check_variable(one) for one in arguments.variable)
 
-    def change(known: Spec | None) -> Spec:
-        if known is not None:
+    def change(_: Spec | None) -> Spec:
+        if env.current() is not None:
             raise Wrong(
                 f"environment: {env.name} exists; `haienv install` adds packages to it, `haienv remove` removes it"
             )
@@ -124,15 +154,29 @@ def _create(arguments: argparse.Namespace) -> int:
             extends=extends,
             requirements=source.requirements,
             constraints=source.constraints,
-            indexes=tuple(dict.fromkeys([*arguments.index, *source.indexes])),
+            indexes=tuple(dict.fromkeys([*indexes, *source.indexes])),
             conda=source.conda,
             channels=source.channels,
-            variables=source.variables,
+            variables={**source.variables, **variables},
             description=arguments.description,
             kernel=not arguments.no_kernel,
         )
 
     return _build(arguments, env, change, base)
+
+
+def _refuse_originals(arguments: argparse.Namespace) -> None:
+    """Answer the options of the original for folders beside an environment, which no generation could hold."""
+    for option, given in (
+        ("--extra-search-dir", arguments.extra_search_dir),
+        ("--extra-search-bin-dir", arguments.extra_search_bin_dir),
+    ):
+        if given:
+            raise Wrong(
+                f"{option}: {given[0]!r} would be a part of the environment that can change under a task; install"
+                " what is"
+                " there as a package, or set PYTHONPATH or PATH where you start your program"
+            )
 
 
 def _base_of(env: EnvFolder, extends: str) -> tuple[EnvFolder, Generation]:
@@ -193,11 +237,7 @@ def _rebuild(arguments: argparse.Namespace) -> int:
 
 def _change(arguments: argparse.Namespace, change: Callable[[Spec], Spec]) -> int:
     env = own(arguments)
-    try:
-        extends = specs.read(env.spec).extends
-    except FileNotFoundError:
-        raise Missing(f"environment: there is no {env.name}; `haienv create {arguments.name}` makes it") from None
-    base = _base_of(env, extends)[1] if extends else None
+    base = base_of_spec(env)
 
     def changed(known: Spec | None) -> Spec:
         if known is None:
@@ -207,6 +247,15 @@ def _change(arguments: argparse.Namespace, change: Callable[[Spec], Spec]) -> in
     return _build(arguments, env, changed, base)
 
 
+def base_of_spec(env: EnvFolder) -> Generation | None:
+    """Return the generation that an environment would extend now; None: it extends none. Raises Missing, Wrong."""
+    try:
+        extends = specs.read(env.spec).extends
+    except FileNotFoundError:
+        raise Missing(f"environment: there is no {env.name}; `haienv create {env.name.name}` makes it") from None
+    return _base_of(env, extends)[1] if extends else None
+
+
 def _clone(arguments: argparse.Namespace) -> int:
     source, generation = registry().generation(names.parse(arguments.source))
     env = own(arguments)
@@ -214,8 +263,8 @@ def _clone(arguments: argparse.Namespace) -> int:
     asked = specs.read(source.spec)
     pins = lockfile.read(generation.lock)
 
-    def change(known: Spec | None) -> Spec:
-        if known is not None:
+    def change(_: Spec | None) -> Spec:
+        if env.current() is not None:
             raise Wrong(f"environment: {env.name} exists; choose another name")
         return replace(
             asked,

@@ -1,101 +1,127 @@
-"""The verbs that keep or remove generations: `rollback`, `remove`, `gc` and `doctor`."""
+"""The verbs that keep or remove generations: `rollback`, `remove`, `gc`, `keep`, `unkeep` and `doctor`."""
 
 from __future__ import annotations
 
 import argparse
-import getpass
-import os
+from pathlib import Path
 from typing import Any
 
-from haienv.building.builder import publish, remove_tree
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import chosen, note, own, quantity
-from haienv.shared import locking, tree
+from haienv.cli.session import answer, chosen, note, own, quantity, registry
+from haienv.keeping import removal
+from haienv.shared import tree
 from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.store import manifest as manifests
+from haienv.store import names, references
 from haienv.store import spec as specs
-from haienv.store.layout import EnvFolder
-from haienv.store.references import in_use
-
-#: How many generations before the current one `gc` keeps, unless told otherwise.
-KEPT = 3
+from haienv.store.generations import changing, publish, sweep
+from haienv.store.layout import EnvFolder, Generation, folder_of
 
 
 def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
-    rollback = add_verb(verbs, "rollback", "make an earlier generation the current one", _rollback)
+    rollback = add_verb(verbs, "rollback", "make an earlier generation the current one", _rollback, writes=True)
     add_name(rollback, "the environment; NAME@N chooses the generation (default: the one before)")
     remove = add_verb(verbs, "remove", "remove an environment with all its generations", _remove)
     add_name(remove)
     gc = add_verb(verbs, "gc", "remove old generations that nothing uses", _gc)
-    add_name(gc)
-    gc.add_argument("--keep", metavar="N", type=int, default=KEPT, help="earlier ones to keep (default: 3)")
+    gc.add_argument("name", metavar="NAME", nargs="?", help="the environment (default: all of your own)")
+    gc.add_argument("-u", "--user", metavar="USER", help="the owner, if it is another user's")
+    gc.add_argument("--keep", metavar="N", type=int, default=removal.KEPT, help="earlier ones to keep (default: 3)")
+    for verb, about, run in (
+        ("keep", "let gc and remove leave a generation", _keep),
+        ("unkeep", "let gc and remove have it again", _unkeep),
+    ):
+        one = add_verb(verbs, verb, about, run, writes=True)
+        add_name(one, "the environment; NAME@N chooses the generation (default: the current one)")
+        if verb == "keep":
+            one.add_argument("--why", metavar="TEXT", default="", help="what it is kept for")
     doctor = add_verb(verbs, "doctor", "compare the files of a generation with its manifest", _doctor)
     add_name(doctor)
 
 
 def _rollback(arguments: argparse.Namespace) -> int:
-    name, at, number = arguments.name.partition("@")
-    arguments.name = name
-    env = own(arguments)
-    current = env.current()
-    if current is None:
-        raise Missing(f"environment: there is no {env.name}")
-    earlier = [one for one in env.generations() if one.number < current.number]
-    named = [one for one in env.generations() if str(one.number) == number] if at else earlier
-    chosen_one = named[-1] if named else None
-    if chosen_one is None:
-        known = ", ".join(str(one.number) for one in env.generations())
-        raise Missing(
-            f"environment: {env.name} has no {'generation ' + number if at else 'earlier generation'}; it has {known}"
+    ref = names.parse(arguments.name, user=arguments.user)
+    known = registry()
+    env = known.own(names.Reference(ref.name, ref.owner))
+    with changing(env, f"rollback {env.name}", say=note):
+        current = env.current()
+        if current is None:
+            raise Missing(f"environment: there is no {env.name}")
+        earlier = [one for one in env.generations() if one.number < current.number]
+        named = (
+            earlier if ref.generation is None else [one for one in env.generations() if one.number == ref.generation]
         )
-    with locking.building(env.build_lock, f"rollback {env.name}", user=getpass.getuser(), wait_s=None, say=note):
-        specs.read(chosen_one.spec).write(env.spec)
-        publish(env, chosen_one)
-    print(f"{env.name}@{chosen_one.number} is current; it was {current.number}")
-    return 0
+        if not named:
+            which = "earlier generation" if ref.generation is None else f"generation {ref.generation}"
+            there = ", ".join(str(one.number) for one in env.generations())
+            raise Missing(f"environment: {env.name} has no {which}; it has {there}")
+        specs.read(named[-1].spec).write(env.spec)
+        publish(env, named[-1])
+    data = {"environment": str(env.name), "generation": named[-1].number, "before": current.number}
+    return answer(arguments, data, f"{env.name}@{named[-1].number} is current; it was {current.number}")
 
 
 def _remove(arguments: argparse.Namespace) -> int:
     env = own(arguments)
-    if not env.folder.is_dir():
-        raise Missing(f"environment: there is no {env.name}")
-    users = [use for one in env.generations() for use in in_use(one)]
-    if users:
-        raise Wrong(f"environment: {env.name} is in use by {', '.join(users[:5])}; end these first")
-    with locking.building(env.build_lock, f"remove {env.name}", user=getpass.getuser(), wait_s=None, say=note):
-        env.current_link.unlink(missing_ok=True)
-        remove_tree(env.folder)
-    print(f"{env.name} is removed")
-    return 0
+    removal.remove(env, say=note)
+    return answer(arguments, {"environment": str(env.name), "removed": True}, f"{env.name} is removed")
 
 
 def _gc(arguments: argparse.Namespace) -> int:
-    env = own(arguments)
-    if not env.folder.is_dir():
-        raise Missing(f"environment: there is no {env.name}")
-    with locking.building(env.build_lock, f"gc {env.name}", user=getpass.getuser(), wait_s=None, say=note):
-        return _collect(env, arguments.keep)
+    known = registry()
+    mine = [known.folder(name) for name in known.names([known.caller.own])]
+    envs = [own(arguments)] if arguments.name else mine
+    data: dict[str, Any] = {"removed": [], "kept": []}
+    lines = []
+    for env in envs:
+        for one in removal.collect(env, arguments.keep, say=note):
+            entry = {"environment": str(env.name), "generation": one.generation, "size": one.size}
+            if one.kept_by:
+                data["kept"].append({**entry, "by": list(one.kept_by)})
+                lines.append(f"{env.name}@{one.generation} stays: {one.kept_by[0]} uses it")
+            else:
+                data["removed"].append(entry)
+                size = quantity(one.size)
+                lines.append(f"{env.name}@{one.generation} is removed ({size}, less what others share by hard links)")
+    if not arguments.name and folder_of(known.root, known.caller.own).is_dir():
+        sweep(folder_of(known.root, known.caller.own))
+    if not data["removed"]:
+        lines.append(f"nothing to remove: {arguments.keep} generations before the current one are kept")
+    return answer(arguments, data, *lines)
 
 
-def _collect(env: EnvFolder, keep: int) -> int:
-    current = env.current()
-    others = [one for one in env.generations() if current is None or one.number != current.number]
-    removed = 0
-    for one in others[: max(0, len(others) - keep)]:
-        users = in_use(one)
-        if users:
-            note(f"{env.name}@{one.number} stays: {users[0]} uses it")
-            continue
-        size = manifests.read(one.manifest).size
-        # Without its manifest it does not count any more, whatever happens to the rest.
-        os.unlink(one.manifest)
-        remove_tree(one.folder)
-        removed += 1
-        print(f"{env.name}@{one.number} is removed ({quantity(size)}, less what others share by hard links)")
-    if not removed:
-        print(f"nothing to remove: {len(others) + 1} generations, {keep} earlier ones are kept")
-    return 0
+def _place(arguments: argparse.Namespace) -> tuple[EnvFolder, Generation, Path, str]:
+    """Return the generation to keep, the folder where the caller's references to it are, and the id."""
+    env, generation = chosen(arguments)
+    known = registry()
+    if env.name.owner == known.caller.own:
+        return env, generation, env.references, f"keep-{generation.number}"
+    owner = env.name.owner
+    ident = "-".join(one for one in ("keep", owner.level, owner.name, env.name.name, str(generation.number)) if one)
+    return env, generation, references.folder_for(known.root, known.caller.name), ident
+
+
+def _keep(arguments: argparse.Namespace) -> int:
+    env, generation, folder, ident = _place(arguments)
+    what = f"`haienv keep`{': ' + arguments.why if arguments.why else ''}"
+    try:
+        references.hold(folder, ident, references.use(generation, env.name, "keep", what), generation)
+    except PermissionError:
+        raise Wrong(
+            f"environment: no right to write {folder}, where what you keep of others is noted; an admin makes it by"
+            f" `haienv init --user {registry().caller.name}`"
+        ) from None
+    data = {"environment": str(env.name), "generation": generation.number, "kept": True}
+    return answer(arguments, data, f"{env.name}@{generation.number} is kept until `haienv unkeep`")
+
+
+def _unkeep(arguments: argparse.Namespace) -> int:
+    env, generation, folder, ident = _place(arguments)
+    released = references.release(folder, ident)
+    data = {"environment": str(env.name), "generation": generation.number, "kept": False, "was_kept": released}
+    said = "is kept no longer" if released else "was not kept by you"
+    return answer(arguments, data, f"{env.name}@{generation.number} {said}")
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -107,5 +133,6 @@ def _doctor(arguments: argparse.Namespace) -> int:
             f"{env.name}@{generation.number}: its files differ from its manifest ({found.files} files,"
             f" {manifest.files} were built); `haienv rebuild` makes a new generation from the same lock"
         )
-    print(f"{env.name}@{generation.number}: {found.files} files, {found.digest}: as it was built")
-    return 0
+    data = {"environment": str(env.name), "generation": generation.number, "digest": found.digest, "files": found.files}
+    line = f"{env.name}@{generation.number}: {found.files} files, {found.digest}: as it was built"
+    return answer(arguments, data, line)

@@ -31,19 +31,40 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 def parser() -> Parser:
     """Return the parser of the command; `run` of the result is the verb's function."""
-    from haienv.cli import building, keeping, locks, showing, using
+    from haienv.cli import (
+        admin,
+        building,
+        completion,
+        configuring,
+        drafting,
+        keeping,
+        locks,
+        moving,
+        sharing,
+        showing,
+        using,
+    )
 
     made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for part in (building, showing, locks, using, keeping):
+    for part in (building, drafting, showing, locks, using, keeping, sharing, moving, configuring, admin, completion):
         part.add_verbs(verbs)
     return made
 
 
-def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = False) -> Parser:
-    """Add a verb, and return its parser."""
+def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = True, writes: bool = False) -> Parser:
+    """Add a verb, and return its parser.
+
+    Args:
+        verbs: Where verbs are added.
+        name: Its name.
+        about: What it does, for the help.
+        run: Its function.
+        json: Whether it can print JSON instead of sentences.
+        writes: Whether it makes files of environments.
+    """
     verb: Parser = verbs.add_parser(name, help=about, description=about)
-    verb.set_defaults(run=run, verb=name)
+    verb.set_defaults(run=run, verb=name, writes=writes)
     if json:
         verb.add_argument("--json", action="store_true", help="print JSON")
     return verb

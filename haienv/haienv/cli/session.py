@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+from typing import Any, Mapping
 
 from haienv.store import names
 from haienv.store.layout import EnvFolder, Generation, root_of
@@ -25,6 +27,16 @@ def own(arguments: argparse.Namespace) -> EnvFolder:
 def chosen(arguments: argparse.Namespace) -> tuple[EnvFolder, Generation]:
     """Return the environment and the generation that a verb is to read."""
     return registry().generation(names.parse(arguments.name, user=arguments.user))
+
+
+def answer(arguments: argparse.Namespace, data: Mapping[str, Any], *lines: str) -> int:
+    """Print what a verb has done: JSON if it is asked for, else sentences. Return the exit status of success."""
+    if arguments.json:
+        print(json.dumps(data, indent=1))
+    else:
+        for line in lines:
+            print(line)
+    return 0
 
 
 def note(text: str) -> None:

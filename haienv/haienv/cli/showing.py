@@ -19,14 +19,14 @@ from haienv.store.registry import Listed
 
 def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
-    listing = add_verb(verbs, "list", "list environments", _list, json=True)
+    listing = add_verb(verbs, "list", "list environments", _list)
     listing.add_argument("-a", "--all", action="store_true", help="of all users")
     listing.add_argument("-u", "--user", metavar="USER", help="of this user")
     # The original's form.
     listing.add_argument("-o", "--output", choices=("json",), help=argparse.SUPPRESS)
-    show = add_verb(verbs, "show", "show what an environment holds", _show, json=True)
+    show = add_verb(verbs, "show", "show what an environment holds", _show)
     add_name(show)
-    diff = add_verb(verbs, "diff", "show which packages differ between two generations", _diff, json=True)
+    diff = add_verb(verbs, "diff", "show which packages differ between two generations", _diff)
     diff.add_argument("before", metavar="NAME@N")
     diff.add_argument("after", metavar="NAME[@N]", nargs="?", help="(default: the current generation of the first one)")
 

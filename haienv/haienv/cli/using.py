@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from typing import Any
 
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import chosen, note
-from haienv.shared.errors import Wrong
+from haienv.shared.errors import Missing, Wrong
 from haienv.store import manifest as manifests
 from haienv.using import activation
 
 
 def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
-    run = add_verb(verbs, "run", "run a command in an environment: haienv run vision -- python x.py", _run)
+    about = "run a command in an environment: haienv run vision -- python x.py"
+    run = add_verb(verbs, "run", about, _run, json=False)
     add_name(run)
     run.add_argument("command", metavar="COMMAND", nargs=argparse.REMAINDER)
-    shell = add_verb(verbs, "shell", "start a shell in an environment", _shell)
+    shell = add_verb(verbs, "shell", "start a shell in an environment", _shell, json=False)
     add_name(shell)
     activate = add_verb(verbs, "activate", "print lines for eval, as `source haienv NAME` does", _activate)
     add_name(activate)
+    for verb in (run, shell, activate):
+        verb.add_argument("--draft", action="store_true", help="use its draft, which `haienv draft` opens")
 
 
 def _variables(arguments: argparse.Namespace) -> dict[str, str]:
     env, generation = chosen(arguments)
-    own: dict[str, str] = {}
-    if env.spec.exists() and sys.version_info >= (3, 11):
-        from haienv.store import spec
-
-        own = dict(spec.read(env.spec).variables)
-    return activation.variables(generation, manifests.read(generation.manifest), own, os.environ.get("PATH", ""))
+    path = os.environ.get("PATH", "")
+    manifest = manifests.read(generation.manifest)
+    if not arguments.draft:
+        return activation.variables(generation.prefix, manifest, path)
+    prefix = env.draft / "prefix"
+    if not prefix.is_dir():
+        raise Missing(f"draft: {env.name} has none; `haienv draft {env.name}` opens one")
+    return activation.variables(prefix, manifest, path, draft=True)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -53,7 +59,11 @@ def _shell(arguments: argparse.Namespace) -> int:
 
 
 def _activate(arguments: argparse.Namespace) -> int:
-    sys.stdout.write(activation.script(_variables(arguments)))
+    added = _variables(arguments)
+    if arguments.json:
+        print(json.dumps({"variables": added}, indent=1))
+    else:
+        sys.stdout.write(activation.script(added))
     return 0
 
 

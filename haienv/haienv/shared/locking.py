@@ -15,6 +15,11 @@ from typing import Callable
 
 from haienv.shared.errors import Busy
 
+
+class Replaced(Exception):
+    """The file that was locked is no longer the one at its path: what it guards was removed or renamed meanwhile."""
+
+
 #: Time between two tries, seconds. The lock of a file server does not wake those who wait on other machines.
 EVERY_S = 0.2
 
@@ -32,10 +37,12 @@ def building(path: Path, what: str, *, user: str, wait_s: float | None, say: Cal
 
     Raises:
         Busy: Another process still builds after `wait_s`.
+        Replaced: The process that was waited for has removed or renamed the folder of the file.
     """
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         _take(fd, path, wait_s, say)
+        _check_place(fd, path)
         facts = {"user": user, "host": socket.gethostname(), "pid": os.getpid(), "what": what, "since": _now()}
         os.ftruncate(fd, 0)
         os.pwrite(fd, (json.dumps(facts) + "\n").encode(), 0)
@@ -57,6 +64,15 @@ def _take(fd: int, path: Path, wait_s: float | None, say: Callable[[str], None])
             say(f"{who(path)}; waiting")
             told = True
         time.sleep(EVERY_S)
+
+
+def _check_place(fd: int, path: Path) -> None:
+    try:
+        there = os.stat(path)
+    except FileNotFoundError:
+        raise Replaced from None
+    if (there.st_dev, there.st_ino) != (os.fstat(fd).st_dev, os.fstat(fd).st_ino):
+        raise Replaced
 
 
 def _locked(fd: int) -> bool:

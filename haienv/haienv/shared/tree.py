@@ -20,7 +20,6 @@ COMPILED = "__pycache__"
 _READ_BYTES = 1024 * 1024
 #: How many files are read at the same time.
 WORKERS = min(8, (os.cpu_count() or 1) * 2)
-_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -80,18 +79,28 @@ def sha256_of(path: str) -> str:
 
 
 def seal(top: Path) -> None:
-    """Take away all rights to write in a tree, but for the owner's to write compiled Python. Raises OSError."""
+    """Take away all rights to write in a tree, but for the owner's to write compiled Python. Raises OSError.
+
+    Everybody may read what is inside: the folder of the environment says who gets in (`haienv.shared.acl`). A cache of
+    someone with a narrow umask would otherwise hand its rights on.
+    """
     for folder, folders, files in os.walk(str(top), topdown=False):
         for name in files:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
-            if not stat.S_ISLNK(mode) and mode & _WRITE:
-                os.chmod(path, stat.S_IMODE(mode) & ~_WRITE)
+            wanted = _readable(mode)
+            if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) != wanted:
+                os.chmod(path, wanted)
         compiled = os.path.join(folder, COMPILED)
         if os.path.basename(folder) != COMPILED and COMPILED not in folders and any(n.endswith(".py") for n in files):
             os.mkdir(compiled, 0o755)
         own = stat.S_IWUSR if os.path.basename(folder) == COMPILED else 0
-        os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_WRITE | own)
+        os.chmod(folder, _readable(stat.S_IXUSR) | own)
+
+
+def _readable(mode: int) -> int:
+    """Return a mode with which all may read, and execute what its owner may; without setuid, setgid and sticky."""
+    return 0o555 if mode & stat.S_IXUSR else 0o444
 
 
 def unseal(top: Path) -> None:

@@ -3,6 +3,9 @@
 ROOT/users/ann/vision/
     env.toml                 what the user has asked for (`haienv.store.spec`)
     build.lock               held by the process that builds (`haienv.shared.locking`)
+    publishing               the number of the generation that is about to become current (`haienv.store.generations`)
+    references/              what must be kept, beside ROOT/references (`haienv.store.references`)
+    draft/prefix             a copy by hard links that its owner may change freely (`haienv.building.drafts`)
     current -> generations/7
     generations/7/
         manifest.json        written when the generation is complete, never changed (`haienv.store.manifest`)
@@ -26,13 +29,15 @@ from haienv.store.names import BASE, EnvName, Owner
 
 #: The folder of all environments.
 ROOT_VARIABLE = "HAIENV_ROOT"
+#: The original's variable for it.
+ORIGINAL_ROOT = "HAIENV_PATH"
 MANIFEST, LOCK, PREFIX, KERNEL, LOG = "manifest.json", "requirements.lock", "prefix", "kernel", "build.log"
 SPEC = "env.toml"
 
 
 def root_of(environ: Mapping[str, str]) -> Path:
-    """Return the folder of all environments: HAIENV_ROOT, or one of this user alone."""
-    named = environ.get(ROOT_VARIABLE)
+    """Return the folder of all environments: HAIENV_ROOT, the original's HAIENV_PATH, or one of this user alone."""
+    named = environ.get(ROOT_VARIABLE) or environ.get(ORIGINAL_ROOT)
     if named:
         return Path(os.path.abspath(named))
     data = environ.get("XDG_DATA_HOME") or os.path.join(environ.get("HOME", "/"), ".local", "share")
@@ -50,6 +55,11 @@ class Generation:
     def manifest(self) -> Path:
         """The manifest."""
         return self.folder / MANIFEST
+
+    @property
+    def hidden_manifest(self) -> Path:
+        """The manifest while the generation is about to be removed: it does not count as complete."""
+        return self.folder / f"{MANIFEST}.removing"
 
     @property
     def lock(self) -> Path:
@@ -103,6 +113,21 @@ class EnvFolder:
     def build_lock(self) -> Path:
         """The file that the process that builds holds locked."""
         return self.folder / "build.lock"
+
+    @property
+    def publishing(self) -> Path:
+        """The number of the generation that is about to become current."""
+        return self.folder / "publishing"
+
+    @property
+    def references(self) -> Path:
+        """The folder of the references that the environment's owner writes."""
+        return self.folder / "references"
+
+    @property
+    def draft(self) -> Path:
+        """The folder of the draft; there may be none."""
+        return self.folder / "draft"
 
     @property
     def current_link(self) -> Path:

@@ -45,6 +45,22 @@ def read(path: Path) -> dict[str, str]:
     return packages(path.read_text(encoding="utf-8"))
 
 
+def blocks(text: str) -> dict[str, str]:
+    """Return the lines of a lock file by package: its version, with the hashes that follow."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines(keepends=True):
+        pinned = packages(line)
+        if pinned:
+            [name] = pinned
+            found[name] = line
+        elif name and line.lstrip().startswith("--hash="):
+            found[name] += line
+        else:
+            name = ""
+    return found
+
+
 def cuda_of(pins: dict[str, str]) -> str | None:
     """Return the version of CUDA that packages are for, such as 12.6; None: they need none."""
     tagged = _CUDA.search(pins.get("torch", ""))

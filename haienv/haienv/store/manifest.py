@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,8 @@ class Manifest:
     built_at: str
     #: Whether Jupyter offers it as a kernel.
     kernel: bool
+    #: Environment variables of its shells, runs and tasks.
+    variables: dict[str, str] = field(default_factory=dict)
 
     def write(self, path: Path) -> None:
         """Write the manifest, whole or not at all. Raises OSError."""
@@ -66,10 +68,20 @@ def read(path: Path) -> Manifest:
         raise
     except (OSError, ValueError) as error:
         raise Damaged(f"{path}: cannot be read: {error}") from None
+    return parsed(data, str(path))
+
+
+def parsed(data: Any, path: str) -> Manifest:
+    """Return the manifest for the values of a file; `path` is for messages. Raises Damaged."""
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise Damaged(f"{path}: is of another version than {SCHEMA}: use a newer haienv")
     wrong = [name for name, kinds in _TYPES.items() if not isinstance(data.get(name), kinds)]
     if wrong:
         raise Damaged(f"{path}: {wrong[0]} is missing or of the wrong type")
     known = {name: data[name] for name in _TYPES}
-    return Manifest(**{**known, "requirements": tuple(str(one) for one in known["requirements"])})
+    variables = data.get("variables", {})
+    if not isinstance(variables, dict) or not all(isinstance(one, str) for one in variables.values()):
+        raise Damaged(f"{path}: variables are of the wrong type")
+    return Manifest(
+        **{**known, "requirements": tuple(str(one) for one in known["requirements"]), "variables": variables}
+    )

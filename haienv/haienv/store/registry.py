@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from haienv.shared.errors import Damaged, HaienvError, Missing, Wrong
+from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.store import manifest as manifests
+from haienv.store import trust
 from haienv.store.layout import EnvFolder, Generation, folder_of
 from haienv.store.manifest import Manifest
 from haienv.store.names import BASE, GROUPS, LEVELS, NAME, USERS, EnvName, Owner, Reference
@@ -67,11 +68,13 @@ class Registry:
 
         Raises:
             Missing: There is none; the message says where it was looked for.
+            Wrong: Somebody else may have put it there, or the caller may not read it.
         """
         owners = [ref.owner] if ref.owner is not None else list(self.owners())
         for owner in owners:
             found = self.folder(EnvName(owner, ref.name))
-            if found.current_link.is_symlink():
+            if _exists(found):
+                trust.check(found)
                 return found
         near = sorted({str(one) for one in self.names() if one.name == ref.name or ref.name in one.name})
         places = " and ".join(str(owner) for owner in owners)
@@ -128,6 +131,17 @@ class Registry:
                     yield Owner(level, name)
 
 
+def _exists(env: EnvFolder) -> bool:
+    """Return whether an environment has a current generation, or cannot be looked into."""
+    try:
+        os.lstat(env.current_link)
+    except PermissionError:
+        return os.path.isdir(env.folder)
+    except OSError:
+        return False
+    return env.current_link.is_symlink()
+
+
 def _folders(place: Path) -> list[str]:
     """Return the names of the folders in a folder that can be names of environments; none if it cannot be read."""
     try:
@@ -135,6 +149,3 @@ def _folders(place: Path) -> list[str]:
             return sorted(one.name for one in entries if NAME.fullmatch(one.name) and one.is_dir(follow_symlinks=False))
     except OSError:
         return []
-
-
-__all__ = ["Caller", "HaienvError", "Listed", "Registry"]

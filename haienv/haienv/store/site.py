@@ -1,8 +1,8 @@
-"""What an administrator has set for all builds: `ROOT/config.toml`. Needs Python 3.11, as only what builds reads it.
+"""What only an administrator sets, for all builds: the tables of `ROOT/config.toml`. Reading it needs Python 3.11.
 
-Everybody can read the file, so it holds no secret: passwords of indexes are in a netrc file, which it may name.
-What a user sets by uv's own variables (UV_DEFAULT_INDEX and so on) goes before the file, and the file before what pip
-is told by its variables or its pip.conf, which uv itself does not read.
+The other settings of the file, such as `indexes`, are also a user's (`haienv.store.config`). Everybody can read the
+file, so it holds no secret: passwords of indexes are in a netrc file, which it may name. What the variables of uv say
+goes before the file, and the file before what pip is told by its variables or its pip.conf, which uv does not read.
 """
 
 from __future__ import annotations
@@ -31,22 +31,13 @@ PYTHONS = ".python"
 class Site:
     """The settings of a site."""
 
-    #: The index in place of PyPI.
-    index: str | None = None
-    #: Indexes that are asked before it.
-    indexes: tuple[str, ...] = ()
     #: The one index that a package comes from, by package in its normal form.
     packages: Mapping[str, str] = field(default_factory=dict)
-    #: Folders or pages with wheels.
-    find_links: tuple[str, ...] = ()
-    #: Addresses of proxies by `http`, `https`; `except` has the hosts that need none, separated by commas.
-    proxies: Mapping[str, str] = field(default_factory=dict)
     #: Files: the certificates to trust, and users and passwords of indexes.
     certificates: str | None = None
     netrc: str | None = None
-    #: Whether uv may fetch Pythons, and from where instead of GitHub.
+    #: Whether uv may fetch Pythons.
     python_downloads: bool = True
-    python_mirror: str | None = None
     #: Channels of conda by name, and what stands before the names of others.
     channels: Mapping[str, str] = field(default_factory=dict)
     channel_alias: str | None = None
@@ -59,19 +50,12 @@ class Site:
             pythons: The folder for Pythons that uv fetches.
         """
         own = {
-            "UV_DEFAULT_INDEX": self.index,
-            "UV_INDEX": " ".join(self.indexes),
-            "UV_FIND_LINKS": " ".join(self.find_links),
-            "UV_PYTHON_INSTALL_MIRROR": self.python_mirror,
             "UV_PYTHON_DOWNLOADS": None if self.python_downloads else "never",
             "UV_PYTHON_INSTALL_DIR": str(pythons),
             # An interpreter is used by its full path. Links in ~/.local/bin would be one user's alone.
             "UV_PYTHON_INSTALL_BIN": "0",
             "SSL_CERT_FILE": self.certificates,
             "NETRC": self.netrc,
-            "HTTP_PROXY": self.proxies.get("http"),
-            "HTTPS_PROXY": self.proxies.get("https"),
-            "NO_PROXY": self.proxies.get("except"),
         }
         found = of_pip(environ)
         for name, value in own.items():
@@ -158,14 +142,21 @@ def checked(data: Mapping[str, Any]) -> Site:
     """Return the settings for the values of a config.toml. Raises Wrong."""
     values: dict[str, Any] = {}
     for table, content in data.items():
-        if table not in _TABLES or not isinstance(content, dict):
-            raise Wrong(f"{table}: is not known; known are the tables {', '.join(f'[{one}]' for one in _TABLES)}")
+        if not isinstance(content, dict):
+            # One of the settings of `haienv.store.config`.
+            continue
+        if table == "packages":
+            values["packages"] = _by_package(table, content)
+            continue
+        if table not in _TABLES:
+            known = ", ".join(f"[{one}]" for one in ("packages", *_TABLES))
+            raise Wrong(f"{table}: is not known; known are the tables {known}")
         for name, value in content.items():
             if name not in _TABLES[table]:
                 raise Wrong(f"{table}.{name}: is not known; [{table}] has {', '.join(_TABLES[table])}")
             target, check = _TABLES[table][name]
             found = check(f"{table}.{name}", value)
-            values[target] = {**values.get(target, {}), **found} if isinstance(found, dict) else found
+            values[target] = found
     return Site(**values)
 
 
@@ -180,18 +171,6 @@ def _text(name: str, value: Any) -> str:
 
 def _address(name: str, value: Any) -> str:
     return checked_index(_text(name, value), name)
-
-
-def _addresses(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise Wrong(f"{name}: {value!r} is not a list; write for example ['https://pypi.example/simple']")
-    return tuple(_address(name, one) for one in value)
-
-
-def _places(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise Wrong(f"{name}: {value!r} is not a list; write for example ['/data/wheels']")
-    return tuple(_file(name, one) if str(one).startswith("/") else _address(name, one) for one in value)
 
 
 def _by_name(name: str, value: Any) -> dict[str, str]:
@@ -216,17 +195,8 @@ def _file(name: str, value: Any) -> str:
     return str(value)
 
 
-def _proxy(key: str) -> Check:
-    return lambda name, value: {key: _text(name, value) if key == "except" else _address(name, value)}
-
-
 _TABLES: Mapping[str, Mapping[str, tuple[str, Check]]] = {
-    "indexes": {
-        "default": ("index", _address), "further": ("indexes", _addresses), "packages": ("packages", _by_package),
-        "find_links": ("find_links", _places),
-    },
-    "proxies": {key: ("proxies", _proxy(key)) for key in ("http", "https", "except")},
     "network": {"certificates": ("certificates", _file), "netrc": ("netrc", _file)},
-    "python": {"downloads": ("python_downloads", _switch), "mirror": ("python_mirror", _address)},
+    "python": {"downloads": ("python_downloads", _switch)},
     "conda": {"alias": ("channel_alias", _address), "channels": ("channels", _by_name)},
-}  # fmt: skip
+}

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomllib
 
-from haienv.shared.addresses import checked_index, redacted
+from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Damaged, Wrong
 from haienv.shared.files import write_atomically
 
@@ -19,6 +19,8 @@ from haienv.shared.files import write_atomically
 _PACKAGE = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
 #: The name of an environment variable.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: A user's name in an address. That of git over SSH is no secret.
+_SECRET = re.compile(r"https?://[^/\s@]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ class Spec:
     def text(self) -> str:
         """Return the spec as TOML."""
         lines = [
-            "# What this environment is made from. `haienv install` and `haienv remove` change it;",
+            "# What this environment is made from. `haienv install` and `haienv uninstall` change it;",
             "# after a change by hand, `haienv rebuild` makes a new generation.",
         ]
         if self.description:
@@ -144,6 +146,14 @@ _KINDS: Mapping[str, type] = {
 _WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 
 
+def check_variable(text: str) -> tuple[str, str]:
+    """Return name and value of `NAME=VALUE`. Raises Wrong."""
+    name, sign, value = text.partition("=")
+    if not sign or not VARIABLE.fullmatch(name) or "\0" in value:
+        raise Wrong(f"variable: {name[:80]!r} is not NAME=VALUE; write for example OMP_NUM_THREADS=4")
+    return name, value
+
+
 def check_requirement(text: str) -> str:
     """Return a requirement. Raises Wrong."""
     words = text.split()
@@ -154,10 +164,10 @@ def check_requirement(text: str) -> str:
         )
     if not words or text.startswith("-") or not _PACKAGE.match(text) or "\n" in text or "\0" in text:
         raise Wrong(f"requirement: {text[:80]!r} is not one; write for example timm==1.0.20")
-    if redacted(text) != text:
+    if _SECRET.search(text):
         raise Wrong(
-            f"requirement: {redacted(text)[:200]!r} has a user or a password in it, and everybody who uses the"
-            " environment could read it; write the address alone, and the password into ~/.netrc"
+            f"requirement: the address of {key_of(text)!r} has a user's name or a password in it, which would be seen"
+            " in files and logs; put them into ~/.netrc"
         )
     if re.search(r"@\s*(git|hg|svn|bzr)\+", text):
         raise Wrong(

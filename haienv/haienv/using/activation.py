@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
 from typing import Mapping
 
-from haienv.store.layout import Generation
 from haienv.store.manifest import Manifest
 
 #: The full name and the generation of the active environment: `users/ann/vision@7`.
@@ -17,24 +17,24 @@ ORIGINAL_NAME, ORIGINAL_OWNER = "HF_ENV_NAME", "HF_ENV_OWNER"
 _FOREIGN = ("PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
 
 
-def variables(generation: Generation, manifest: Manifest, own: Mapping[str, str], path: str) -> dict[str, str]:
+def variables(prefix: Path, manifest: Manifest, path: str, *, draft: bool = False) -> dict[str, str]:
     """Return the variables to set.
 
     Args:
-        generation: The generation to use.
-        manifest: Its manifest.
-        own: The environment's own variables.
+        prefix: The Python environment: that of a generation, or of the draft.
+        manifest: The manifest of the generation; of a draft, that of the generation that it was opened from.
         path: PATH as it is.
+        draft: Whether it is the draft.
     """
-    first = str(generation.prefix / "bin")
+    first = str(prefix / "bin")
     others = [part for part in path.split(os.pathsep) if part and part != first]
     name = manifest.name.rpartition("/")[2]
     return {
-        **own,
+        **manifest.variables,
         "PATH": os.pathsep.join([first, *others]),
-        "VIRTUAL_ENV": str(generation.prefix),
+        "VIRTUAL_ENV": str(prefix),
         "VIRTUAL_ENV_PROMPT": name,
-        ACTIVE: f"{manifest.name}@{manifest.generation}",
+        ACTIVE: f"{manifest.name}@{'draft' if draft else manifest.generation}",
         ORIGINAL_NAME: name,
     }
 

@@ -31,7 +31,7 @@ def enter(name: str, owner: str | None, *, already: str, argv: list[str], enviro
             f"environment: {', '.join(foreign[:3])} of another Python is imported already; call"
             f" haienv.set_env({name!r}) before all other imports"
         )
-    added = activation.variables(generation, manifests.read(generation.manifest), {}, environ.get("PATH", ""))
+    added = activation.variables(generation.prefix, manifests.read(generation.manifest), environ.get("PATH", ""))
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(  # noqa: S606  the user's own script

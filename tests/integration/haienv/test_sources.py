@@ -147,7 +147,10 @@ def test_an_environment_of_another_python_is_built_used_and_told_by_its_manifest
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["-p", "3.98"], r"python: there is no Python 3.98 on this machine \(3\..*\), and .*\[python\] mirror"),
+        (
+            ["-p", "3.98"],
+            r"python: there is no Python 3.98 on this machine \(3\..*\), .*python_mirror in",
+        ),
         (["-p", "3.6"], r"python: 3.6 is too old: haienv needs Python 3.8 or newer"),
         (["-p", "/no/such/python"], "python: /no/such/python cannot be used"),
     ],
@@ -210,9 +213,7 @@ def test_packages_come_from_the_indexes_that_the_administrator_names(
     publish(folder / "main", make_wheel(world.place / "made", "alpha", "3.0"), "alpha")
     publish(folder / "own", make_wheel(world.place / "made", "alpha", "1.0"), "alpha")
     world.root.mkdir()
-    (world.root / "config.toml").write_text(
-        f'[indexes]\ndefault = "{address}/main"\n[indexes.packages]\nalpha = "{address}/own"\n'
-    )
+    (world.root / "config.toml").write_text(f'indexes = ["{address}/main"]\n[packages]\nalpha = "{address}/own"\n')
     env = {"UV_OFFLINE": "0", "UV_FIND_LINKS": ""}
     world.haienv("create", "vision", "--no-kernel", "-p", sys.executable, "beta", **env)
     # Only beta asks for alpha, and alpha comes from the index that is named for it.

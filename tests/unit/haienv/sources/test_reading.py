@@ -93,7 +93,7 @@ def test_a_requirements_file_has_comments_long_lines_hashes_other_files_and_inde
         ("-r", "no file is named"),
         ("x @ git+https://a/b", "has no hash"),
         ("--index-url https://ann:secret@a.example/simple", "password in it"),
-        ("x @ https://ann:secret@a.example/x.whl", "password in it"),
+        ("x @ https://ann:secret@a.example/x.whl", "password in it, which would be seen"),
         ("--index-url ftp://a", "is not an address"),
         ("=1.0", "is not one"),
     ],

@@ -7,25 +7,19 @@ from pathlib import Path
 import pytest
 
 from haienv.shared.errors import Wrong
+from haienv.store import config
 from haienv.store import site as sites
 from haienv.store.site import Site
 
 TEXT = """
-[indexes]
-default = "https://pypi.example/simple"
-further = ["https://wheels.example/simple"]
-find_links = ["/data/wheels", "https://wheels.example/list"]
-[indexes.packages]
+indexes = ["https://pypi.example/simple"]
+[packages]
 Torch = "https://torch.example/whl"
-[proxies]
-http = "http://proxy.example:3128"
-except = "localhost,.example"
 [network]
 certificates = "/etc/ssl/all.pem"
 netrc = "/etc/haienv/netrc"
 [python]
 downloads = false
-mirror = "https://mirror.example/python"
 [conda]
 alias = "https://conda.example"
 [conda.channels]
@@ -40,27 +34,31 @@ def test_uv_is_told_what_the_site_has_set(tmp_path: Path) -> None:
     assert site.packages == {"torch": "https://torch.example/whl"}
     told = site.variables({**NO_PIP, "HOME": "/h"}, Path("/root/.python"))
     assert told == {
-        **NO_PIP, "HOME": "/h", "UV_DEFAULT_INDEX": "https://pypi.example/simple",
-        "UV_INDEX": "https://wheels.example/simple", "UV_FIND_LINKS": "/data/wheels https://wheels.example/list",
-        "UV_PYTHON_INSTALL_MIRROR": "https://mirror.example/python", "UV_PYTHON_DOWNLOADS": "never",
-        "UV_PYTHON_INSTALL_DIR": "/root/.python", "UV_PYTHON_INSTALL_BIN": "0", "SSL_CERT_FILE": "/etc/ssl/all.pem",
-        "NETRC": "/etc/haienv/netrc", "HTTP_PROXY": "http://proxy.example:3128", "NO_PROXY": "localhost,.example",
+        **NO_PIP, "HOME": "/h", "UV_PYTHON_DOWNLOADS": "never", "UV_PYTHON_INSTALL_DIR": "/root/.python",
+        "UV_PYTHON_INSTALL_BIN": "0", "SSL_CERT_FILE": "/etc/ssl/all.pem", "NETRC": "/etc/haienv/netrc",
     }  # fmt: skip
 
 
-def test_what_a_user_sets_goes_before_the_site_and_the_site_before_pip(tmp_path: Path) -> None:
+def test_what_uv_is_told_goes_before_what_pip_is_told(tmp_path: Path) -> None:
     (tmp_path / "pip.conf").write_text(
         "[global]\nindex-url = https://pip.example/simple\nextra-index-url =\n  https://a\n  https://b\n"
     )
     pip = {"PIP_CONFIG_FILE": str(tmp_path / "pip.conf")}
     told = Site().variables(pip, tmp_path)
     assert (told["UV_DEFAULT_INDEX"], told["UV_INDEX"]) == ("https://pip.example/simple", "https://a https://b")
-    assert Site(index="https://site").variables(pip, tmp_path)["UV_DEFAULT_INDEX"] == "https://site"
-    own = {"UV_INDEX_URL": "https://own", "https_proxy": "http://own"}
-    told = Site(index="https://site", proxies={"https": "http://p"}).variables({**pip, **own}, tmp_path)
+    told = Site().variables({**pip, "UV_INDEX_URL": "https://own"}, tmp_path)
     assert "UV_DEFAULT_INDEX" not in told
-    assert "HTTPS_PROXY" not in told
     assert Site().variables({**pip, "PIP_INDEX_URL": "https://x"}, tmp_path)["UV_DEFAULT_INDEX"] == "https://x"
+
+
+def test_a_change_of_the_other_settings_keeps_the_tables(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(TEXT)
+    assert config.read(file) == {"indexes": ("https://pypi.example/simple",)}
+    config.write(file, {"indexes": ("https://a.example", "https://b.example"), "proxy": ("http://p:1",)})
+    assert config.read(file) == {"indexes": ("https://a.example", "https://b.example"), "proxy": ("http://p:1",)}
+    assert sites.read(tmp_path).packages == {"torch": "https://torch.example/whl"}
+    assert sites.read(tmp_path).channel("defaults") == "file:///data/main"
 
 
 def test_without_a_file_the_settings_are_the_defaults(tmp_path: Path) -> None:
@@ -72,14 +70,11 @@ def test_without_a_file_the_settings_are_the_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[indexes", "is no TOML"),
-        ("[index]\n", r"index: is not known; known are the tables \[indexes\]"),
-        ("[indexes]\nurl = 'x'\n", r"indexes.url: is not known; \[indexes\] has default"),
-        ("[indexes]\ndefault = 'pypi.example'\n", "indexes.default: .* is not an address"),
-        ("[indexes]\ndefault = 'https://a:secret@b/simple'\n", "indexes.default: .*password into ~/.netrc"),
-        ("[indexes]\nfurther = 'https://a'\n", "indexes.further: .* is not a list"),
-        ("[indexes]\npackages = ['https://a']\n", "indexes.packages: .* is not a table"),
-        ("[proxies]\nhttp = 'http://a:secret@proxy:1'\n", "proxies.http: .*password"),
+        ("[packages", "is no TOML"),
+        ("[index]\n", r"index: is not known; known are the tables \[packages\]"),
+        ("[network]\nurl = 'x'\n", r"network.url: is not known; \[network\] has certificates"),
+        ("[packages]\ntorch = 'pypi.example'\n", "packages.torch: .* is not an address"),
+        ("[packages]\ntorch = 'https://a:secret@b/simple'\n", "packages.torch: .*password into ~/.netrc"),
         ("[python]\ndownloads = 'no'\n", "python.downloads: 'no' is neither true nor false"),
         ("[network]\nnetrc = 'netrc'\n", "network.netrc: 'netrc' is not the full path"),
         ("[conda.channels]\nmain = 3\n", "conda.channels.main: 3 is not a text"),

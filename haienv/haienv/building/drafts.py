@@ -1,0 +1,190 @@
+"""Drafts: a copy of an environment that its owner changes with pip or uv as they like, and freezes into a generation.
+
+Draft and generations share their files by hard links. pip and uv replace files and never write into them, so a
+generation stays what it is; its files are read-only besides.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from haienv.building import installed, kernels
+from haienv.building.facts import moment
+from haienv.shared import snapshot, tree
+from haienv.shared.errors import BuildFailed, Missing, Wrong
+from haienv.shared.files import write_atomically
+from haienv.store import lockfile
+from haienv.store import manifest as manifests
+from haienv.store import spec as specs
+from haienv.store.generations import changing, commit, discard, next_number, remove_tree, staged_in
+from haienv.store.layout import EnvFolder, Generation
+from haienv.store.manifest import Manifest
+from haienv.store.references import processes_in
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """What `freeze` has made."""
+
+    generation: Generation
+    #: False: nothing had changed, and it is the generation that was there.
+    changed: bool
+
+
+def prefix_of(env: EnvFolder) -> Path:
+    """Return the Python environment of the draft, which may not exist."""
+    return env.draft / "prefix"
+
+
+def open_draft(env: EnvFolder, *, say: Callable[[str], None]) -> tuple[Path, bool]:
+    """Return the draft of an environment, and whether it was made now, from the current generation.
+
+    Raises:
+        Missing: The environment has no generation yet.
+        Busy: Another process builds it.
+    """
+    with changing(env, f"draft {env.name}", say=say):
+        if env.draft.exists():
+            return prefix_of(env), False
+        current = env.current()
+        if current is None:
+            raise Missing(f"environment: {env.name} has no generation yet; `haienv create {env.name}` makes it")
+        stage = staged_in(env.folder)
+        try:
+            copied = snapshot.link_tree(current.prefix, stage / "prefix")
+            if copied:
+                say(
+                    f"{copied} files were copied, since hard links cannot be made here: a draft takes their space again"
+                )
+            write_atomically(stage / "from", f"{current.number}\n")
+            found = snapshot.scan(stage / "prefix")
+            snapshot.write_index(stage / "index", snapshot.filled(stage / "prefix", found, {}))
+            os.rename(stage, env.draft)
+        except BaseException:
+            remove_tree(stage)
+            raise
+        return prefix_of(env), True
+
+
+def discard_draft(env: EnvFolder, *, say: Callable[[str], None]) -> None:
+    """Remove the draft. Raises Missing; Wrong if processes use it."""
+    with changing(env, f"draft {env.name}", say=say):
+        _check_open(env)
+        users = processes_in(prefix_of(env))
+        if users:
+            raise Wrong(f"draft: that of {env.name} is in use by {', '.join(users[:5])}; end these first")
+        discard(env.draft)
+
+
+def freeze(env: EnvFolder, *, say: Callable[[str], None]) -> Frozen:
+    """Make a generation of the draft, and make it current. The draft stays open.
+
+    Nothing that has not changed since the draft was opened or frozen is read again: a change is seen by size, time of
+    change and inode. What the draft holds is what the generation holds, file by file.
+
+    Raises:
+        Missing: There is no draft.
+        Wrong: It has an editable install, or uses files outside of itself.
+        BuildFailed: Somebody has changed it meanwhile.
+    """
+    with changing(env, f"freeze {env.name}", say=say):
+        before = env.generation(_check_open(env))
+        known = snapshot.read_index(env.draft / "index")
+        prefix = prefix_of(env)
+        if before.complete and not snapshot.differs(snapshot.scan(prefix), known):
+            return Frozen(before, changed=False)
+        installed.refuse_outside(prefix, str(env.name))
+        installed.make_relocatable(prefix)
+        generation = env.generation(next_number(env))
+        generation.folder.mkdir()
+        try:
+            spec, made, found = _snapshot(env, generation, before, known)
+            commit(env, generation, made, spec.text())
+        except BaseException:
+            current = env.current()
+            if current is None or current.number != generation.number:
+                remove_tree(generation.folder)
+            raise
+        # A draft whose process dies here is frozen once more, into a generation of the same digest.
+        again = snapshot.filled(prefix, snapshot.scan(prefix), found)
+        snapshot.write_index(env.draft / "index", again)
+        write_atomically(env.draft / "from", f"{generation.number}\n")
+        return Frozen(generation, changed=True)
+
+
+def _check_open(env: EnvFolder) -> int:
+    """Return the number of the generation that the draft is from. Raises Missing."""
+    try:
+        return int((env.draft / "from").read_text(encoding="ascii"))
+    except (FileNotFoundError, ValueError):
+        raise Missing(f"draft: {env.name} has none; `haienv draft {env.name}` opens one") from None
+
+
+def _snapshot(
+    env: EnvFolder, generation: Generation, before: Generation, known: snapshot.Index
+) -> tuple[specs.Spec, Manifest, snapshot.Index]:
+    prefix = prefix_of(env)
+    found = snapshot.scan(prefix)
+    snapshot.link_tree(prefix, generation.prefix)
+    if snapshot.differs(found, snapshot.scan(prefix)):
+        raise BuildFailed(
+            f"draft: that of {env.name} was changed while it was frozen; wait until pip or uv has ended, and freeze"
+            " it again"
+        )
+    pins = installed.packages(prefix)
+    text = _lock(before.lock, pins)
+    generation.lock.write_text(text, encoding="utf-8")
+    spec = _spec(specs.read(env.spec), lockfile.read(before.lock), pins)
+    generation.log.write_text(f"frozen from the draft of {env.name}@{before.number}\n", encoding="utf-8")
+    if spec.kernel:
+        kernels.write(generation, env.name, dict(spec.variables))
+    tree.seal(generation.prefix)
+    # Of the generation, and after it was sealed: what is recorded is what lies there.
+    found = snapshot.filled(generation.prefix, snapshot.scan(generation.prefix), known)
+    contents = snapshot.contents_of(found)
+    old = manifests.read(before.manifest)
+    versions = {name: one.version for name, one in pins.items()}
+    made = replace(
+        old,
+        generation=generation.number,
+        digest=contents.digest,
+        files=contents.files,
+        size=contents.size,
+        lock=f"sha256:{hashlib.sha256(text.encode()).hexdigest()}",
+        cuda=lockfile.cuda_of(versions),
+        requirements=spec.requirements,
+        built_by=getpass.getuser(),
+        built_at=moment(),
+        kernel=spec.kernel,
+        variables=dict(spec.variables),
+    )
+    return spec, made, found
+
+
+def _lock(before: Path, pins: dict[str, installed.Package]) -> str:
+    """Return the lock of what is installed. Packages of the generation before keep their hashes."""
+    known = lockfile.blocks(before.read_text(encoding="utf-8"))
+    lines = [
+        "# Frozen from a draft. A package without a hash was installed there; the manifest's digest covers its files.\n"
+    ]
+    for name, one in sorted(pins.items()):
+        pin = f"{name}=={one.version}"
+        block = known.get(name, "")
+        lines.append(block if lockfile.packages(block) == {name: one.version} else f"{pin}\n")
+    return "".join(lines)
+
+
+def _spec(spec: specs.Spec, before: dict[str, str], pins: dict[str, installed.Package]) -> specs.Spec:
+    """Return what is asked for now: what was added or changed by name is pinned, what was removed is left out."""
+    changed = [
+        one.requirement(name)
+        for name, one in sorted(pins.items())
+        if one.requested and before.get(name) != one.version and name not in ("pip", "setuptools", "wheel")
+    ]
+    kept = tuple(one for one in spec.requirements if specs.key_of(one) in pins)
+    return replace(spec, requirements=kept).adding(changed)

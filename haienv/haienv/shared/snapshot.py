@@ -1,0 +1,156 @@
+"""Trees that are copied by hard links, and the facts by which a change of a file is seen without reading it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Dict, Iterator
+
+from haienv.shared.errors import Damaged
+from haienv.shared.files import write_bytes_atomically
+from haienv.shared.tree import COMPILED, WORKERS, Contents, sha256_of, summed
+
+#: Why a hard link cannot be made where a copy can: another file system, no right, too many links, no such thing there.
+_NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file or a symbolic link of a tree."""
+
+    #: `f` file, `x` file that can be executed, `l` symbolic link.
+    kind: str
+    size: int
+    modified_ns: int
+    inode: int
+    #: SHA-256 of a file, target of a link; empty: not read yet.
+    content: str = ""
+
+    def same(self, other: Entry) -> bool:
+        """Whether nothing of it has changed, as far as can be seen without reading it."""
+        return (self.kind, self.size, self.modified_ns, self.inode) == (
+            other.kind, other.size, other.modified_ns, other.inode,
+        )  # fmt: skip
+
+
+Index = Dict[str, Entry]
+
+
+def scan(top: Path) -> Index:
+    """Return what a tree holds, without compiled Python, unread. Raises OSError."""
+    return dict(_scan(str(top), ""))
+
+
+def _scan(top: str, below: str) -> Iterator[tuple[str, Entry]]:
+    with os.scandir(os.path.join(top, below)) as entries:
+        for entry in entries:
+            path = os.path.join(below, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != COMPILED:
+                    yield from _scan(top, path)
+                continue
+            facts = entry.stat(follow_symlinks=False)
+            if stat.S_ISLNK(facts.st_mode):
+                yield path, Entry("l", 0, 0, 0, os.readlink(entry.path))
+            else:
+                kind = "x" if facts.st_mode & stat.S_IXUSR else "f"
+                yield path, Entry(kind, facts.st_size, facts.st_mtime_ns, facts.st_ino)
+
+
+def differs(one: Index, other: Index) -> bool:
+    """Return whether a tree has changed between two looks, as far as can be seen without reading files."""
+    if one.keys() != other.keys():
+        return True
+    return any(not entry.same(other[path]) or _target(entry) != _target(other[path]) for path, entry in one.items())
+
+
+def _target(entry: Entry) -> str:
+    return entry.content if entry.kind == "l" else ""
+
+
+def filled(top: Path, found: Index, known: Index) -> Index:
+    """Return an index with the contents: what has not changed is taken from a known one, the rest is read."""
+    done = dict(found)
+    unread = []
+    for path, entry in found.items():
+        before = known.get(path)
+        if entry.kind == "l":
+            continue
+        if before is not None and before.content and before.same(entry):
+            done[path] = before
+        else:
+            unread.append(path)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for path, content in zip(unread, pool.map(sha256_of, (os.path.join(str(top), one) for one in unread))):
+            done[path] = replace(found[path], content=content)
+    return done
+
+
+def contents_of(index: Index) -> Contents:
+    """Return what `tree.contents` returns of a tree with this index."""
+    return summed((path, one.kind, one.content, one.size) for path, one in sorted(index.items()))
+
+
+def link_tree(source: Path, to: Path) -> int:
+    """Copy a tree by hard links. Folders are new, and their owner may write into them.
+
+    Returns:
+        The number of files that had to be copied, since a link could not be made.
+
+    Raises:
+        OSError: It is not complete.
+    """
+    copied = 0
+    os.mkdir(to, 0o755)
+    with os.scandir(source) as entries:
+        for entry in entries:
+            place = os.path.join(to, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                copied += link_tree(Path(entry.path), Path(place))
+            elif entry.is_symlink():
+                os.symlink(os.readlink(entry.path), place)
+            else:
+                copied += _link(entry.path, place)
+    return copied
+
+
+def _link(source: str, to: str) -> int:
+    try:
+        os.link(source, to)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        shutil.copy2(source, to)
+        return 1
+    return 0
+
+
+def write_index(path: Path, index: Index) -> None:
+    """Write an index, whole or not at all. Raises OSError."""
+    lines = (
+        b"%s %d %d %d %s\0%s\0" % (
+            one.kind.encode(), one.size, one.modified_ns, one.inode, os.fsencode(one.content), os.fsencode(name),
+        )
+        for name, one in index.items()
+    )  # fmt: skip
+    write_bytes_atomically(path, b"".join(lines))
+
+
+def read_index(path: Path) -> Index:
+    """Read an index. Raises OSError, Damaged."""
+    parts = path.read_bytes().split(b"\0")[:-1]
+    found: Index = {}
+    try:
+        for facts, name in zip(parts[::2], parts[1::2]):
+            kind, size, modified, inode, content = facts.split(b" ", 4)
+            found[os.fsdecode(name)] = Entry(
+                kind.decode(), int(size), int(modified), int(inode), os.fsdecode(content)
+            )  # fmt: skip
+    except ValueError:
+        raise Damaged(f"{path}: is no index of files") from None
+    return found
