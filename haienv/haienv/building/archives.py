@@ -23,6 +23,7 @@ from haienv.building import abi, interpreters, kernels
 from haienv.building.facts import facts_of, uv_for
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import Damaged, Wrong
+from haienv.store import lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import changing, commit, next_number, remove_tree
@@ -62,6 +63,7 @@ def export(generation: Generation, to: Path) -> Exported:
         raise Wrong(f"file: {str(to)!r} has none of the endings .tar, .tar.gz, .tgz, .tar.xz: choose one")
     if os.path.lexists(to):
         raise Wrong(f"file: {str(to)!r} exists; choose another one, or remove it")
+    lockfile.refuse_conda(generation.lock, "export")
     manifest = manifests.read(generation.manifest)
     whole = snapshot.filled(generation.prefix, snapshot.scan(generation.prefix), {})
     if snapshot.contents_of(whole).digest != manifest.digest:

@@ -109,9 +109,7 @@ def _explained(uv: Uv, asked: str | None, reason: str) -> str:
 def installed(uv: Uv) -> list[str]:
     """Return the versions of Python that uv finds on this machine, the newest first."""
     try:
-        listed = uv.run(
-            ["python", "list", "--only-installed", "--offline", "--quiet"], doing="list the Pythons of this machine"
-        )
+        listed = uv.run(["python", "list", "--only-installed", "--offline"], doing="list the Pythons of this machine")
     except BuildFailed:
         return []
     found = re.findall(r"(?m)^cpython-(\d+\.\d+\.\d+)\S*", listed)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping
 
+from haienv.shared.errors import Wrong
+
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 #: How the line of a package of conda begins, and what stands before its name where packages are listed.
 CONDA, CONDA_NAME = "# conda: ", "conda:"
@@ -59,6 +61,20 @@ def blocks(text: str) -> dict[str, str]:
         else:
             name = ""
     return found
+
+
+def refuse_conda(path: Path, verb: str) -> None:
+    """Raise Wrong if a lock file has packages of conda: these have the path of their environment in their files.
+
+    Args:
+        path: The lock file.
+        verb: The verb that would use the files at another place.
+    """
+    if conda(read(path)):
+        raise Wrong(
+            f"{verb}: the environment has packages of conda, whose files work at their own place alone;"
+            " `haienv clone` or `haienv create -r environment.yml` makes another one"
+        )
 
 
 def cuda_of(pins: dict[str, str]) -> str | None:

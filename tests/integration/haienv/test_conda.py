@@ -176,3 +176,12 @@ def test_a_name_of_a_channel_means_what_the_administrator_says(world: World, cha
     assert "/no/such/place/conda-forge" in message
     _, message = world.fails("install", "vision", "alpha", "-r", str(file), "--extra", "x")
     assert "extra: 'x' is of no file here" in message
+
+
+def test_what_would_use_its_files_at_another_place_is_refused(world: World, channel: Path) -> None:
+    world.haienv("create", "vision", "--no-kernel", "-r", environment(world, channel, "solver"))
+    for words in (["draft", "vision"], ["rename", "vision", "other"], ["export", "vision", str(world.place / "a.tar")]):
+        status, message = world.fails(*words)
+        assert (status, f"{words[0]}: the environment has packages of conda" in message) == (2, True), message
+    assert [one["name"] for one in world.json("list")["items"]] == ["users/ann/vision"]
+    assert not (world.place / "a.tar").exists()
