@@ -68,7 +68,11 @@ def hub(context: Path) -> None:
 
 def singleuser(context: Path) -> None:
     """Fill the build context of the image of users' JupyterLab servers."""
-    wheels(context, [f"hai-platform[{USER}]", "jupyterhub"], *(ROOT / one for one in ("client", "haienv", "", "lab_extension")))
+    wheels(
+        context,
+        [f"hai-platform[{USER}]", "jupyterhub"],
+        *(ROOT / one for one in ("client", "haienv", "", "lab_extension")),
+    )
 
 
 def init(context: Path) -> None:

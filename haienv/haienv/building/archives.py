@@ -19,10 +19,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
+from haienv.building import abi, interpreters
 from haienv.building.facts import facts_of, uv_for
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import Damaged, Wrong
-from haienv.store import kernels
+from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import changing, commit, next_number, remove_tree
@@ -62,6 +63,7 @@ def export(generation: Generation, to: Path) -> Exported:
         raise Wrong(f"file: {str(to)!r} has none of the endings .tar, .tar.gz, .tgz, .tar.xz: choose one")
     if os.path.lexists(to):
         raise Wrong(f"file: {str(to)!r} exists; choose another one, or remove it")
+    lockfile.refuse_conda(generation.lock, "export")
     manifest = manifests.read(generation.manifest)
     whole = snapshot.filled(generation.prefix, snapshot.scan(generation.prefix), {})
     if snapshot.contents_of(whole).digest != manifest.digest:
@@ -168,12 +170,14 @@ class Importer:
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables), head.manifest.python)
         tree.seal(generation.prefix)
-        facts = facts_of(generation, uv_for(env.root, generation, self.environ, self.show))
+        python = interpreters.read(generation)
+        facts = facts_of(python)
         contents = tree.contents(generation.prefix)
         return replace(
             head.manifest, name=str(env.name), generation=generation.number, digest=contents.digest,
             files=contents.files, size=contents.size, kernel=spec.kernel, variables=dict(spec.variables),
             **asdict(facts),
+            glibc=abi.glibc(generation.prefix, python.program),
         )  # fmt: skip
 
     def _make_python(self, env: EnvFolder, generation: Generation, manifest: Manifest) -> None:

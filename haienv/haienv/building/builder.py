@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from haienv.building import abi, flavours
 from haienv.building.facts import Facts, facts_of, uv_for
-from haienv.building.uv import Uv
+from haienv.building.flavours import Workshop
 from haienv.shared import tree
 from haienv.shared.errors import Wrong
 from haienv.store import kernels, lockfile
@@ -22,9 +23,6 @@ from haienv.store.generations import changing, commit, manifest_or_none, next_nu
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
-
-#: What a kernel needs.
-KERNEL_PACKAGE = "ipykernel>=6"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,31 +86,22 @@ class Builder:
         self, env: EnvFolder, generation: Generation, spec: Spec, base: Generation | None, before: Manifest | None
     ) -> Manifest | None:
         """Make everything but the manifest, and return that; None: it would be the generation that is current."""
+        site = flavours.site_of(env)
         uv = uv_for(env.root, generation, self.environ, self.show)
         extended = None if base is None else manifests.read(base.manifest)
-        interpreter = spec.python or (extended.interpreter if extended else None)
-        uv.run(
-            ["venv", "--quiet", "--relocatable", *(["--python", interpreter] if interpreter else []),
-             str(generation.prefix)],
-            doing="make an environment with this Python",
-        )  # fmt: skip
-        text = self._lock(uv, generation, spec, base)
+        work = Workshop(env=env, generation=generation, spec=spec, base=base, before=before, uv=uv, site=site)
+        text, python = work.prepare()
         lock = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-        facts = facts_of(generation, uv)
+        facts = facts_of(python)
         extends = f"{extended.name}@{extended.generation}" if extended else None
         if before is not None and _same(before, lock, facts, extends, spec):
             return None
-        self.show("installing")
-        uv.run(
-            ["pip", "sync", "--python", str(generation.python), "--require-hashes",
-             "--allow-empty-requirements", str(generation.lock)],
-            doing="install the packages",
-        )  # fmt: skip
+        work.install(text)
         add_haienv(generation)
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables), facts.python)
+        found = work.complete(python)
         tree.seal(generation.prefix)
-        found = tree.contents(generation.prefix)
         return Manifest(
             name=str(env.name),
             generation=generation.number,
@@ -123,8 +112,8 @@ class Builder:
             python=facts.python,
             interpreter=facts.interpreter,
             machine=facts.machine,
-            glibc=facts.glibc,
-            cuda=lockfile.cuda_of(lockfile.packages(text)),
+            glibc=abi.glibc(generation.prefix, python.program),
+            cuda=abi.cuda(generation.prefix, lockfile.packages(text)),
             extends=extends,
             extends_digest=extended.digest if extended else None,
             requirements=spec.requirements,
@@ -133,21 +122,6 @@ class Builder:
             kernel=spec.kernel,
             variables=dict(spec.variables),
         )
-
-    def _lock(self, uv: Uv, generation: Generation, spec: Spec, base: Generation | None) -> str:
-        """Resolve the requirements, write requirements.lock, and return its text."""
-        pins = {} if base is None else lockfile.read(base.lock)
-        wanted = [f"{name}=={version}" for name, version in pins.items()]
-        wanted += [*spec.requirements, *([KERNEL_PACKAGE] if spec.kernel else [])]
-        indexes = [word for address in spec.indexes for word in ("--index", address)]
-        self.show("resolving")
-        uv.run(
-            ["pip", "compile", "-", "--python", str(generation.python), "--generate-hashes", "--no-header",
-             "--no-annotate", "--quiet", *indexes, "--output-file", str(generation.lock)],
-            stdin="\n".join(wanted) + "\n",
-            doing="resolve the requirements" + (f" together with those of {spec.extends}" if base else ""),
-        )  # fmt: skip
-        return generation.lock.read_text(encoding="utf-8")
 
 
 def add_haienv(generation: Generation) -> None:

@@ -54,6 +54,7 @@ def open_draft(env: EnvFolder, *, say: Callable[[str], None]) -> tuple[Path, boo
         current = env.current()
         if current is None:
             raise Missing(f"environment: {env.name} has no generation yet; `haienv create {env.name}` makes it")
+        lockfile.refuse_conda(current.lock, "draft")
         stage = staged_in(env.folder)
         try:
             copied = snapshot.link_tree(current.prefix, stage / "prefix")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import getpass
-import json
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from haienv.building.interpreters import Interpreter
 from haienv.building.uv import Uv, check_cache, find
-from haienv.store import config
+from haienv.store import config, site
 from haienv.store.layout import Generation
-
-_FACTS = (
-    "import json,os,platform,sys;print(json.dumps({'python':platform.python_version(),'machine':platform.machine(),"
-    "'interpreter':os.path.realpath(sys._base_executable),'libc':list(platform.libc_ver())}))"
-)
+from haienv.store.site import PYTHONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,24 +23,16 @@ class Facts:
     python: str
     interpreter: str
     machine: str
-    glibc: str
     built_by: str
     built_at: str
 
 
-def facts_of(generation: Generation, uv: Uv) -> Facts:
-    """Start the Python of a generation, and return its facts. Raises BuildFailed."""
-    said = json.loads(
-        uv.run(
-            ["run", "--no-project", "--python", str(generation.python), "python", "-I", "-c", _FACTS],
-            doing="start the new Python",
-        )
-    )
+def facts_of(python: Interpreter) -> Facts:
+    """Return the facts of a generation with this Python. Nothing of it is executed."""
     return Facts(
-        python=said["python"],
-        interpreter=said["interpreter"],
-        machine=said["machine"],
-        glibc=said["libc"][1] if said["libc"][0] == "glibc" else "",
+        python=python.version,
+        interpreter=python.noted,
+        machine=platform.machine(),
         built_by=getpass.getuser(),
         built_at=moment(),
     )
@@ -58,4 +47,7 @@ def uv_for(root: Path, generation: Generation, environ: Mapping[str, str], show:
     """Return uv with the settings that hold below a root, and the log of a generation. Raises Wrong, Damaged."""
     variables = config.applied(config.merged(root, environ), environ)
     check_cache(variables)
+    # The owner's folder: OWNER/NAME/generations/N.
+    pythons = generation.folder.parents[2] / PYTHONS
+    variables = site.read(root).variables(variables, pythons)
     return Uv(program=find(environ), environ=variables, log=generation.log, show=show)

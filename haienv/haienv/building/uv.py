@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from haienv.shared.addresses import redacted
 from haienv.shared.errors import BuildFailed, Wrong
 
 #: Lines of uv's own explanation that a message repeats.
 MAX_LINES = 12
 #: What a user's shell may have set for another environment.
-_FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT")
+FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT")
 
 
 def find(environ: Mapping[str, str]) -> str:
@@ -61,9 +62,9 @@ class Uv:
         Raises:
             BuildFailed: It has failed; the message has uv's reason.
         """
-        env = {name: value for name, value in self.environ.items() if name not in _FOREIGN}
+        env = {name: value for name, value in self.environ.items() if name not in FOREIGN}
         with self.log.open("a", encoding="utf-8") as log:
-            log.write(f"$ uv {' '.join(words)}\n")
+            log.write(redacted(f"$ uv {' '.join(words)}\n"))
             log.flush()
             try:
                 process = subprocess.Popen(
@@ -74,6 +75,7 @@ class Uv:
             except OSError as error:
                 raise BuildFailed(f"uv cannot be started: {error}") from None
             out, err = process.communicate(stdin)
+            err = redacted(err)
             log.write(err)
         for line in err.splitlines():
             if re.match(r"(Resolved|Prepared|Installed|Uninstalled|warning:)", line.strip()):

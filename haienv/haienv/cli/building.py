@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from haienv.building.builder import Builder
+from haienv.cli.locks import uv_of
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import answer, note, own, quantity, registry
 from haienv.shared.errors import Missing, Wrong
+from haienv.sources.reading import read_all
+from haienv.sources.source import Source, joined
 from haienv.store import config, lockfile, names
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
@@ -59,17 +62,22 @@ def add_verbs(verbs: Any) -> None:
 
 def _add_requirements(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20")
-    verb.add_argument("-r", "--requirement", metavar="FILE", action="append", default=[], help="a requirements file")
+    verb.add_argument(
+        "-r", "--requirement", "--from", metavar="FILE", action="append", default=[],
+        help="requirements.txt, pyproject.toml, uv.lock, pylock.toml or environment.yml; can be repeated",
+    )  # fmt: skip
+    verb.add_argument("--extra", metavar="NAME", action="append", default=[], help="an extra of the project of FILE")
 
 
-def _requirements(arguments: argparse.Namespace) -> list[str]:
+def _source(arguments: argparse.Namespace, env: EnvFolder) -> Source:
+    """Return what the command line and its files ask for. Raises Wrong."""
     words = list(arguments.requirements)
     if "-e" in words:
         specs.check_requirement(" ".join(words[words.index("-e") :]))
-    found = [specs.check_requirement(one) for one in words]
-    for name in arguments.requirement:
-        found += specs.read_requirements(Path(name))
-    return found
+    given = Source(requirements=tuple(specs.check_requirement(one) for one in words))
+    paths = [Path(name) for name in arguments.requirement]
+    # Only a uv.lock needs uv.
+    return joined([given, read_all(paths, arguments.extra, lambda words, doing: uv_of(env).run(words, doing=doing))])
 
 
 def _build(
@@ -131,7 +139,7 @@ def _create(arguments: argparse.Namespace) -> int:
     if arguments.extend:
         base_env, base = _base_of(env, arguments.extend)
         extends = str(base_env.name)
-    requirements = tuple(_requirements(arguments))
+    source = _source(arguments, env)
     indexes = tuple(config.check_address("index", one) for one in arguments.index)
     variables = dict(specs.check_variable(one) for one in arguments.variable)
 
@@ -142,10 +150,14 @@ def _create(arguments: argparse.Namespace) -> int:
             )
         return Spec(
             python=arguments.python,
+            requires_python=source.python,
             extends=extends,
-            requirements=requirements,
-            indexes=indexes,
-            variables=variables,
+            requirements=source.requirements,
+            constraints=source.constraints,
+            indexes=tuple(dict.fromkeys([*indexes, *source.indexes])),
+            conda=source.conda,
+            channels=source.channels,
+            variables={**source.variables, **variables},
             description=arguments.description,
             kernel=not arguments.no_kernel,
         )
@@ -190,10 +202,29 @@ def _refuse_cycle(env: EnvFolder, base: EnvFolder) -> None:
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    added = _requirements(arguments)
-    if not added:
+    added = _source(arguments, own(arguments))
+    if not (added.requirements or added.conda):
         raise Wrong("requirement: none is given; write for example haienv install vision timm==1.0.20")
-    return _change(arguments, lambda spec: spec.adding(added))
+    return _change(arguments, lambda spec: _with(spec, added))
+
+
+def _with(spec: Spec, added: Source) -> Spec:
+    """Return a spec with what a further source asks for. Raises Wrong."""
+    if added.conda and not spec.conda:
+        raise Wrong(
+            "conda: the environment has no packages of conda, so none can be added; make another one with"
+            " `haienv create NAME -r environment.yml`"
+        )
+    pythons = [one for one in (spec.requires_python, added.python) if one]
+    return replace(
+        spec.adding(added.requirements),
+        requires_python=",".join(dict.fromkeys(pythons)) or None,
+        constraints=specs.merged(spec.constraints, added.constraints),
+        indexes=tuple(dict.fromkeys([*spec.indexes, *added.indexes])),
+        conda=specs.merged(spec.conda, added.conda),
+        channels=tuple(dict.fromkeys([*spec.channels, *added.channels])),
+        variables={**spec.variables, **added.variables},
+    )
 
 
 def _uninstall(arguments: argparse.Namespace) -> int:
@@ -230,11 +261,18 @@ def _clone(arguments: argparse.Namespace) -> int:
     env = own(arguments)
     manifest = manifests.read(generation.manifest)
     asked = specs.read(source.spec)
-    pins = tuple(f"{name}=={version}" for name, version in lockfile.read(generation.lock).items())
+    pins = lockfile.read(generation.lock)
 
     def change(_: Spec | None) -> Spec:
         if env.current() is not None:
             raise Wrong(f"environment: {env.name} exists; choose another name")
-        return replace(asked, python=manifest.interpreter, extends=None, requirements=pins)
+        return replace(
+            asked,
+            python=manifest.interpreter or None,
+            extends=None,
+            requirements=tuple(lockfile.requirements(pins)),
+            constraints=(),
+            conda=tuple(lockfile.conda(pins)),
+        )
 
     return _build(arguments, env, change, None)

@@ -40,11 +40,23 @@ def _options_first(words: list[str]) -> list[str]:
 
 def parser() -> Parser:
     """Return the parser of the command; `run` of the result is the verb's function."""
-    from haienv.cli import admin, building, completion, configuring, drafting, keeping, moving, sharing, showing, using
+    from haienv.cli import (
+        admin,
+        building,
+        completion,
+        configuring,
+        drafting,
+        keeping,
+        locks,
+        moving,
+        sharing,
+        showing,
+        using,
+    )
 
     made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for part in (building, drafting, showing, using, keeping, sharing, moving, configuring, admin, completion):
+    for part in (building, drafting, showing, locks, using, keeping, sharing, moving, configuring, admin, completion):
         part.add_verbs(verbs)
     return made
 

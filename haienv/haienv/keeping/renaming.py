@@ -10,7 +10,7 @@ from typing import Callable
 from haienv.keeping.removal import refuse_used
 from haienv.shared import acl, snapshot, tree
 from haienv.shared.errors import Wrong
-from haienv.store import kernels
+from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store.generations import changing, discard, link_current, remove_tree, staged_in
 from haienv.store.layout import EnvFolder, folder_of
@@ -48,6 +48,8 @@ def rename(
                 f"environment: a draft of {env.name} is open; `haienv freeze {env.name}`, then"
                 f" `haienv draft {env.name} --discard`"
             )
+        for generation in env.generations():
+            lockfile.refuse_conda(generation.lock, "rename")
         if os.path.lexists(to.folder):
             raise Wrong(f"environment: {to.name} exists; choose another name, or `haienv remove` it")
         stage = staged_in(folder_of(env.root, env.name.owner))

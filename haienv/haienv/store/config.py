@@ -115,7 +115,8 @@ def read(path: Path) -> Config:
     except ImportError:
         raise Damaged(f"{path}: building environments needs Python 3.11 or newer") from None
     try:
-        return _checked(tomllib.loads(text))
+        # Tables are what only the administrator sets: `haienv.store.site`.
+        return _checked({name: one for name, one in tomllib.loads(text).items() if not isinstance(one, dict)})
     except (tomllib.TOMLDecodeError, Wrong) as error:
         raise Damaged(f"{path}: {error}") from None
 
@@ -140,7 +141,17 @@ def write(path: Path, config: Config) -> None:
             data = list(values) if SETTINGS[name][1] else values[0]
             lines.append(f"{name} = {json.dumps(data, ensure_ascii=False)}\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, "".join(lines))
+    write_atomically(path, "".join(lines) + _tables(path))
+
+
+def _tables(path: Path) -> str:
+    """Return the tables of a file as they are: in TOML they come after all other settings."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    found = re.search(r"(?m)^\s*\[[A-Za-z\[]", text)
+    return "" if found is None else f"\n{text[found.start() :].lstrip()}"
 
 
 def merged(root: Path, environ: Mapping[str, str]) -> Config:

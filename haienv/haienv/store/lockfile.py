@@ -1,20 +1,45 @@
-"""Lock files: the exact packages of a generation, with hashes, as pip and uv write them."""
+"""Lock files: the exact packages of a generation, with hashes, as pip and uv write them.
+
+Packages of conda are comments in it, which pip and uv skip: `# conda: NAME VERSION BUILD URL sha256:...`.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Mapping
+
+from haienv.shared.errors import Wrong
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
+#: How the line of a package of conda begins, and what stands before its name where packages are listed.
+CONDA, CONDA_NAME = "# conda: ", "conda:"
 _CUDA = re.compile(r"\+cu(\d{2,3})$")
 _RUNTIME = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?$")
 
 
 def packages(text: str) -> dict[str, str]:
-    """Return the versions of a lock file by package, names in their normal form."""
-    found = (_PIN.match(line) for line in text.splitlines())
-    return {re.sub(r"[-_.]+", "-", match[1]).lower(): match[2] for match in found if match}
+    """Return the versions of a lock file by package, names in their normal form; those of conda begin with `conda:`."""
+    found = {}
+    for line in text.splitlines():
+        match = _PIN.match(line)
+        if match:
+            found[re.sub(r"[-_.]+", "-", match[1]).lower()] = match[2]
+        elif line.startswith(CONDA):
+            name, version = line[len(CONDA) :].split()[:2]
+            found[f"{CONDA_NAME}{name}"] = version
+    return found
+
+
+def requirements(pins: Mapping[str, str]) -> list[str]:
+    """Return pins as requirements of pip; packages of conda are left out."""
+    return [f"{name}=={version}" for name, version in pins.items() if not name.startswith(CONDA_NAME)]
+
+
+def conda(pins: Mapping[str, str]) -> list[str]:
+    """Return the pins of packages of conda, as match specifications."""
+    return [f"{name[len(CONDA_NAME) :]}={version}" for name, version in pins.items() if name.startswith(CONDA_NAME)]
 
 
 def read(path: Path) -> dict[str, str]:
@@ -36,6 +61,20 @@ def blocks(text: str) -> dict[str, str]:
         else:
             name = ""
     return found
+
+
+def refuse_conda(path: Path, verb: str) -> None:
+    """Raise Wrong if a lock file has packages of conda: these have the path of their environment in their files.
+
+    Args:
+        path: The lock file.
+        verb: The verb that would use the files at another place.
+    """
+    if conda(read(path)):
+        raise Wrong(
+            f"{verb}: the environment has packages of conda, whose files work at their own place alone;"
+            " `haienv clone` or `haienv create -r environment.yml` makes another one"
+        )
 
 
 def cuda_of(pins: dict[str, str]) -> str | None:

@@ -26,11 +26,11 @@ class Manifest:
     size: int
     #: SHA-256 of its requirements.lock.
     lock: str
-    #: Version of Python, such as 3.11.7, and the program that the environment was made with.
+    #: Version of Python, such as 3.11.7, and the program that the environment was made with; empty: conda brought it.
     python: str
     interpreter: str
     machine: str
-    #: Version of the C library; empty: it is not glibc.
+    #: The oldest version of glibc that it runs with, such as 2.28; empty: it needs none.
     glibc: str
     #: Version of CUDA that its packages are for, such as 12.6; None: none.
     cuda: str | None

@@ -11,14 +11,16 @@ from typing import Any
 
 import tomllib
 
+from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Damaged, Wrong
 from haienv.shared.files import write_atomically
 
 #: A requirement begins with the name of a package (PEP 508).
 _PACKAGE = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
+#: The name of an environment variable.
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: A user's name in an address. That of git over SSH is no secret.
 _SECRET = re.compile(r"https?://[^/\s@]+@")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +29,20 @@ class Spec:
 
     #: Version such as 3.11, or the path of a program; None: that of the extended environment, else the newest.
     python: str | None = None
+    #: The versions of Python that the project is for, such as `>=3.9,<3.13`; None: all.
+    requires_python: str | None = None
     #: The environment whose packages it has too; None: it extends none.
     extends: str | None = None
     #: Requirements as in a requirements file, one each.
     requirements: tuple[str, ...] = ()
+    #: Requirements that only limit versions.
+    constraints: tuple[str, ...] = ()
     #: Addresses of package indexes; the first one that has a package counts.
     indexes: tuple[str, ...] = ()
+    #: Packages of conda, as match specifications. With one, conda brings Python, and the flavour is conda's.
+    conda: tuple[str, ...] = ()
+    #: The channels of conda, by name or address; the first one that has a package counts.
+    channels: tuple[str, ...] = ()
     #: Environment variables of its shells, runs and kernels.
     variables: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
@@ -41,19 +51,21 @@ class Spec:
 
     def adding(self, requirements: Iterable[str]) -> Spec:
         """Return the spec with further requirements; one for the same package replaces the old one."""
-        kept = {key_of(one): one for one in self.requirements}
-        for one in requirements:
-            kept[key_of(one)] = one
-        return replace(self, requirements=tuple(kept.values()))
+        added = tuple(dict.fromkeys(requirements))
+        return replace(self, requirements=merged(self.requirements, added))
 
     def without(self, packages: Iterable[str]) -> Spec:
         """Return the spec without the requirements of some packages. Raises Wrong."""
-        kept = {key_of(one): one for one in self.requirements}
-        for package in packages:
-            if kept.pop(normal(package), None) is None:
-                asked = ", ".join(kept) or "none"
-                raise Wrong(f"package: {package!r} was not asked for; these were: {asked}")
-        return replace(self, requirements=tuple(kept.values()))
+        gone = {normal(package): package for package in packages}
+        known = list(dict.fromkeys(key_of(one) for one in (*self.requirements, *self.conda)))
+        for key, package in gone.items():
+            if key not in known:
+                raise Wrong(f"package: {package!r} was not asked for; these were: {', '.join(known) or 'none'}")
+        return replace(
+            self,
+            requirements=tuple(one for one in self.requirements if key_of(one) not in gone),
+            conda=tuple(one for one in self.conda if key_of(one) not in gone),
+        )
 
     def text(self) -> str:
         """Return the spec as TOML."""
@@ -65,11 +77,14 @@ class Spec:
             lines.append(f"description = {_text(self.description)}")
         if self.python:
             lines.append(f"python = {_text(self.python)}")
+        if self.requires_python:
+            lines.append(f"requires_python = {_text(self.requires_python)}")
         if self.extends:
             lines.append(f"extends = {_text(self.extends)}")
         if not self.kernel:
             lines.append("kernel = false")
-        for name, values in (("requirements", self.requirements), ("indexes", self.indexes)):
+        for name in _LISTS:
+            values: tuple[str, ...] = getattr(self, name)
             if values:
                 lines += [f"{name} = [", *(f"  {_text(value)}," for value in values), "]"]
         if self.variables:
@@ -100,22 +115,33 @@ def checked(data: Mapping[str, Any]) -> Spec:
             raise Wrong(f"{name}: is not known; known are {', '.join(_KINDS)}")
         if not isinstance(value, _KINDS[name]):
             raise Wrong(f"{name}: {value!r} is not {_WORDS[_KINDS[name]]}")
-    for name in ("requirements", "indexes"):
-        for one in data.get(name, ()):
-            if not isinstance(one, str):
-                raise Wrong(f"{name}: {one!r} is not a text")
     for name, value in data.get("variables", {}).items():
-        if not _VARIABLE.fullmatch(name) or not isinstance(value, str):
+        if not VARIABLE.fullmatch(name) or not isinstance(value, str):
             raise Wrong(f"variables: {name!r} is not the name of a variable with a text")
-    lists = {name: tuple(data.get(name, ())) for name in ("requirements", "indexes")}
-    for one in lists["requirements"]:
-        check_requirement(one)
+    lists = _lists(data)
     return Spec(**{**data, **lists})
 
 
+def _lists(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the lists of an env.toml. Raises Wrong."""
+    lists: dict[str, tuple[str, ...]] = {name: tuple(data.get(name, ())) for name in _LISTS}
+    for name, values in lists.items():
+        for one in values:
+            if not isinstance(one, str):
+                raise Wrong(f"{name}: {one!r} is not a text")
+    for one in (*lists["requirements"], *lists["constraints"]):
+        check_requirement(one)
+    for one in lists["indexes"]:
+        checked_index(one, "indexes")
+    for one in lists["conda"]:
+        check_conda(one)
+    return lists
+
+
+_LISTS = ("requirements", "constraints", "indexes", "conda", "channels")
 _KINDS: Mapping[str, type] = {
-    "description": str, "python": str, "extends": str, "kernel": bool, "requirements": list, "indexes": list,
-    "variables": dict,
+    "description": str, "python": str, "requires_python": str, "extends": str, "kernel": bool, "variables": dict,
+    **dict.fromkeys(_LISTS, list),
 }  # fmt: skip
 _WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 
@@ -123,7 +149,7 @@ _WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 def check_variable(text: str) -> tuple[str, str]:
     """Return name and value of `NAME=VALUE`. Raises Wrong."""
     name, sign, value = text.partition("=")
-    if not sign or not _VARIABLE.fullmatch(name) or "\0" in value:
+    if not sign or not VARIABLE.fullmatch(name) or "\0" in value:
         raise Wrong(f"variable: {name[:80]!r} is not NAME=VALUE; write for example OMP_NUM_THREADS=4")
     return name, value
 
@@ -143,19 +169,34 @@ def check_requirement(text: str) -> str:
             f"requirement: the address of {key_of(text)!r} has a user's name or a password in it, which would be seen"
             " in files and logs; put them into ~/.netrc"
         )
+    if re.search(r"@\s*(git|hg|svn|bzr)\+", text):
+        raise Wrong(
+            f"requirement: {text[:200]!r} comes from a repository and has no hash, so nobody could check what is"
+            " installed; build a wheel of it and publish that to an index, or give the wheel's address"
+        )
     return text.strip()
 
 
-def read_requirements(path: Path) -> tuple[str, ...]:
-    """Return the requirements of a requirements file without options. Raises Wrong, OSError."""
+def check_conda(text: str) -> str:
+    """Return a match specification of conda, such as `numpy=2.1` or `conda-forge::numpy >=2`. Raises Wrong."""
+    name = text.strip().rpartition("::")[2]
+    if not _PACKAGE.match(name) or name.startswith(("-", ".")) or re.search(r"[\n\0'\"]", text):
+        raise Wrong(f"conda: {text[:80]!r} is not a package of conda; write for example numpy=2.1")
+    return text.strip()
+
+
+def merged(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
+    """Return requirements with further ones; one replaces all old ones for the same package, at their place."""
+    waiting: dict[str, list[str]] = {}
+    for one in new:
+        # Those with a marker (`; sys_platform == ...`) may be several for a package.
+        known = waiting.get(key_of(one), []) if ";" in one else []
+        waiting[key_of(one)] = [*known, one]
+    replaced = set(waiting)
     found = []
-    joined = path.read_text(encoding="utf-8").replace("\\\n", " ")
-    for line in joined.splitlines():
-        text = re.sub(r"(^|\s)#.*$", "", line).strip()
-        text = re.sub(r"\s--hash=\S+", "", text)
-        if text:
-            found.append(check_requirement(text))
-    return tuple(found)
+    for one in old:
+        found += [one] if key_of(one) not in replaced else waiting.pop(key_of(one), [])
+    return (*found, *(one for group in waiting.values() for one in group))
 
 
 def normal(package: str) -> str:
@@ -165,7 +206,7 @@ def normal(package: str) -> str:
 
 def key_of(requirement: str) -> str:
     """Return the package that a requirement is for, in its normal form."""
-    found = _PACKAGE.match(requirement)
+    found = _PACKAGE.match(requirement.rpartition("::")[2] if "://" not in requirement else requirement)
     return normal(found[1]) if found else requirement
 
 

@@ -68,6 +68,7 @@ class World:
             "UV_OFFLINE": "1",
             "UV_FIND_LINKS": str(self.wheels),
             "UV_PYTHON_DOWNLOADS": "never",
+            "PIP_CONFIG_FILE": os.devnull,
         }
 
     def start(self, *words: str, **env: str) -> subprocess.Popen[str]:

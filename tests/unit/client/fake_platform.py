@@ -111,7 +111,8 @@ class FakePlatform:
             "profile": "auto", "signal": None, "watch": [], "hint": None, "grace_s": 120.0,
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
-            "retry_at": None, "environment": None, "ranks_per_node": None, "warnings": [], "failure": None, "runs": [],
+            "retry_at": None, "environment": None, "haienv": None,
+            "ranks_per_node": None, "warnings": [], "failure": None, "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task
@@ -130,7 +131,7 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",
-        "left": "saved",
+        "haienv": None, "left": "saved",
         "lost_s": 12.0, "failed_ranks": [],
     }  # fmt: skip
     run.update(changes)

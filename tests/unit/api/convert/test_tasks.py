@@ -41,6 +41,7 @@ WHOLE = {
     "retry_backoff_s": 30.0,
     "retry_exit_codes": [3, 137],
     "environment": "torch",
+    "env_latest": True,
     "ranks_per_node": "gpu",
 }
 

@@ -1,0 +1,137 @@
+"""Compiled Python (`__pycache__`) of an environment, made at build time: nobody can write it where others read it.
+
+Without it, every start of every rank would compile torch anew. A compiled file depends on its source alone, so each is
+made once for a builder and linked into further environments. It is Python's usual kind, which names the size and the
+time of its source: Python ignores it when the source is another one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from haienv.building.remembered import File
+from haienv.shared.tree import COMPILED
+
+FOLDER = "compiled"
+#: Longest time that a process of ours compiles, seconds.
+LIMIT_S = 1800.0
+_WORKERS = os.cpu_count() or 1
+#: Fewer files than this are not worth another process.
+_SHARE = 50
+#: It runs in the environment's Python, 3.8 or newer, without its packages (-S), and executes none of what it compiles.
+_WORKER = """
+import os, py_compile, sys
+mode = py_compile.PycInvalidationMode.TIMESTAMP
+for line in sys.stdin.buffer.read().split(b"\\n"):
+    if line:
+        source, target, shown = (os.fsdecode(one) for one in line.split(b"\\0"))
+        try:
+            py_compile.compile(source, target, dfile=shown, doraise=True, invalidation_mode=mode)
+        except Exception:
+            # Some packages have files that are for other versions of Python, or samples of errors.
+            pass
+"""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    source: str
+    #: In the store, and in the environment.
+    stored: str
+    target: str
+    shown: str
+
+
+def compile_all(top: Path, python: Path, tag: str, files: Iterable[File], store: Path) -> int:
+    """Compile the Python files of an environment, those that no environment of the builder has had before.
+
+    Args:
+        top: The environment.
+        python: Its program of Python.
+        tag: What names of compiled files have: `cpython-311`.
+        files: The files of the environment, with their digests.
+        store: The builder's folder of compiled files.
+
+    Returns:
+        The number of files that were compiled.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    units = [_unit(top, tag, one, store) for one in files if one.kind != "l" and one.path.endswith(".py")]
+    for folder in {os.path.dirname(one.target) for one in units}:
+        os.makedirs(folder, 0o755, exist_ok=True)
+    missing = [one for one in units if not _placed(one)]
+    # Files with the same content are compiled once.
+    once = {one.stored: one for one in missing}
+    _compile(python, list(once.values()))
+    for one in missing:
+        _placed(one)
+    return len(once)
+
+
+def _unit(top: Path, tag: str, one: File, store: Path) -> _Unit:
+    folder, name = os.path.split(one.path)
+    source = os.path.join(str(top), one.path)
+    key = f"{one.content}-{one.modified_ns // 10**9}"
+    stored = os.path.join(str(store), FOLDER, tag, key[:2], f"{key}.pyc")
+    target = os.path.join(str(top), folder, COMPILED, f"{name[:-3]}.{tag}.pyc")
+    # Python puts the real path in its place when it loads the file.
+    return _Unit(source, stored, target, name)
+
+
+def _placed(one: _Unit) -> bool:
+    """Put a compiled file of the store into the environment; return whether the store has it."""
+    try:
+        os.link(one.stored, one.target)
+    except FileExistsError:
+        return True
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
+            raise
+        shutil.copy2(one.stored, one.target)
+        if error.errno == errno.EMLINK:
+            # The next environments link to a new file.
+            fresh = f"{one.stored}.{os.getpid()}"
+            shutil.copy2(one.stored, fresh)
+            os.replace(fresh, one.stored)
+    return True
+
+
+def _compile(python: Path, units: list[_Unit]) -> None:
+    for folder in {os.path.dirname(one.stored) for one in units}:
+        os.makedirs(folder, 0o700, exist_ok=True)
+    workers = max(1, min(_WORKERS, len(units) // _SHARE))
+    processes = []
+    try:
+        for at in range(workers if units else 0):
+            process = subprocess.Popen(
+                [str(python), "-I", "-S", "-c", _WORKER],
+                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            processes.append(process)
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):
+                lines = ("\0".join((one.source, one.stored, one.shown)) for one in units[at::workers])
+                process.stdin.write(os.fsencode("\n".join(lines)))
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+        for process in processes:
+            process.wait(LIMIT_S)
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    for one in units:
+        with suppress(FileNotFoundError):
+            os.chmod(one.stored, 0o444)

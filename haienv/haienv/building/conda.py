@@ -1,0 +1,150 @@
+"""Environments of conda's flavour: packages of channels by py-rattler, and the rest by uv."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from haienv.building import abi
+from haienv.building.interpreters import OLDEST, Interpreter
+from haienv.building.uv import FOREIGN, reason
+from haienv.shared.addresses import redacted
+from haienv.shared.errors import BuildFailed, Wrong
+from haienv.store import lockfile
+from haienv.store.layout import Generation
+from haienv.store.spec import key_of, normal
+
+#: Names of platforms in channels, by what the kernel calls the machine.
+_PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "ppc64le": "linux-ppc64le"}
+_VERSION = re.compile(r"\d+(\.\d+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conda:
+    """Installs packages of conda.
+
+    Args:
+        environ: The variables of its process.
+        cache: The builder's folder of packages.
+        log: The file that all output is appended to.
+        show: Called with each line of progress.
+    """
+
+    environ: Mapping[str, str]
+    cache: Path
+    log: Path
+    show: Callable[[str], None]
+
+    def install(self, prefix: Path, specs: Sequence[str], channels: Sequence[str]) -> str:
+        """Make an environment.
+
+        Args:
+            prefix: Its folder, which does not exist.
+            specs: Match specifications of its packages.
+            channels: Addresses of channels; the first one that has a package counts.
+
+        Returns:
+            The lines of these packages in the lock file.
+
+        Raises:
+            BuildFailed: They cannot be had together, or not be fetched.
+            Wrong: What is needed to install them is missing here.
+        """
+        if find_spec("rattler") is None:
+            raise Wrong("conda packages are installed by py-rattler, which is missing: pip install 'hai-env[conda]'")
+        if not channels:
+            raise Wrong("channels: none is named; write `channels: [conda-forge]` into the environment.yml")
+        subdir = _PLATFORMS.get(platform.machine())
+        if subdir is None:
+            raise Wrong(f"conda: there are no channels for machines of {platform.machine()}; use pip's packages")
+        asked = {
+            "channels": list(channels), "specs": list(specs), "platform": subdir, "prefix": str(prefix),
+            "cache": str(self.cache),
+        }  # fmt: skip
+        self.show("solving")
+        answer = self._run(json.dumps(asked))
+        return "".join(_line(one) for one in answer)
+
+    def _run(self, asked: str) -> list[dict[str, str]]:
+        kept = {name: value for name, value in self.environ.items() if name not in FOREIGN}
+        # The process finds this package where we have it from.
+        env = {**kept, "PYTHONPATH": str(Path(__file__).parents[2])}
+        with self.log.open("a", encoding="utf-8") as log:
+            log.write(f"$ conda_worker {redacted(asked)}\n")
+            log.flush()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "haienv.building.conda_worker"], env=env,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+                errors="replace",
+            )  # fmt: skip
+            out, err = process.communicate(asked)
+            err = redacted(err)
+            log.write(err)
+        for line in err.splitlines():
+            if line.startswith(("Solved", "Installed")):
+                self.show(line)
+        if process.returncode != 0:
+            raise BuildFailed(
+                f"conda could not make an environment of these packages: {reason(err)}\n  change what"
+                " environment.yml asks for, or add a channel that has it"
+            )
+        found = json.loads(out)
+        assert isinstance(found, list)
+        return found
+
+
+def _line(one: Mapping[str, str]) -> str:
+    digest = f" sha256:{one['sha256']}" if one["sha256"] else ""
+    return f"{lockfile.CONDA}{one['name']} {one['version']} {one['build']} {redacted(one['url'])}{digest}\n"
+
+
+def specs_of(conda: Sequence[str], python: str | None, *, needs_python: bool) -> list[str]:
+    """Return the match specifications to solve: those of the user, with a Python where one is needed.
+
+    Args:
+        conda: What the user asks for.
+        python: The version that the user chose by -p; None: none.
+        needs_python: Whether there are packages of pip or a kernel.
+
+    Raises:
+        Wrong: -p is not a version.
+    """
+    found = list(conda)
+    has = any(key_of(one) == "python" for one in found)
+    if python is not None:
+        if not _VERSION.fullmatch(python):
+            raise Wrong(f"python: {python!r} is not a version; conda brings its own Python: write for example -p 3.11")
+        found.append(f"python={python}")
+    elif needs_python and not has:
+        found.append(f"python >={OLDEST[0]}.{OLDEST[1]}")
+    return found
+
+
+def interpreter(generation: Generation) -> Interpreter:
+    """Return the Python of an environment that was installed. Raises Wrong."""
+    for one in abi.conda_packages(generation.prefix):
+        if one.get("name") == "python":
+            version = re.match(r"\d+\.\d+(?:\.\d+)?", str(one.get("version")))
+            if version and tuple(map(int, version[0].split(".")[:2])) >= OLDEST:
+                return Interpreter(version[0], str(generation.python), "CPython", inside=True)
+            raise Wrong(f"python: conda has chosen {one.get('version')}; haienv needs 3.8 or newer: give -p 3.12")
+    raise Wrong("python: no package of conda brings it; add `- python=3.11` to the dependencies of environment.yml")
+
+
+def provided(prefix: Path) -> dict[str, str]:
+    """Return the versions of the Python packages that conda has installed, by package. uv does not replace these."""
+    found = {}
+    for folder in abi.site_packages(prefix):
+        for info in os.listdir(folder):
+            match = re.fullmatch(r"(.+)-([^-]+)\.dist-info", info)
+            if match:
+                found[normal(match[1])] = match[2]
+    return found

@@ -1,0 +1,67 @@
+"""What a file asks for, whatever kind of file it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from haienv.shared.errors import Wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What one file, or several together, ask for."""
+
+    #: Requirements of pip, one each, with the hashes (`--hash=sha256:...`) that a lock file names.
+    requirements: tuple[str, ...] = ()
+    #: Requirements that only limit versions (`-c` of pip).
+    constraints: tuple[str, ...] = ()
+    #: The versions of Python that it is for, such as `>=3.9,<3.13`; None: it says nothing.
+    python: str | None = None
+    #: Addresses of package indexes.
+    indexes: tuple[str, ...] = ()
+    #: Packages of conda, as match specifications, and the channels that they come from.
+    conda: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    #: Environment variables.
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def joined(sources: Iterable[Source]) -> Source:
+    """Return what several files ask for together."""
+    found = list(sources)
+    pythons = list(dict.fromkeys(one.python for one in found if one.python))
+    return Source(
+        requirements=tuple(one for source in found for one in source.requirements),
+        constraints=tuple(one for source in found for one in source.constraints),
+        python=",".join(pythons) or None,
+        indexes=tuple(dict.fromkeys(one for source in found for one in source.indexes)),
+        conda=tuple(one for source in found for one in source.conda),
+        channels=tuple(dict.fromkeys(one for source in found for one in source.channels)),
+        variables={name: value for source in found for name, value in source.variables.items()},
+    )
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file. Raises Wrong, with a remedy, where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Wrong(f"{path}: there is no such file; -r names the file relative to {Path.cwd()}") from None
+    except IsADirectoryError:
+        raise Wrong(f"{path}: is a folder; name the file in it, such as {path / 'requirements.txt'}") from None
+    except UnicodeDecodeError as error:
+        raise Wrong(f"{path}, byte {error.start}: is not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise Wrong(f"{path}: cannot be read: {error.strerror}; check its path and its rights") from None
+
+
+def line_of(text: str, what: str) -> int:
+    """Return the number of the first line that begins with some text, else holds it, else 1.
+
+    Parsers of TOML keep no line numbers.
+    """
+    lines = list(enumerate(text.splitlines(), 1))
+    begin = next((number for number, line in lines if what and line.lstrip().startswith(what)), None)
+    return begin or next((number for number, line in lines if what and what in line), 1)
