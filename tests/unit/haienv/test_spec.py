@@ -60,9 +60,7 @@ def test_a_requirement_replaces_the_one_for_the_same_package() -> None:
         spec.without(["scipy"])
 
 
-@pytest.mark.parametrize(
-    "text", ["", "-r other.txt", "--pre x", "-e .", "-e git+https://x", "--editable=.", "a\nb"]
-)
+@pytest.mark.parametrize("text", ["", "-r other.txt", "--pre x", "-e .", "-e git+https://x", "--editable=.", "a\nb"])
 def test_what_is_no_requirement_is_refused(text: str) -> None:
     with pytest.raises(Wrong, match=r"^requirement"):
         specs.check_requirement(text)

@@ -111,7 +111,7 @@ def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
     state, placer, _ = parts(
         leaving(runs(1, "node-1", level=LOW), None), runs(2, "node-2", level=LOW), waits(3), nodes=2
     )
-    room = Preemptor(state, placer).make_room(pending(now(state, 3)))
+    room = Preemptor(state, placer).find(pending(now(state, 3)))
     assert room is not None
     assert (room.nodes, room.victims) == (("node-1",), ())
 
@@ -119,16 +119,19 @@ def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
 def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=LOW), waits(3), nodes=1)
     preemptor = Preemptor(state, placer)
-    room = preemptor.make_room(pending(now(state, 3)))
+    room = preemptor.find(pending(now(state, 3)))
     assert room is not None
-    assert [turn.task.id for turn in room.victims] == [1]
+    assert ([turn.task.id for turn in room.victims], room.nodes) == ([1], ())
+    assert not any(turn.leaving for turn in room.victims), "it is only looked for"
+    names = preemptor.end(room.victims, pending(now(state, 3)))
+    assert names == ("node-1",)
     assert all(turn.leaving for turn in room.victims)
     assert preemptor.frees_more(room.victims), "the node is not promised yet"
-    state.ledger.promise(room.nodes, now(state, 3), NORMAL)
+    state.ledger.promise(names, now(state, 3), NORMAL)
     assert not preemptor.frees_more(room.victims)
 
 
 def test_no_room_is_made_where_no_task_may_be_told_to_leave() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=HIGH), waits(3), nodes=1)
-    assert Preemptor(state, placer).make_room(pending(now(state, 3))) is None
+    assert Preemptor(state, placer).find(pending(now(state, 3))) is None
     assert not any(turn.leaving for turn in state.turns.values())
