@@ -87,6 +87,17 @@ def test_every_lower_promise_in_the_way_ends() -> None:
     promises.check(list(state.pending.tasks.values()))
 
 
+def test_a_promise_takes_the_place_of_the_earlier_one() -> None:
+    state, _, promises = parts(
+        leaving(runs(1, "node-1", level=LOW), 3), waits(3, promise=frozenset({"node-1"})), nodes=2
+    )
+    promises.keep([now(state, 3)])
+    assert state.ledger.promised.to(now(state, 3)) == ["node-1"]
+    promises.make(now(state, 3), NORMAL, ("node-2",))
+    assert state.ledger.promised.to(now(state, 3)) == ["node-2"]
+    assert now(state, 3).promise == {"node-2"}
+
+
 def test_quota_is_counted_once_while_it_is_set_aside() -> None:
     state, _, promises = parts(waits(2, 2), quotas=(a_quota("public", priority=NORMAL, limit=2),))
     task = now(state, 2)

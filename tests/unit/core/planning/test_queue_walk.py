@@ -1,4 +1,4 @@
-"""The walk through the queue: each task starts, has nodes freed for it, or goes on waiting (steps 5 and 6 of a plan)."""
+"""The walk through the queue: each task starts, has nodes freed for it, or waits (steps 5 and 6 of a plan)."""
 
 from __future__ import annotations
 
