@@ -1,4 +1,4 @@
-"""What a start, a hold, a stop and a notice change of a task and of its run."""
+"""What a start, a hold, a notice, a stop and the end of its run change of a task."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from datetime import timedelta
 import pytest
 
 from hai_scheduler.core.lifecycle import events as ev
+from hai_scheduler.core.lifecycle.start_backoff import wait_after
 from hai_scheduler.core.lifecycle.transitions import InvalidTransition, Notify, advance
 from hai_scheduler.core.model.ids import Origin
+from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Notice, Run
+from hai_scheduler.core.model.run import Blame, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
-from kit.builders import T0, a_checkpoint, a_notice, a_run, a_task, at
+from kit.builders import T0, a_checkpoint, a_notice, a_rank, a_run, a_task, at
 
 STATE = TaskState
 #: It has been told to leave at T0, has 120 s for that, and half an hour with extensions.
@@ -169,3 +171,51 @@ def test_what_a_job_saved_is_of_its_run_and_of_the_task_and_ends_the_row_of_unsa
 
 def test_the_text_that_a_job_keeps_is_there_for_its_next_run() -> None:
     assert advance(a_task(state=STATE.RUNNING), ev.StateKept(at=at(1), text="epoch 3"))[0].job_state == "epoch 3"
+
+
+# -- the end of a run ---------------------------------------------------------------------------------
+
+
+def seen(*ranks: Rank) -> ev.RanksSeen:
+    return ev.RanksSeen(at=at(60), ranks=ranks)
+
+
+def exited(number: int, code: int | None = 0, **fields: object) -> Rank:
+    return a_rank(number, state=RankState.EXITED, exit_code=code, **fields)
+
+
+def test_a_task_that_has_ended_is_held_no_more_and_its_run_says_why_and_has_lost_nothing() -> None:
+    task, _ = advance(a_task(state=STATE.RUNNING, held=True), seen(exited(0)))
+    assert (task.state, task.held, task.ended_at) == (STATE.SUCCEEDED, False, at(60))
+    run = run_of(task)
+    assert (run.reason, run.ended_at, run.lost) == (Reason.SUCCEEDED, at(60), None)
+
+
+def test_a_gang_that_was_ended_as_a_rank_of_it_could_not_be_started_waits_for_its_next_start() -> None:
+    """B4: its other rank was up and had to end first. The wait is that after each first start that fails."""
+    notice = a_notice(Reason.START_FAILED)
+    ending = a_task(nodes=2, state=STATE.SUSPENDING, run=a_run(nodes=2, running_at=None, notice=notice))
+    task, _ = advance(ending, seen(exited(0, 143), exited(1, None, unstarted=Blame.NODE)))
+    assert (task.state, task.reason, task.failed_starts) == (STATE.SUSPENDED, Reason.START_FAILED, 1)
+    assert task.not_before == at(60) + wait_after(1)
+
+
+def test_a_run_that_could_not_be_started_says_so() -> None:
+    event = ev.StartFailed(at=at(9), message="no disk", nodes=frozenset({"node-1"}), give_up=False)
+    task, _ = advance(a_task(state=STATE.STARTING), event)
+    assert (run_of(task).reason, task.reason) == (Reason.START_FAILED, Reason.START_FAILED)
+
+
+def test_nobody_is_told_of_time_that_was_skipped_where_there_is_no_deadline() -> None:
+    event = ev.TimeSkipped(at=at(10), by=timedelta(hours=1))
+    assert advance(a_task(state=STATE.RUNNING), event)[1] == ()
+    assert advance(LEAVING, event)[1] == (Notify(run_of(LEAVING).id),)
+
+
+def test_files_of_the_same_moment_are_the_checkpoint_that_is_known_already() -> None:
+    known = a_checkpoint(100, at=at(5))
+    running = a_task(state=STATE.RUNNING, run=a_run(checkpoint=known), checkpoint=known, unsaved=2)
+    files = a_checkpoint(None, at=at(5), source=Source.SEEN)
+    assert advance(running, ev.Saved(at=at(6), checkpoint=files)) == (running, ())
+    newer = replace(files, at=at(6))
+    assert advance(running, ev.Saved(at=at(7), checkpoint=newer))[0].checkpoint == newer
