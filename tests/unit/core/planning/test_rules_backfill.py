@@ -145,15 +145,6 @@ def test_b1_the_head_starts_when_the_time_has_come() -> None:
     assert suspends(decide(replace(shot, now=WHEN))) == {1: 2}
 
 
-def test_b1_a_gang_that_has_too_few_nodes_beside_the_kept_ones_waits_for_the_head_and_not_for_a_zone() -> None:
-    """The head keeps a1 and the node of another task; the gang, which may not span zones either, has b1 alone."""
-    nodes = (a_node("a1", zone="a"), a_node("a2", zone="a"), a_node("b1", zone="b"))
-    running = runs(1, "a2", minutes=20)
-    made = decide(snapshot(running, waits(2, 2), waits(3, 2), nodes=nodes), Policy(max_cross_zone=0))
-    assert kinds(made) == {2: VerdictKind.TOPOLOGY, 3: VerdictKind.RESERVED}
-    assert made.verdicts[3].data["until"] == WHEN
-
-
 # -- B2 -----------------------------------------------------------------------------------------------
 
 #: sentence, the later task, whether it may start on nodes that are kept for the head for ten minutes
