@@ -144,6 +144,15 @@ def test_no_task_leaves_for_one_that_may_have_the_nodes_of_a_head_without_quota(
     assert starts(made).keys() == {4, 5}
 
 
+def test_those_before_it_get_nodes_as_well_where_it_takes_the_quota_of_the_head() -> None:
+    """Task 4 of another user had to leave the nodes to the head. The walk begins again, and nobody has to leave."""
+    low = runs(2, "node-4", level=LOW)
+    other = waits(4, avoid=frozenset({"node-4"}))
+    made = decide(snapshot(HELD, low, HEAD, other, waits(5, user="ann"), nodes=4, quotas=ANN_3))
+    assert suspends(made) == {}
+    assert starts(made).keys() == {4, 5}
+
+
 def test_of_those_who_leave_for_a_task_that_takes_the_quota_of_the_head_none_is_let_go_for_nothing() -> None:
     """P4: with the two free nodes that were kept for the head, one of the three has to leave."""
     low = [runs(number, f"node-{number}", level=LOW) for number in (4, 5, 6)]
