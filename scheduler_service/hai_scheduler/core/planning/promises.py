@@ -62,7 +62,8 @@ class Promises:
         """
         for task_id in [task_id for task_id, level in self._quota.items() if level is priority]:
             task = self._pending.tasks[task_id]
-            if self._placer.promised(task, priority) is None:
+            # Only the right to span zones can be missing: a promise that has lost a node has ended already.
+            if self._ledger.node_group.spans_zones(task.promise) and self._placer.promised(task, priority) is None:
                 self.end(task)
 
     def make(self, task: Task, priority: Priority, names: tuple[str, ...]) -> None:

@@ -125,10 +125,11 @@ def test_of_equal_tasks_the_one_that_avoids_a_node_may_start_later() -> None:
     """F3: node-1 is free in 10 minutes, node-2 in 20. What is known of one task holds for those like it alone."""
     held = (runs(1, "node-1", minutes=20), runs(2, "node-2", minutes=10))
     like = {"user": "ann"}
-    avoids = waits(5, avoid=frozenset({"node-1"}), **like)
-    made = decide(snapshot(*held, waits(3, **like), waits(4, **like), avoids, nodes=2))
-    minutes = {number: (made.verdicts[number].earliest_start - NOW) / timedelta(minutes=1) for number in (3, 4, 5)}
-    assert minutes == {3: 10, 4: 10, 5: 20}
+    avoids = [waits(n, avoid=frozenset({f"node-{node}"}), **like) for n, node in ((5, 1), (6, 2))]
+    made = decide(snapshot(*held, waits(3, **like), waits(4, **like), *avoids, waits(7, **like), nodes=2))
+    asked = (3, 4, 5, 6, 7)
+    minutes = {number: (made.verdicts[number].earliest_start - NOW) / timedelta(minutes=1) for number in asked}
+    assert minutes == {3: 10, 4: 10, 5: 20, 6: 10, 7: 10}
 
 
 def test_positions_run_through_all_priorities() -> None:

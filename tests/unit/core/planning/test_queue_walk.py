@@ -153,6 +153,14 @@ def test_those_before_it_get_nodes_as_well_where_it_takes_the_quota_of_the_head(
     assert starts(made).keys() == {4, 5}
 
 
+def test_nothing_is_kept_for_a_head_whose_quota_is_set_aside_with_nodes_that_are_being_freed() -> None:
+    """B3: the task on node-4 leaves anyway, and the node is promised to ann's task 4 with her quota."""
+    going = leaving(runs(2, "node-4", level=LOW), None)
+    made = decide(snapshot(HELD, going, HEAD, waits(4, user="ann"), waits(5), nodes=4, quotas=ANN_3))
+    assert starts(made).keys() == {4, 5}
+    assert kinds(made) == {3: VerdictKind.QUOTA}
+
+
 def test_of_those_who_leave_for_a_task_that_takes_the_quota_of_the_head_none_is_let_go_for_nothing() -> None:
     """P4: with the two free nodes that were kept for the head, one of the three has to leave."""
     low = [runs(number, f"node-{number}", level=LOW) for number in (4, 5, 6)]
