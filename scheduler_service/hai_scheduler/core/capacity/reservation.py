@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from hai_scheduler.core.capacity.ledger import Ledger
@@ -17,12 +17,9 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.rules import Rules
 from hai_scheduler.core.ordering.turns import Turn
 
-
-class _Opening(NamedTuple):
-    """Nodes of which a task can have its part from a time on."""
-
-    at: datetime
-    nodes: Sequence[str]
+#: A time, and the nodes of which a task can have its part from then on. It is a plain tuple, as each reservation makes
+#: one for every turn.
+_Opening = tuple[datetime, Sequence[str]]
 
 
 class _OpenNode(NamedTuple):
@@ -109,14 +106,14 @@ def _openings(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -
             when = leaves.at(turn)
             if when is not None:
                 whole = nodes.issuperset(turn.nodes)
-                found.append(_Opening(when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
-    return sorted(found, key=attrgetter("at"))
+                found.append((when, turn.nodes if whole else [name for name in turn.nodes if name in nodes]))
+    return sorted(found, key=itemgetter(0))
 
 
 def _openings_of(node_states: Iterable[NodeState], task: Task, priority: Priority, leaves: _Leaves) -> list[_Opening]:
     suiting = [node_state for node_state in node_states if node_state.suits(task)]
     times = [(_available(node_state, task, priority, leaves), (node_state.name,)) for node_state in suiting]
-    return [_Opening(when, names) for when, names in times if when is not None]
+    return [(when, names) for when, names in times if when is not None]
 
 
 class _Leaves:

@@ -13,9 +13,9 @@ from hai_scheduler.core.planning.placer import Placer
 
 
 class FreedNodes(NamedTuple):
-    """Nodes that a task can have soon, and the turns that end for it."""
+    """Nodes that a task can have soon because they are being freed, or else the turns that have to end for it."""
 
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
     victims: Sequence[Turn] = ()
 
 
@@ -34,8 +34,8 @@ class Preemptor:
         """How many offers were examined."""
         return self._selector.work
 
-    def make_room(self, pending: PendingTask) -> FreedNodes | None:
-        """Find nodes that the task can have soon, and end turns if too few are being freed; None: there are none."""
+    def find(self, pending: PendingTask) -> FreedNodes | None:
+        """Find nodes that the task can have soon, or turns to end if too few are being freed; None: there are none."""
         task, priority = pending.task, pending.priority
         kept = self._ledger.promised.to(task) if task.promise else []
         across = self._placer.may_cross(task, priority, soon=True)
@@ -50,8 +50,11 @@ class Preemptor:
         if names is not None:
             return FreedNodes(names)
         victims = self._selector.victims(candidates, task, (*open_now, *soon))
-        if victims is None:
-            return None
+        return None if victims is None else FreedNodes(victims=victims)
+
+    def end(self, victims: Iterable[Turn], pending: PendingTask) -> tuple[str, ...]:
+        """Mark the turns, which `find` has found, as leaving, and return the nodes that the task can have soon."""
+        task, priority = pending.task, pending.priority
         for turn in victims:
             self._ledger.leave(turn)
         names = self._placer.choose(
@@ -60,7 +63,7 @@ class Preemptor:
             self._placer.may_cross(task, priority, soon=True),
         )
         assert names is not None, f"task {task.id} has no room although others leave for it"
-        return FreedNodes(names, victims)
+        return names
 
     def _candidates(self, pending: PendingTask) -> Candidates | None:
         """Return the nodes that others may have to give; None if these and the open ones are too few by count alone."""

@@ -54,6 +54,18 @@ class Promises:
                 self._ledger.promise(names, task, level)
                 self._set_aside(task, level)
 
+    def lapse(self, priority: Priority) -> None:
+        """End the promises at that priority which cannot be kept, as higher tasks have taken the right to span zones.
+
+        The nodes are open to others before any task of the priority is examined: no turn ends for one that can have
+        these nodes instead (P4).
+        """
+        for task_id in [task_id for task_id, level in self._quota.items() if level is priority]:
+            task = self._pending.tasks[task_id]
+            # Only the right to span zones can be missing: a promise that has lost a node has ended already.
+            if self._ledger.node_group.spans_zones(task.promise) and self._placer.promised(task, priority) is None:
+                self.end(task)
+
     def make(self, task: Task, priority: Priority, names: tuple[str, ...]) -> None:
         """Promise these nodes to the task, in place of its earlier promise; lower promises on them give way."""
         self._ledger.release(task)

@@ -52,6 +52,8 @@ class QueueWalk:
         """Walk through every priority, highest first; once more where nodes came free for earlier tasks (O1)."""
         for priority in LEVELS:
             subqueue = self._queue.subqueues[priority]
+            self._head.release()
+            self._promises.lapse(priority)
             self._walk(subqueue, priority)
             while self._refusals.reopened and not self._blocked:
                 self._walk(subqueue, priority)
@@ -147,18 +149,36 @@ class QueueWalk:
     def _make_room(self, pending: PendingTask) -> bool:
         """Promise the task nodes that are being freed, and tell others to leave if that is not enough (P1 to P5)."""
         task = pending.task
-        room = self._preemptor.make_room(pending)
+        room = self._preemptor.find(pending)
         if room is None:
             return False
+        if room.victims and self._takes_quota_of_head(pending):
+            # No node is kept for the head then. The nodes that were may do, so that nobody has to leave (P4).
+            self._head.release()
+            self._refusals.reopen()
+            self._consider(pending)
+            return True
         for turn in room.victims:
             reason = reason_for(turn, pending.kind, self._rules)
             self._state.decisions.append(Suspend(task_id=turn.task.id, reason=reason, beneficiary=task.id))
-        self._promises.make(task, pending.priority, room.nodes)
-        if task.promise != frozenset(room.nodes):
-            self._reopen_for_those_before(task, room.nodes)
+        names = self._preemptor.end(room.victims, pending) if room.victims else room.nodes
+        self._promises.make(task, pending.priority, names)
+        if task.promise != frozenset(names):
+            self._reopen_for_those_before(task, names)
         if self._refusals.some_specific:
             self._refusals.reopen(when=self._preemptor.frees_more(room.victims))
         return True
+
+    def _takes_quota_of_head(self, pending: PendingTask) -> bool:
+        """Whether the head of the queue is out of quota as soon as the task has nodes (Q1, Q2)."""
+        head, accounts = self._head.reservation, self._state.accounts
+        if head is None:
+            return False
+        user, units = pending.task.user, accounts.units(pending.task)
+        accounts.add(user, pending.priority, units)
+        taken = not self._state.in_quota(head.task, head.priority)
+        accounts.add(user, pending.priority, -units)
+        return taken
 
     def _reopen_for_those_before(self, task: Task, names: Collection[str]) -> None:
         """Repeat the walk if earlier tasks may get more nodes, now that this task has these.

@@ -352,3 +352,34 @@ def test_a_rank_that_its_node_does_not_know_says_so() -> None:
     (event,) = look(task, shows(is_up(0))).events
     assert isinstance(event, RanksSeen)
     assert [rank.message for rank in event.ranks] == [None, "its node no longer knows of it"]
+
+
+@pytest.mark.parametrize(("failed", "gives_up"), [(0, False), (1, False), (2, True), (3, True)])
+def test_the_third_start_in_a_row_that_comes_to_nothing_is_the_last(failed: int, gives_up: bool) -> None:
+    """Of starts that failed, and of supervisors that were killed (H4)."""
+    error = RankObservation(rank=0, state=EXITED, start_error="no disk", blame=Blame.NODE)
+    nothing = replace(starting(), failed_starts=failed)
+    (event,) = look(nothing, shows(error, replace(error, rank=1))).events
+    assert isinstance(event, StartFailed)
+    assert (event.give_up, event.message) == (gives_up, "no disk")
+    up = a_task(state=TaskState.RUNNING, nodes=1, run=a_run(ranks=(Rank(rank=0, node="a", state=RUNNING),)))
+    killed = RankObservation(rank=0, state=LOST, supervisor_killed=True)
+    (event,) = look(replace(up, failed_starts=failed), shows(killed)).events
+    assert isinstance(event, RanksSeen)
+    assert event.give_up is gives_up
+
+
+def test_a_rank_that_the_run_does_not_have_is_ignored() -> None:
+    """A report may be forged."""
+    assert (
+        look(starting(), shows(is_up(0), is_up(1))).events
+        == look(starting(), shows(is_up(0), is_up(1), is_up(2, done=True))).events
+    )
+
+
+def test_what_a_rank_says_of_its_end_is_kept() -> None:
+    up = a_task(state=TaskState.RUNNING, nodes=1, run=a_run(ranks=(Rank(rank=0, node="a", state=RUNNING),)))
+    end = RankObservation(rank=0, state=EXITED, exit_code=139, signal=11, caught=True)
+    (event,) = look(up, shows(end)).events
+    assert isinstance(event, RanksSeen)
+    assert (event.ranks[0].exit_code, event.ranks[0].signal, event.ranks[0].caught) == (139, 11, True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.ordering.quota import NO_ROW, Cap, QuotaAccounts, QuotaTable
 from kit.builders import a_quota, at
@@ -41,6 +43,21 @@ def test_the_ceiling_is_that_of_the_nearest_row_that_has_one() -> None:
     ceilings = {user: quota_table.cap(user, "training", NORMAL).ceiling for user in ("ann", "bob", "cy", "dan")}
     assert ceilings == {"ann": 5, "bob": 9, "cy": 5, "dan": 2}
     assert QuotaTable([], {}, at()).cap("ann", "training", NORMAL) == NO_ROW
+
+
+def test_of_several_groups_the_one_with_the_highest_ceiling_counts() -> None:
+    rows = [a_quota("group:a", limit=1, ceiling=2), a_quota("group:b", limit=1, ceiling=6), a_quota("group:c", limit=4)]
+    quota_table = QuotaTable(rows, {"ann": {"a", "b", "c"}}, at())
+    assert quota_table.cap("ann", "training", NORMAL) == Cap(4, "group:c", 6)
+
+
+@pytest.mark.parametrize("order", [("cy", "ann", "bob"), ("bob", "ann", "cy"), ("ann", "cy", "bob")])
+def test_a_users_own_row_opens_and_closes_levels_to_that_user_alone(order: tuple[str, ...]) -> None:
+    """Q1. All are in one group; cy has rows of his own. Whoever is asked for first makes no difference."""
+    rows = [a_quota("group:lab", limit=4), a_quota("user:cy", limit=0), a_quota("user:cy", priority=HIGH, limit=2)]
+    quota_table = QuotaTable(rows, {user: {"lab"} for user in order}, at())
+    levels = {user: quota_table.open_levels(user, "training") for user in order}
+    assert levels == {"ann": (NORMAL,), "bob": (NORMAL,), "cy": (HIGH,)}
 
 
 def test_the_levels_that_are_open_to_a_user_are_those_with_a_row_that_allows_something() -> None:

@@ -11,8 +11,9 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import Retry
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.core.planning.plan import plan
@@ -96,6 +97,39 @@ def test_after_a_start_that_failed_it_says_why_whatever_the_retry_policy() -> No
     verdict = decide(snapshot(waits(1, not_before=later, **fields))).verdicts[1]
     assert (verdict.kind, verdict.earliest_start) == (VerdictKind.RETRY, later)
     assert verdict.data == {"until": later, "starts": 2, "of": POLICY.max_failed_starts, "why": "no disk"}
+
+
+def test_after_a_killed_supervisor_it_says_which_and_how_often_in_a_row() -> None:
+    """H4. A retry policy has no part in that."""
+    later = NOW + timedelta(seconds=30)
+    lost = a_rank(0, state=RankState.LOST, supervisor_killed=True)
+    broken = a_run(1, ranks=(lost,), ended_at=NOW, reason=Reason.SUPERVISOR_KILLED)
+    fields = {"run": broken, "reason": Reason.SUPERVISOR_KILLED, "failed_starts": 2, "retry": Retry(count=7)}
+    verdict = decide(snapshot(waits(1, not_before=later, **fields))).verdicts[1]
+    assert (verdict.kind, verdict.earliest_start) == (VerdictKind.RETRY, later)
+    why = "the supervisor of rank 0 on node-1 was killed"
+    assert verdict.data == {"until": later, "starts": 2, "of": POLICY.max_failed_starts, "broken": why}
+
+
+@pytest.mark.parametrize(("orphans", "said"), [(0, None), (1, 1), (2, 2)])
+def test_nodes_on_which_orphaned_runs_are_left_are_counted_where_a_task_waits_for_nodes(
+    orphans: int, said: int | None
+) -> None:
+    """Decision 0016: they are not free, and no task of the scheduler holds them."""
+    left = tuple(a_node(f"orphan-{number}", orphan=RunId("9.1")) for number in range(orphans))
+    made = decide(snapshot(runs(1, "node-1", minutes=1), waits(2), waits(3), nodes=(a_node("node-1"), *left)))
+    assert [made.verdicts[number].data.get("orphaned") for number in (2, 3)] == [said, said]
+
+
+def test_of_equal_tasks_the_one_that_avoids_a_node_may_start_later() -> None:
+    """F3: node-1 is free in 10 minutes, node-2 in 20. What is known of one task holds for those like it alone."""
+    held = (runs(1, "node-1", minutes=20), runs(2, "node-2", minutes=10))
+    like = {"user": "ann"}
+    avoids = [waits(n, avoid=frozenset({f"node-{node}"}), **like) for n, node in ((5, 1), (6, 2))]
+    made = decide(snapshot(*held, waits(3, **like), waits(4, **like), *avoids, waits(7, **like), nodes=2))
+    asked = (3, 4, 5, 6, 7)
+    minutes = {number: (made.verdicts[number].earliest_start - NOW) / timedelta(minutes=1) for number in asked}
+    assert minutes == {3: 10, 4: 10, 5: 20, 6: 10, 7: 10}
 
 
 def test_positions_run_through_all_priorities() -> None:

@@ -197,7 +197,8 @@ def test_no_task_is_suspended_that_is_not_needed(shot: Snapshot) -> None:
 
     Those behind a task that waits for room are left out: what they may use depends on when that can start (B2). So
     are plans that keep nodes for several: one may gain by those who leave for the next; and beneficiaries that start
-    after all, where a promise was given up later in the plan.
+    after all, where nodes could not be kept for the head of the queue any more, as the turn that ends was the one
+    that its start was computed from.
     """
     made = plan(shot, POLICY)
     after = carried_out(shot, made)

@@ -87,6 +87,17 @@ def test_every_lower_promise_in_the_way_ends() -> None:
     promises.check(list(state.pending.tasks.values()))
 
 
+def test_a_promise_takes_the_place_of_the_earlier_one() -> None:
+    state, _, promises = parts(
+        leaving(runs(1, "node-1", level=LOW), 3), waits(3, promise=frozenset({"node-1"})), nodes=2
+    )
+    promises.keep([now(state, 3)])
+    assert state.ledger.promised.to(now(state, 3)) == ["node-1"]
+    promises.make(now(state, 3), NORMAL, ("node-2",))
+    assert state.ledger.promised.to(now(state, 3)) == ["node-2"]
+    assert now(state, 3).promise == {"node-2"}
+
+
 def test_quota_is_counted_once_while_it_is_set_aside() -> None:
     state, _, promises = parts(waits(2, 2), quotas=(a_quota("public", priority=NORMAL, limit=2),))
     task = now(state, 2)
@@ -111,7 +122,7 @@ def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
     state, placer, _ = parts(
         leaving(runs(1, "node-1", level=LOW), None), runs(2, "node-2", level=LOW), waits(3), nodes=2
     )
-    room = Preemptor(state, placer).make_room(pending(now(state, 3)))
+    room = Preemptor(state, placer).find(pending(now(state, 3)))
     assert room is not None
     assert (room.nodes, room.victims) == (("node-1",), ())
 
@@ -119,16 +130,19 @@ def test_room_is_what_is_being_freed_before_any_task_is_told_to_leave() -> None:
 def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=LOW), waits(3), nodes=1)
     preemptor = Preemptor(state, placer)
-    room = preemptor.make_room(pending(now(state, 3)))
+    room = preemptor.find(pending(now(state, 3)))
     assert room is not None
-    assert [turn.task.id for turn in room.victims] == [1]
+    assert ([turn.task.id for turn in room.victims], room.nodes) == ([1], ())
+    assert not any(turn.leaving for turn in room.victims), "it is only looked for"
+    names = preemptor.end(room.victims, pending(now(state, 3)))
+    assert names == ("node-1",)
     assert all(turn.leaving for turn in room.victims)
     assert preemptor.frees_more(room.victims), "the node is not promised yet"
-    state.ledger.promise(room.nodes, now(state, 3), NORMAL)
+    state.ledger.promise(names, now(state, 3), NORMAL)
     assert not preemptor.frees_more(room.victims)
 
 
 def test_no_room_is_made_where_no_task_may_be_told_to_leave() -> None:
     state, placer, _ = parts(runs(1, "node-1", level=HIGH), waits(3), nodes=1)
-    assert Preemptor(state, placer).make_room(pending(now(state, 3))) is None
+    assert Preemptor(state, placer).find(pending(now(state, 3))) is None
     assert not any(turn.leaving for turn in state.turns.values())

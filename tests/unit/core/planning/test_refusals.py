@@ -89,6 +89,7 @@ def test_a_walk_begins_without_refusals() -> None:
     refusals.add(SMALL, subqueue(), Scope.EVERYBODY)
     assert refusals.cover_subqueue(subqueue())
     refusals.add(SMALL, subqueue(), Scope.USER)
+    refusals.add(SMALL, subqueue(), Scope.NOT_PASSING)
     refusals.reopen(when=False)
     assert not refusals.reopened
     refusals.reopen()
@@ -99,4 +100,5 @@ def test_a_walk_begins_without_refusals() -> None:
     assert not refusals.some_specific
     assert not refusals.cover_subqueue(subqueue())
     assert not any(refusals.covers(task) for task in (SMALL, MIDDLE, LARGE))
+    assert refusals.covers_all("bob", shape_of(MIDDLE)) is False
     assert not unplaceable.shapes, "the queue hears of it"

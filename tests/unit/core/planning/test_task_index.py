@@ -93,6 +93,38 @@ def test_a_task_that_has_gone_does_not_rise() -> None:
     assert [(rank, bucket.tasks()) for (rank, _), bucket in task_index.plain(NORMAL).items()] == [(2, [new])]
 
 
+def test_a_task_that_has_gone_and_did_not_come_back_is_not_looked_for_when_it_would_have_risen() -> None:
+    later = NOW + POLICY.starve_after + timedelta(minutes=1)
+    then = HaiRules(POLICY, later, FairShare((), (), POLICY, later), {})
+    for lined_up_between in (False, True):
+        task_index, old = TaskIndex(), waits(1, served=for_minutes(600))
+        task_index.add(old)
+        task_index.add(stays := waits(2, served=for_minutes(600)))
+        task_index.line_up(RULES)
+        task_index.remove(old)
+        if lined_up_between:
+            task_index.line_up(RULES)
+        task_index.line_up(then)
+        assert {rank: bucket.tasks() for (rank, _), bucket in task_index.plain(NORMAL).items()} == {0: [stays]}
+
+
+def test_a_task_that_came_and_went_between_two_plans_has_no_turn() -> None:
+    task_index, brief = TaskIndex(), runs(1, "node-1")
+    task_index.add(brief)
+    task_index.add(runs(2, "node-2"))
+    task_index.remove(brief)
+    assert task_index.turns(POLICY, NOW, NodeGroup(some_nodes(3))).keys() == {2}
+
+
+def test_auto_tasks_of_different_sizes_are_kept_apart() -> None:
+    """Q4: the size decides at which priority there is quota for a task."""
+    task_index = TaskIndex()
+    for task in (waits(1, user="ann", priority=None), waits(2, 2, user="ann", priority=None)):
+        task_index.add(task)
+    task_index.line_up(RULES)
+    assert sorted(len(bucket) for _, bucket in task_index.auto()) == [1, 1]
+
+
 # -- nodes --------------------------------------------------------------------------------------------
 
 
