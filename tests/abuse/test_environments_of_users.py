@@ -115,5 +115,6 @@ async def test_a_user_without_an_account_is_told(environments: HaienvFolder) -> 
 async def test_no_user_can_write_references(environments: HaienvFolder) -> None:
     await environments.hold("a.task-1", Use(name=f"users/{ANN}/vision", generation=3, what=f"task 1 of {ANN}"))
     top = Path(environments.root) / "references"
+    assert len(list(top.rglob("*.json"))) == 1
     for path in (top, *top.rglob("*")):
         assert (path.stat().st_uid, path.stat().st_mode & 0o022) == (os.geteuid(), 0)

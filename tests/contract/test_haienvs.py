@@ -130,6 +130,8 @@ async def test_references_are_written_replaced_and_removed(world: World) -> None
     async def held() -> dict[str, str]:
         return {key: f"{one.name}@{one.generation}" for key, one in (await world.haienvs.held()).items()}
 
+    for pin in (a_pin(), a_pin(generation=4), a_pin("base/torch", generation=1)):
+        world.publish(pin)
     assert await held() == {}
     await world.haienvs.release("nothing")
     await world.haienvs.hold("a.task-1", Use(name="users/ann/vision", generation=3, what="task 1 of ann"))
@@ -137,7 +139,8 @@ async def test_references_are_written_replaced_and_removed(world: World) -> None
     assert await held() == {"a.task-1": "users/ann/vision@3", "a.task-2": "base/torch@1"}
     await world.haienvs.hold("a.task-1", Use(name="users/ann/vision", generation=4, what="task 1 of ann"))
     assert await held() == {"a.task-1": "users/ann/vision@4", "a.task-2": "base/torch@1"}
-    await world.haienvs.release("a.task-1")
+    await world.haienvs.hold("a.task-1", Use(name="users/ann/vision", generation=5, what="task 1 of ann"))
+    assert await held() == {"a.task-2": "base/torch@1"}, "there is no such generation"
     await world.haienvs.release("a.task-2")
     assert await held() == {}
 
@@ -169,6 +172,7 @@ async def test_references_outlive_the_process_and_keep_a_generation(tmp_path: Pa
 
 async def test_everybody_can_read_references_whatever_the_umask_is(tmp_path: Path) -> None:
     world = folder(tmp_path)
+    world.publish(a_pin("base/torch"))
     before = os.umask(0o077)
     try:
         await world.haienvs.hold("a.task-1", Use(name="base/torch", generation=3, what="task 1 of ann"))

@@ -22,6 +22,10 @@ FORBIDDEN = (
     "--index" + "-url",
     "regis" + "try=http",
 )
+#: haienv reads files of other tools, in which these words mean what they say.
+OF_INDEXES = ("py" + "pi.org", "--index" + "-url")
+#: Written by `make reference`.
+GENERATED = ("client/hai_client/wire/schema.py",)
 #: Words that readers whose second language is English must guess; put together as well. The changelog is history.
 RIDDLES = ("who" + "ever", "be" + "fell", "an" + "ew", "so " + "many", "for " + "ever")
 CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"
@@ -39,12 +43,15 @@ def texts() -> list[tuple[Path, str]]:
 
 def test_no_file_of_code_is_longer_than_five_hundred_lines() -> None:
     long = {name_of(file): text.count("\n") for file, text in texts() if file.suffix in CODE}
+    long = {name: lines for name, lines in long.items() if name not in GENERATED}
     assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
 
 
 @pytest.mark.parametrize("word", FORBIDDEN)
 def test_the_repository_speaks_of_the_product_alone(word: str) -> None:
-    assert [name_of(file) for file, text in texts() if word in text.lower()] == []
+    found = [name_of(file) for file, text in texts() if word in text.lower()]
+    allowed = ("haienv/haienv/sources/", "tests/unit/haienv/sources/") if word in OF_INDEXES else ()
+    assert [name for name in found if not name.startswith(allowed)] == []
 
 
 @pytest.mark.parametrize("word", RIDDLES)

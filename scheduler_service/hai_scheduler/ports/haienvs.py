@@ -30,7 +30,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldGeneration:
     """A reference that is there."""
 
     name: str
@@ -78,13 +78,16 @@ class Haienvs(Protocol):
         ...
 
     async def hold(self, key: str, use: Use) -> None:
-        """Write a reference under a key, over one that is there already. Raises OSError."""
+        """Write a reference under a key, over one that is there already; none is left where its generation is gone.
+
+        Raises OSError.
+        """
         ...
 
     async def release(self, key: str) -> None:
         """Remove the reference of a key; does nothing if there is none. Raises OSError."""
         ...
 
-    async def held(self) -> Mapping[str, Held]:
+    async def held(self) -> Mapping[str, HeldGeneration]:
         """All references by key, those of other platforms on the same folder too."""
         ...

@@ -24,7 +24,7 @@ from typing import Any, Final, Protocol
 from hai_scheduler.adapters.environments import lookup
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.pins import Pin
-from hai_scheduler.ports.haienvs import HaienvFault, Held, UnknownHaienv, Use
+from hai_scheduler.ports.haienvs import HaienvFault, HeldGeneration, UnknownHaienv, Use
 from haienv.shared.errors import Missing
 from haienv.store import references
 
@@ -34,7 +34,7 @@ _EVERYBODY: Final = stat.S_IROTH | stat.S_IXOTH
 _PATIENCE_S: Final = 20.0
 
 
-class Account(Protocol):
+class UnixAccount(Protocol):
     """A Unix account."""
 
     @property
@@ -61,7 +61,7 @@ class HaienvFolder:
         account_of: Returns the Unix account of a user; None: all users' files belong to this process's account.
     """
 
-    def __init__(self, root: Path, account_of: Callable[[str], Account] | None = None) -> None:
+    def __init__(self, root: Path, account_of: Callable[[str], UnixAccount] | None = None) -> None:
         self._root = root
         self._account_of = account_of
         self._references = references.folder_for(root, None)
@@ -104,7 +104,7 @@ class HaienvFolder:
         """See `Haienvs.release`."""
         await in_reader(lambda: references.release(self._references, key))
 
-    async def held(self) -> Mapping[str, Held]:
+    async def held(self) -> Mapping[str, HeldGeneration]:
         """See `Haienvs.held`."""
         return await in_reader(self._held)
 
@@ -119,9 +119,9 @@ class HaienvFolder:
             # The umask may be stricter, and `haienv gc` of every user must be able to read it.
             path.chmod(0o644)
 
-    def _held(self) -> dict[str, Held]:
+    def _held(self) -> dict[str, HeldGeneration]:
         return {
-            key: Held(name=one.environment, generation=one.generation, written=_moment(one.since))
+            key: HeldGeneration(name=one.environment, generation=one.generation, written=_moment(one.since))
             for key, one in references.written(self._references).items()
         }
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.haienvs import HaienvFault, Held, UnknownHaienv, Use
+from hai_scheduler.ports.haienvs import HaienvFault, HeldGeneration, UnknownHaienv, Use
 
 
 @dataclass(kw_only=True)
@@ -67,16 +67,19 @@ class MemoryHaienvs:
 
     async def hold(self, key: str, use: Use) -> None:
         """See `Haienvs.hold`."""
-        self.uses[key], self._written[key] = use, self.clock.now()
+        if use.generation in self._generations.get(use.name, {}):
+            self.uses[key], self._written[key] = use, self.clock.now()
+        else:
+            await self.release(key)
 
     async def release(self, key: str) -> None:
         """See `Haienvs.release`."""
         self.uses.pop(key, None)
         self._written.pop(key, None)
 
-    async def held(self) -> Mapping[str, Held]:
+    async def held(self) -> Mapping[str, HeldGeneration]:
         """See `Haienvs.held`."""
         return {
-            key: Held(name=use.name, generation=use.generation, written=self._written[key])
+            key: HeldGeneration(name=use.name, generation=use.generation, written=self._written[key])
             for key, use in self.uses.items()
         }
