@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.ordering import positions
 from hai_scheduler.core.ordering.positions import Queue
 from hai_scheduler.core.ordering.queue import FEW, Subqueue, Unplaceable
 from hai_scheduler.core.ordering.quota import LEVELS
@@ -98,3 +99,24 @@ def test_what_is_not_in_the_queue_has_no_priority() -> None:
     for task in (of_ann(2), of_ann(3, priority=None), of_ann(4, priority=LOW)):
         with pytest.raises(KeyError):
             queue.level_of(task, 0.0)
+
+
+@pytest.mark.parametrize("enough", [0, 9], ids=["the order is made at once", "places are counted"])
+def test_those_behind_a_task_that_falls_move_up(enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q4: task 1 falls from NORMAL to LOW, where it goes after the tasks that wait at NORMAL."""
+    monkeypatch.setattr(positions, "_ENOUGH", enough)
+    tasks = [of_ann(number, priority=None) for number in (1, 2, 3)]
+    normal, low = subqueue(TaskBucket(tasks)), subqueue(TaskBucket([tasks[0]]))
+    normal.remove(tasks[0], 0.0)
+    queue = Queue({level: {NORMAL: normal, LOW: low}.get(level) or subqueue() for level in LEVELS})
+    assert [queue.position_of(task, 0.0).position for task in tasks] == [3, 1, 2]
+
+
+def test_a_part_counts_its_tasks_that_the_user_has_ordered() -> None:
+    """O3: only then are the seats dealt out again."""
+    first, second, plain = of_ann(1, custom_rank=2.0), of_ann(2, custom_rank=1.0), of_ann(3)
+    part = TaskBucket([first, second, plain])
+    steps = [([first], []), ([first, second], []), ([plain], []), ([first], [of_ann(4, custom_rank=3.0)])]
+    assert part.dealt == 2
+    found = [part.changed(lost, come) for lost, come in steps]
+    assert [each.dealt for each in found if each is not None] == [1, 0, 2, 2]
