@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 #: Packages and versions to run HAI, and to develop it as well.
 RUNTIME, EVERYTHING = "requirements.lock", "requirements-dev.lock"
 #: Installed from this repository.
-OURS = {"hai-client", "hai-platform", "hai-lab"}
+OURS = {"hai-client", "hai-env", "hai-platform", "hai-lab"}
 LINE = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)==(?P<version>[A-Za-z0-9.!]+)(?P<marker> ; [^\\]+)? \\|"
     r"    --hash=sha256:(?P<hash>[0-9a-f]{64})(?P<more> \\)?"

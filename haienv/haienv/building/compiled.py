@@ -1,6 +1,6 @@
 """Compiled Python (`__pycache__`) of an environment, made at build time: nobody can write it where others read it.
 
-Without it, every start of every rank would compile torch anew. A compiled file depends on its source alone, so each is
+Without it, every start of every rank would compile torch again. A compiled file depends on its source alone, so each is
 made once for a builder and linked into further environments. It is Python's usual kind, which names the size and the
 time of its source: Python ignores it when the source is another one.
 """

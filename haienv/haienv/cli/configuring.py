@@ -103,7 +103,9 @@ def _given(arguments: argparse.Namespace) -> tuple[str, str]:
     if arguments.env:
         raise Wrong("config: variables of an environment are changed by `append` and `clear`")
     if not arguments.setting or arguments.value is None:
-        raise Wrong("config: a setting and a value are needed: haienv config append indexes https://pypi.org/simple")
+        raise Wrong(
+            "config: a setting and a value are needed: haienv config append indexes https://pypi.example.org/simple"
+        )
     return arguments.setting, config.check(arguments.setting, arguments.value)
 
 

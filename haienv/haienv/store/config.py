@@ -77,7 +77,7 @@ def check_address(name: str, value: str) -> str:
             " logs; put them into ~/.netrc, or into UV_INDEX_<NAME>_USERNAME and UV_INDEX_<NAME>_PASSWORD"
         )
     if wrong or any(one.isspace() for one in value):
-        raise Wrong(f"{name}: {value[:80]!r} is no address; write for example https://pypi.org/simple")
+        raise Wrong(f"{name}: {value[:80]!r} is no address; write for example https://pypi.example/simple")
     return value
 
 
