@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, MetadataPathFinder
+from importlib.metadata import Distribution
 from pathlib import Path
 
 from haienv.shared.errors import Damaged, Wrong
@@ -56,9 +56,9 @@ def packages(prefix: Path) -> dict[str, Package]:
 
 
 def _distributions(prefix: Path) -> Iterator[Distribution]:
-    # A finder of an earlier call may have the folder as it was.
-    MetadataPathFinder.invalidate_caches()
-    yield from Distribution.discover(path=[str(site_packages(prefix))])
+    # Distribution.discover keeps what it has found from call to call.
+    for path in sorted(site_packages(prefix).glob("*.dist-info")):
+        yield Distribution.at(path)
 
 
 def _origin(one: Distribution) -> dict[str, object]:
