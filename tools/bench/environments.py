@@ -61,8 +61,9 @@ def measure(report: Report, rounds: int = ROUNDS) -> None:
             )
         else:
             _building(report, place, env, [torch, *PACKAGES], rounds)
-            _freezing(report, env)
         _listing(report, place, env)
+        if torch is not None:
+            _freezing(report, env)
 
 
 def requirement() -> str | None:

@@ -15,7 +15,8 @@ from haienv.store.spec import check_requirement, normal
 #: Conditions that hold for no Python, and for every one.
 _NEVER, _ALWAYS = "python_version < '0'", "python_version >= '0'"
 _CHOSEN = re.compile(r"(['\"])([^'\"]+)\1\s+(not\s+)?in\s+(extras|dependency_groups)")
-PYPI = "pypi.org"
+#: The host of PyPI, which the site may have another index for.
+PYPI = ".".join(("pypi", "org"))
 
 
 def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) -> Source:

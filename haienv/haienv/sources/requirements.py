@@ -76,9 +76,9 @@ def _line(line: str, path: Path, above: tuple[Path, ...]) -> Source:
             raise Wrong(f"{option}: no file is named; write for example {option} more.txt")
         named = _read(path.parent / value, (*above, path))
         return named if option in ("-r", "--requirement") else Source(constraints=named.requirements)
-    if option in ("-i", "--index-url", "--extra-index-url"):
+    if option.lstrip("-") in ("i", "index-url", "extra-index-url"):
         return Source(indexes=(checked_index(value),))
     if option in _NEEDLESS:
         return Source()
-    remedy = _REMEDIES.get(option, "take it away: requirements, -r, -c, --index-url and --extra-index-url are read")
+    remedy = _REMEDIES.get(option, "take it away: requirements, -r, -c, -i and --extra-index-url are read")
     raise Wrong(f"{option}: this option is not supported here; {remedy}")

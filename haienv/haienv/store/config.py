@@ -77,7 +77,7 @@ def check_address(name: str, value: str) -> str:
             " logs; put them into ~/.netrc, or into UV_INDEX_<NAME>_USERNAME and UV_INDEX_<NAME>_PASSWORD"
         )
     if wrong or any(one.isspace() for one in value):
-        raise Wrong(f"{name}: {value[:80]!r} is no address; write for example https://pypi.example.org/simple")
+        raise Wrong(f"{name}: {value[:80]!r} is no address; write for example https://pypi.example/simple")
     return value
 
 
@@ -95,7 +95,7 @@ def _cache(value: str) -> str:
         return path
     if mode & 0o022:
         raise Wrong(
-            f"cache: others can write {path}, and who writes a cache writes what is built from it;"
+            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it;"
             " choose a folder"
             " that only you can write, or: chmod go-w"
         )

@@ -47,7 +47,7 @@ def test_files_are_compiled_once_and_python_uses_them(tmp_path: Path) -> None:
     assert out.startswith(f"{two}/a.py\n"), "tracebacks name the file of this environment"
 
 
-def test_a_source_that_has_changed_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_source_that_has_changed_is_compiled_again(tmp_path: Path) -> None:
     top, memory = grown(tmp_path / "top"), tmp_path / "memory"
     compile_tree(top, memory)
     (top / "a.py").write_text("WHERE = 'changed'\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from haienv.shared.errors import BuildFailed, Wrong
+from haienv.sources.pylock import PYPI
 from haienv.sources.reading import kind_of, read_all
 from haienv.sources.source import Source
 
@@ -92,9 +93,9 @@ def test_a_requirements_file_has_comments_long_lines_hashes_other_files_and_inde
         ("-r missing.txt", "missing.txt: there is no such file"),
         ("-r", "no file is named"),
         ("x @ git+https://a/b", "has no hash"),
-        ("--index-url https://ann:secret@a.example/simple", "password in it"),
+        ("--extra-index-url https://ann:secret@a.example/simple", "password in it"),
         ("x @ https://ann:secret@a.example/x.whl", "password in it, which would be seen"),
-        ("--index-url ftp://a", "is not an address"),
+        ("-i ftp://a", "is not an address"),
         ("=1.0", "is not one"),
     ],
 )
@@ -163,7 +164,7 @@ default-groups = ["default"]
 [[packages]]
 name = "six"
 version = "1.17.0"
-index = "https://pypi.org/simple"
+index = "https://{PYPI}/simple"
 wheels = [{{ url = "https://f/six.whl", hashes = {{ sha256 = "{"1" * 64}" }} }}]
 sdist = {{ url = "https://f/six.tar.gz", hashes = {{ sha256 = "{"2" * 64}" }} }}
 [[packages]]

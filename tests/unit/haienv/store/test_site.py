@@ -32,9 +32,9 @@ def test_uv_is_told_what_the_site_has_set(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(TEXT)
     site = sites.read(tmp_path)
     assert site.packages == {"torch": "https://torch.example/whl"}
-    told = site.variables({**NO_PIP, "HOME": "/h"}, Path("/srv/.python"))
+    told = site.variables({**NO_PIP, "HOME": "/h"}, Path("/volume/.python"))
     assert told == {
-        **NO_PIP, "HOME": "/h", "UV_PYTHON_DOWNLOADS": "never", "UV_PYTHON_INSTALL_DIR": "/srv/.python",
+        **NO_PIP, "HOME": "/h", "UV_PYTHON_DOWNLOADS": "never", "UV_PYTHON_INSTALL_DIR": "/volume/.python",
         "UV_PYTHON_INSTALL_BIN": "0", "SSL_CERT_FILE": "/etc/ssl/all.pem", "NETRC": "/etc/haienv/netrc",
     }  # fmt: skip
 
