@@ -139,8 +139,15 @@ def test_an_environment_is_made_becomes_a_kernel_and_runs_a_notebook(
     submit.wait_for(timeout=SLOW)
     submit.locator("summary").click()
     expect(submit.locator('[name="environment"]')).to_have_value("users/ann/vision@2")
+    submit.locator('[name="name"]').fill("from-kernel")
     shot(page, tmp_path, "submit")
-    page.keyboard.press("Escape")
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    submit.wait_for(state="detached")
+    expect(page.get_by_test_id("hai-task-state")).to_have_text(re.compile("succeeded"), timeout=SLOW)
+    expect(page.get_by_test_id("hai-log")).to_contain_text("2.0 users/ann/vision@2")
+    shot(page, tmp_path, "submitted")
+    pinned = platform.json("status", "from-kernel")["haienv"]
+    assert (pinned["name"], pinned["generation"]) == ("users/ann/vision", 2)
 
 
 def test_what_is_published_elsewhere_is_in_the_launcher_within_a_second(

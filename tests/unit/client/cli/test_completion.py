@@ -47,7 +47,7 @@ printf '%s\\n' "${COMPREPLY[@]:-}"
         ),
         (["hai", "admin", "policy", ""], {"set", "unset"}),
         (["hai", "admin", "mounts", ""], {"list", "set", "remove"}),
-        (["hai", "submit", "--env"], {"--env", "--environment"}),
+        (["hai", "submit", "--env"], {"--env", "--env-latest", "--environment"}),
         (["hai", "submit", "--envi"], {"--environment"}),
         (["hai", "quota", "set", "HI"], {"HIGH"}),
         (["hai", "submit", "--", "./tr"], {"./train.sh"}),

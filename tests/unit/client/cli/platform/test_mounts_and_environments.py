@@ -125,7 +125,7 @@ def test_a_task_is_submitted_with_its_environment_and_shows_it(hai: Hai, platfor
     assert hai("submit", "-e", "A=1", "--", "true").code == 0
     assert "environment" not in platform.said("POST", "/tasks")[-1].body
     platform.add("digits", environment="torch")
-    assert ["environment torch"] in words(hai("status", "digits").out)
+    assert ["image", "torch"] in words(hai("status", "digits").out)
     assert "environment: torch" in hai("describe", "digits").out
 
 
