@@ -53,7 +53,7 @@ def test_of_several_groups_the_one_with_the_highest_ceiling_counts() -> None:
 
 @pytest.mark.parametrize("order", [("cy", "ann", "bob"), ("bob", "ann", "cy"), ("ann", "cy", "bob")])
 def test_a_users_own_row_opens_and_closes_levels_to_that_user_alone(order: tuple[str, ...]) -> None:
-    """Q1. All are in one group; cy has rows of their own. The order of asking makes no difference."""
+    """Q1. All are in one group; cy has rows of his own. The order of the questions makes no difference."""
     rows = [a_quota("group:lab", limit=4), a_quota("user:cy", limit=0), a_quota("user:cy", priority=HIGH, limit=2)]
     quota_table = QuotaTable(rows, {user: {"lab"} for user in order}, at())
     levels = {user: quota_table.open_levels(user, "training") for user in order}
