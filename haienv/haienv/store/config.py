@@ -95,7 +95,7 @@ def _cache(value: str) -> str:
         return path
     if mode & 0o022:
         raise Wrong(
-            f"cache: others can write {path}, and whoever writes a cache writes the environments made from it;"
+            f"cache: others can write {path}, and who writes a cache writes the environments made from it;"
             " choose a folder"
             " that only you can write, or: chmod go-w"
         )
