@@ -12,7 +12,7 @@ from typing import Any
 from haienv.building.builder import Builder
 from haienv.cli.locks import uv_of
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import answer, note, own, quantity, registry
+from haienv.cli.session import answer, note, own, quantity, registry, words_of
 from haienv.shared.errors import Missing, Wrong
 from haienv.sources.reading import read_all
 from haienv.sources.source import Source, joined
@@ -110,24 +110,6 @@ def built(arguments: argparse.Namespace, env: EnvFolder, made: Generation, befor
         return answer(arguments, data, f"{env.name}@{made.number} stays: nothing has changed")
     first = f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}"
     return answer(arguments, data, first, *(f"  {line}" for line in (words_of(found) if before is not None else [])))
-
-
-def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return the packages that differ, a line each: `+ timm 1.0.20`, `- six 1.17`, `~ numpy 2.3 -> 2.4`."""
-    return words_of(lockfile.diff(before, after))
-
-
-def words_of(found: list[lockfile.Change]) -> list[str]:
-    """Return changes as lines."""
-    lines = []
-    for one in found:
-        if one.before is None:
-            lines.append(f"+ {one.package} {one.after}")
-        elif one.after is None:
-            lines.append(f"- {one.package} {one.before}")
-        else:
-            lines.append(f"~ {one.package} {one.before} -> {one.after}")
-    return lines
 
 
 def _create(arguments: argparse.Namespace) -> int:

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from typing import Any, NoReturn
 
 from haienv.shared.errors import Wrong
 
 EPILOG = "haienv/README.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
+#: The verbs of each module of `haienv.cli`, in the order of the help.
+MODULES = {
+    "building": ("create", "install", "uninstall", "rebuild", "clone"),
+    "drafting": ("draft", "freeze"),
+    "showing": ("list", "show", "diff"),
+    "locks": ("lock",),
+    "using": ("run", "shell", "activate"),
+    "keeping": ("rollback", "remove", "gc", "keep", "unkeep", "doctor"),
+    "sharing": ("share", "unshare"),
+    "moving": ("rename", "export", "import"),
+    "configuring": ("config",),
+    "admin": ("init",),
+    "completion": ("completion", "__complete"),
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
-    made = parser()
+    made = parser(words[0] if words else None)
     arguments, rest = made.parse_known_args(_options_first(words))
     if rest and not hasattr(arguments, "requirements"):
         made.error(f"{rest[0]!r} is not known")
@@ -38,26 +53,18 @@ def _options_first(words: list[str]) -> list[str]:
     return ["run", *options, name, *words[end:]] if options and options[0].startswith("-") else words
 
 
-def parser() -> Parser:
-    """Return the parser of the command; `run` of the result is the verb's function."""
-    from haienv.cli import (
-        admin,
-        building,
-        completion,
-        configuring,
-        drafting,
-        keeping,
-        locks,
-        moving,
-        sharing,
-        showing,
-        using,
-    )
+def parser(verb: str | None = None) -> Parser:
+    """Return the parser of the command; `run` of the result is the verb's function.
 
+    Args:
+        verb: The verb that was given: only its module is imported, as `haienv list` should not wait for what builds.
+            None, or an unknown one: all verbs are known.
+    """
+    named = [module for module, its in MODULES.items() if verb in its]
     made = Parser(prog="haienv", description="Python environments that are built, shared and pinned.", epilog=EPILOG)
     verbs = made.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
-    for part in (building, drafting, showing, locks, using, keeping, sharing, moving, configuring, admin, completion):
-        part.add_verbs(verbs)
+    for module in named or MODULES:
+        importlib.import_module(f"haienv.cli.{module}").add_verbs(verbs)
     return made
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import Any, Mapping
 
-from haienv.store import names
+from haienv.store import lockfile, names
 from haienv.store.layout import EnvFolder, Generation, root_of
 from haienv.store.people import caller_of
 from haienv.store.registry import Registry
@@ -50,3 +50,21 @@ def quantity(size: int) -> str:
     while amount >= 1000 and len(units) > 1:
         amount, units = amount / 1000, units[1:]
     return f"{amount:.0f} {units[0]}" if units[0] == "B" or amount >= 10 else f"{amount:.1f} {units[0]}"
+
+
+def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the packages that differ, a line each: `+ timm 1.0.20`, `- six 1.17`, `~ numpy 2.3 -> 2.4`."""
+    return words_of(lockfile.diff(before, after))
+
+
+def words_of(found: list[lockfile.Change]) -> list[str]:
+    """Return changes as lines."""
+    lines = []
+    for one in found:
+        if one.before is None:
+            lines.append(f"+ {one.package} {one.after}")
+        elif one.after is None:
+            lines.append(f"- {one.package} {one.before}")
+        else:
+            lines.append(f"~ {one.package} {one.before} -> {one.after}")
+    return lines

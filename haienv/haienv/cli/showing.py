@@ -7,9 +7,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from haienv.cli.building import changes
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import chosen, quantity, registry
+from haienv.cli.session import changes, chosen, quantity, registry
 from haienv.store import lockfile, names
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
