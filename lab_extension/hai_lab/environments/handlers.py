@@ -117,7 +117,7 @@ class DiffHandler(_Handler):
 
 
 class WatchHandler(_Handler):
-    """`hai-lab/environments/watch`: an event whenever an environment is published or removed, by whomever."""
+    """`hai-lab/environments/watch`: an event whenever an environment is published or removed, here or elsewhere."""
 
     @tornado.web.authenticated
     async def get(self) -> None:
