@@ -107,6 +107,23 @@ async def test_a_manifest_that_is_a_link_to_a_closed_file_tells_nothing_of_it(
     assert "the secret" not in str(caught.value)
 
 
+@readable
+async def test_the_list_has_what_the_users_files_rights_allow(environments: HaienvFolder) -> None:
+    async def names(user: str, **more: bool) -> list[str]:
+        return [one.name for one in (await environments.listed(user, (), **more)).items]
+
+    assert await names(ANN) == [f"users/{ANN}/vision", f"users/{BOB}/vision"]
+    shown = await environments.shown(ANN, (), "vision")
+    assert (shown.generation, shown.packages) == (3, {"numpy": "2.3.1"})
+    (Path(environments.root) / f"users/{BOB}/vision").chmod(0o700)
+    assert await names(ANN) == [f"users/{ANN}/vision"]
+    every = (await environments.listed(ANN, (), everybodys=True)).items
+    assert [(one.name, bool(one.trouble)) for one in every] == [
+        (f"users/{ANN}/vision", False),
+        (f"users/{BOB}/vision", True),
+    ]
+
+
 async def test_a_user_without_an_account_is_told(environments: HaienvFolder) -> None:
     with pytest.raises(HaienvFault, match="there is no Unix account"):
         await environments.find("hai-test-nobody", (), "vision")

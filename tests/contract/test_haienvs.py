@@ -10,13 +10,14 @@ from typing import Protocol
 
 import pytest
 
+from hai_scheduler.adapters.environments import listing
 from hai_scheduler.adapters.environments.folder import HaienvFolder
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.haienvs import MemoryHaienvs
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv, Use
 from kit import haienv_folders
 from kit.builders import a_pin
+from kit.memory.clock import VirtualClock
+from kit.memory.haienvs import MemoryHaienvs
 
 
 class World(Protocol):
@@ -29,6 +30,8 @@ class World(Protocol):
     def remove(self, pin: Pin) -> None: ...
 
     def write_other_digest(self, pin: Pin) -> None: ...
+
+    def share(self, name: str) -> None: ...
 
 
 class MemoryWorld:
@@ -45,6 +48,9 @@ class MemoryWorld:
     def write_other_digest(self, pin: Pin) -> None:
         self.memory.publish(a_pin(pin.name, generation=pin.generation, digest="sha256:other"))
 
+    def share(self, name: str) -> None:
+        self.memory.shared.add(name)
+
 
 class FolderWorld:
     def __init__(self, root: Path) -> None:
@@ -53,12 +59,17 @@ class FolderWorld:
 
     def publish(self, pin: Pin) -> None:
         haienv_folders.publish(self.root, pin)
+        # As haienv makes them: nobody else gets in.
+        (self.root / pin.name).chmod(0o750)
 
     def remove(self, pin: Pin) -> None:
         shutil.rmtree(self.root / pin.name / "generations" / str(pin.generation))
 
     def write_other_digest(self, pin: Pin) -> None:
         haienv_folders.write_manifest(self.root, a_pin(pin.name, generation=pin.generation, digest="sha256:other"))
+
+    def share(self, name: str) -> None:
+        (self.root / name).chmod(0o755)
 
 
 @pytest.fixture(params=["memory", "folder"])
@@ -104,6 +115,43 @@ async def test_what_is_not_there_is_unknown(world: World, text: str) -> None:
     world.publish(a_pin())
     with pytest.raises(UnknownHaienv, match="there is no"):
         await found(world, text)
+
+
+async def test_the_list_has_ones_own_the_groups_and_base_in_this_order(world: World) -> None:
+    known = ["users/ann/vision", "groups/cv/vision", "groups/ml/text", "base/vision"]
+    others = ["groups/nlp/no", "users/bob/no"]
+    for name in sorted([*known, *others]):
+        world.publish(a_pin(name, generation=1))
+    world.publish(a_pin("users/ann/vision", generation=2))
+    found = await world.haienvs.listed("ann", ("cv", "ml"))
+    assert [one.name for one in found.items] == known
+    assert not found.cut
+    own = found.items[0]
+    assert (own.generation, own.generations, own.digest, own.python) == (2, (1, 2), a_pin().digest, a_pin().python)
+    assert (own.files, own.size, own.draft, own.trouble) == (1, 1, False, "")
+    every = await world.haienvs.listed("ann", (), everybodys=True)
+    assert {one.name for one in every.items} == {*known, *others}
+    assert [one.name for one in (await world.haienvs.listed("eve", ())).items] == ["base/vision"]
+
+
+async def test_what_is_shared_with_everybody_is_listed_last_and_found(world: World) -> None:
+    world.publish(a_pin("users/bob/shared"))
+    world.publish(a_pin("base/torch"))
+    world.share("users/bob/shared")
+    assert [one.name for one in (await world.haienvs.listed("ann", ())).items] == ["base/torch", "users/bob/shared"]
+    assert await found(world, "users/bob/shared") == "users/bob/shared@3"
+
+
+async def test_one_is_shown_as_its_name_is_found(world: World) -> None:
+    for number in (1, 2):
+        world.publish(a_pin(generation=number))
+    shown = await world.haienvs.shown("ann", (), "vision@1")
+    assert (shown.found.name, shown.generation, shown.found.generation) == ("users/ann/vision", 1, 2)
+    assert shown.prefix == f"{world.haienvs.root}/users/ann/vision/generations/1/prefix"
+    with pytest.raises(UnknownHaienv):
+        await world.haienvs.shown("ann", (), "nothing")
+    with pytest.raises(UnknownHaienv):
+        await world.haienvs.shown("bob", (), "users/ann/vision")
 
 
 async def test_a_prefix_says_which_generation_it_is(world: World) -> None:
@@ -187,7 +235,7 @@ async def test_everybody_can_read_references_whatever_the_umask_is(tmp_path: Pat
 
 @pytest.mark.parametrize("text", ["../../etc", "users/../x", "vision@x", "a b", "users/ann", "", "x" * 300])
 async def test_what_is_no_name_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(HaienvFault, match=r"is not a name|has no number after"):
+    with pytest.raises(HaienvFault, match=r"is not a name|has no number"):
         await found(folder(tmp_path), text)
 
 
@@ -204,6 +252,39 @@ async def test_groups_and_other_users_where_all_files_belong_to_one_account(tmp_
     with pytest.raises(UnknownHaienv, match="is not shared with ann; ask bob"):
         await found(world, "users/bob/own")
     assert await found(world, "users/bob/own", user="bob") == "users/bob/own@3"
+
+
+async def test_the_list_says_what_is_wrong_with_an_environment_and_goes_on(tmp_path: Path) -> None:
+    world = folder(tmp_path)
+    for name in ("a", "b", "c", "d", "e"):
+        world.publish(a_pin(f"users/ann/{name}"))
+    place = world.root / "users/ann"
+    (place / "a/generations/3/manifest.json").write_text("{")
+    (place / "b/generations/3/manifest.json").unlink()
+    os.mkfifo(place / "b/generations/3/manifest.json")
+    (place / "c/current").unlink()
+    (place / "d").chmod(0o777)
+    (place / "e/draft/prefix").mkdir(parents=True)
+    (place / ".odd").mkdir()
+    items = {one.name.rpartition("/")[2]: one for one in (await world.haienvs.listed("ann", ())).items}
+    assert "cannot be read" in items["a"].trouble
+    assert "is no file of at most" in items["b"].trouble
+    assert "its first build has not ended" in items["c"].trouble
+    assert "everybody can write" in items["d"].trouble
+    assert (items["e"].draft, items["e"].trouble, items["a"].generation) == (True, "", None)
+
+
+async def test_a_list_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = folder(tmp_path)
+    for name in ("a", "b", "c"):
+        world.publish(a_pin(f"users/ann/{name}"))
+    monkeypatch.setattr(listing, "MOST_LISTED", 2)
+    few = await world.haienvs.listed("ann", ())
+    assert ([one.name for one in few.items], few.cut) == (["users/ann/a", "users/ann/b"], True)
+    monkeypatch.setattr(listing, "MOST_LISTED", 9)
+    monkeypatch.setattr(listing, "MOST_BYTES", 100)
+    few = await world.haienvs.listed("ann", ())
+    assert (len(few.items), few.cut) == (1, True)
 
 
 async def test_a_prefix_is_known_by_a_link_to_it(tmp_path: Path) -> None:

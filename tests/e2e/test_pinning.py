@@ -96,8 +96,12 @@ def test_a_task_goes_on_with_what_it_began_with(platform: Platform, environments
     environments.do("install", "vision", "alpha==2.0")
 
     # A waiting task keeps its generation, also from one who keeps as few as possible.
-    said = environments.do("gc", "vision", "--keep", "0")
-    assert f"users/ann/vision@1 stays: task {task} of ann uses it" in said
+    # The first task has ended, and its reference goes a moment later.
+    wait_for(
+        "the generation to stay for the pinned task",
+        lambda: environments.do("gc", "vision", "--keep", "0"),
+        met=lambda said: f"users/ann/vision@1 stays: task {task} of ann uses it" in said,
+    )
     assert environments.prefix("vision", 1).is_dir()
 
     closed.touch()

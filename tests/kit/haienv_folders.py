@@ -17,6 +17,7 @@ def publish(root: Path, pin: Pin, *, current: bool = True) -> Path:
     (programs / "python").symlink_to(pin.interpreter)
     variables = "".join(f"{name} = {json.dumps(value)}\n" for name, value in pin.variables.items())
     (folder / "env.toml").write_text(f"[variables]\n{variables}")
+    (folder / "requirements.lock").write_text("numpy==2.3.1 \\\n    --hash=sha256:0\n")
     write_manifest(root, pin)
     if current:
         (env / "current").unlink(missing_ok=True)
@@ -28,7 +29,7 @@ def write_manifest(root: Path, pin: Pin) -> None:
     """Write the manifest of a pin's generation."""
     facts = {
         "schema": 1, "name": pin.name, "generation": pin.generation, "digest": pin.digest, "files": 1, "size": 1,
-        "lock": "sha256:0", "python": pin.python, "interpreter": pin.interpreter, "machine": "x86_64", "glibc": "2.36",
+        "lock": "sha256:0", "python": pin.python, "interpreter": pin.interpreter, "machine": "x86_64", "glibc": "2.17",
         "cuda": None, "extends": None, "extends_digest": None, "requirements": [], "built_by": "ann",
         "built_at": "2026-01-05T08:00:00Z", "kernel": False,
     }  # fmt: skip

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from bench import code_snapshots
 from bench.figures import Report, say
 from haienv.building.builder import remove_tree
 from haienv.building.uv import find
@@ -50,7 +51,8 @@ sys.exit(main(sys.argv[1:]))
 
 
 def measure(report: Report, rounds: int = ROUNDS) -> None:
-    """Building, disk, listing and freezing."""
+    """Building, disk, listing and freezing; and snapshots of code, which pin the other half of a task."""
+    code_snapshots.measure(report)
     torch = requirement()
     with _place() as place:
         env = _environ(place)
@@ -86,6 +88,8 @@ def _place() -> Iterator[Path]:
 
 def _environ(place: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HAIENV", "VIRTUAL_ENV"))}
+    # haienv is compiled where it is installed.
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
     links = os.environ.get(WHERE_TORCH_IS) or os.environ.get("UV_FIND_LINKS") or "/opt/wheels"
     return kept | {
         "HAIENV_ROOT": str(place / "root"),

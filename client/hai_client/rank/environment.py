@@ -172,7 +172,7 @@ def _slurm(env: Mapping[str, str], run: Run, context: RankContext) -> dict[str, 
         gpus=context.gpus,
         cpus=cpus_here(),
         devices=env.get("CUDA_VISIBLE_DEVICES", ""),
-        submit_dir=run.cwd,
+        submit_dir=env.get("HAI_SUBMIT_DIR") or run.cwd,
         partition=run.group,
         restarts=env.get("HAI_RESTARTS") or "0",
     )

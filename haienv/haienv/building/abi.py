@@ -6,7 +6,7 @@ import json
 import mmap
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,7 +24,12 @@ _ELF = b"\x7fELF"
 Version = tuple[int, int]
 
 
-def glibc(prefix: Path, program: str) -> str:
+def of_python(program: str) -> list[Version]:
+    """Return the versions of glibc that a program of Python needs, and its shared library."""
+    return [*_of_files([Path(program), *_library_of(Path(program))])]
+
+
+def glibc(prefix: Path, python: Iterable[Version]) -> str:
     """Return the oldest version of glibc that an environment runs with, such as 2.28; empty: it needs none.
 
     Wheels say it by their tags. Of those that were compiled here, of conda's packages, and of Python itself, the files
@@ -32,9 +37,9 @@ def glibc(prefix: Path, program: str) -> str:
 
     Args:
         prefix: The environment.
-        program: The program of its Python.
+        python: What its Python needs (`of_python`).
     """
-    found: list[Version] = [*_of_files([Path(program), *_library_of(Path(program))])]
+    found = [*python]
     for folder in site_packages(prefix):
         compiled_here = []
         for info in folder.glob("*.dist-info"):

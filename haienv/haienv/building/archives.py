@@ -177,7 +177,7 @@ class Importer:
             head.manifest, name=str(env.name), generation=generation.number, digest=contents.digest,
             files=contents.files, size=contents.size, kernel=spec.kernel, variables=dict(spec.variables),
             **asdict(facts),
-            glibc=abi.glibc(generation.prefix, python.program),
+            glibc=abi.glibc(generation.prefix, abi.of_python(python.program)),
         )  # fmt: skip
 
     def _make_python(self, env: EnvFolder, generation: Generation, manifest: Manifest) -> None:

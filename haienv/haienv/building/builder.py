@@ -15,7 +15,9 @@ from pathlib import Path
 from haienv.building import abi, flavours
 from haienv.building.facts import Facts, facts_of, uv_for
 from haienv.building.flavours import Workshop
+from haienv.building.remembered import Memory
 from haienv.shared import tree
+from haienv.shared.beside import Beside
 from haienv.shared.errors import Wrong
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
@@ -23,6 +25,9 @@ from haienv.store.generations import changing, commit, manifest_or_none, next_nu
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
+
+#: The parts of this package that `haienv.set_env` needs: it finds environments, and builds none.
+_NEEDED = ("shared", "store", "using")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,19 +94,22 @@ class Builder:
         site = flavours.site_of(env)
         uv = uv_for(env.root, generation, self.environ, self.show)
         extended = None if base is None else manifests.read(base.manifest)
-        work = Workshop(env=env, generation=generation, spec=spec, base=base, before=before, uv=uv, site=site)
+        memory = Memory(flavours.memory_of(uv.environ))
+        work = Workshop(
+            env=env, generation=generation, spec=spec, base=base, before=before, uv=uv, site=site, memory=memory
+        )
         text, python = work.prepare()
         lock = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
         facts = facts_of(python)
         extends = f"{extended.name}@{extended.generation}" if extended else None
         if before is not None and _same(before, lock, facts, extends, spec):
             return None
+        needed = Beside(lambda: abi.of_python(python.program))
         work.install(text)
         add_haienv(generation)
         if spec.kernel:
             kernels.write(generation, env.name, dict(spec.variables), facts.python)
         found = work.complete(python)
-        tree.seal(generation.prefix)
         return Manifest(
             name=str(env.name),
             generation=generation.number,
@@ -112,7 +120,7 @@ class Builder:
             python=facts.python,
             interpreter=facts.interpreter,
             machine=facts.machine,
-            glibc=abi.glibc(generation.prefix, python.program),
+            glibc=abi.glibc(generation.prefix, needed.result()),
             cuda=abi.cuda(generation.prefix, lockfile.packages(text)),
             extends=extends,
             extends_digest=extended.digest if extended else None,
@@ -129,7 +137,10 @@ def add_haienv(generation: Generation) -> None:
     [place] = generation.prefix.glob("lib/python3*/site-packages")
     if not (place / "haienv").exists():
         own = Path(__file__).parents[1]
-        shutil.copytree(own, place / "haienv", ignore=shutil.ignore_patterns(tree.COMPILED))
+        for part in _NEEDED:
+            shutil.copytree(own / part, place / "haienv" / part, ignore=shutil.ignore_patterns(tree.COMPILED))
+        for file in own.glob("*.py"):
+            shutil.copy2(file, place / "haienv")
 
 
 def refuse_draft(env: EnvFolder) -> None:

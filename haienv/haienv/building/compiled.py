@@ -13,13 +13,15 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from haienv.building.remembered import File
 from haienv.shared.tree import COMPILED
 
 FOLDER = "compiled"
+#: What the name of a file ends with that says that a source cannot be compiled.
+_NONE = ".none"
 #: Longest time that a process of ours compiles, seconds.
 LIMIT_S = 1800.0
 _WORKERS = os.cpu_count() or 1
@@ -34,14 +36,15 @@ for line in sys.stdin.buffer.read().split(b"\\n"):
         source, target, shown = (os.fsdecode(one) for one in line.split(b"\\0"))
         try:
             py_compile.compile(source, target, dfile=shown, doraise=True, invalidation_mode=mode)
-        except Exception:
+        except py_compile.PyCompileError:
             # Some packages have files that are for other versions of Python, or samples of errors.
+            open(target + ".none", "wb").close()
+        except Exception:
             pass
 """
 
 
-@dataclass(frozen=True)
-class _Unit:
+class _Unit(NamedTuple):
     source: str
     #: In the store, and in the environment.
     stored: str
@@ -65,26 +68,26 @@ def compile_all(top: Path, python: Path, tag: str, files: Iterable[File], store:
     Raises:
         OSError: A file cannot be written.
     """
-    units = [_unit(top, tag, one, store) for one in files if one.kind != "l" and one.path.endswith(".py")]
-    for folder in {os.path.dirname(one.target) for one in units}:
-        os.makedirs(folder, 0o755, exist_ok=True)
+    base, kept = str(top), f"{store}/{FOLDER}/{tag}"
+    units = [_unit(base, tag, one, kept) for one in files if one.path.endswith(".py") and one.kind != "l"]
+    for folder in {one.target.rpartition("/")[0] for one in units}:
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o755)
     missing = [one for one in units if not _placed(one)]
-    # Files with the same content are compiled once.
-    once = {one.stored: one for one in missing}
+    # Files with the same content are compiled once, and those that cannot be are tried once.
+    once = {one.stored: one for one in missing if not os.path.exists(one.stored + _NONE)}
     _compile(python, list(once.values()))
     for one in missing:
         _placed(one)
     return len(once)
 
 
-def _unit(top: Path, tag: str, one: File, store: Path) -> _Unit:
-    folder, name = os.path.split(one.path)
-    source = os.path.join(str(top), one.path)
-    key = f"{one.content}-{one.modified_ns // 10**9}"
-    stored = os.path.join(str(store), FOLDER, tag, key[:2], f"{key}.pyc")
-    target = os.path.join(str(top), folder, COMPILED, f"{name[:-3]}.{tag}.pyc")
-    # Python puts the real path in its place when it loads the file.
-    return _Unit(source, stored, target, name)
+def _unit(top: str, tag: str, one: File, store: str) -> _Unit:
+    folder, slash, name = one.path.rpartition("/")
+    key = f"{one.content}-{one.facts[3] // 10**9}"
+    target = f"{top}/{folder}{slash}{COMPILED}/{name[:-3]}.{tag}.pyc"
+    # Python puts the real path in place of the name when it loads the file.
+    return _Unit(f"{top}/{one.path}", f"{store}/{key[:2]}/{key}.pyc", target, name)
 
 
 def _placed(one: _Unit) -> bool:

@@ -6,14 +6,13 @@ import json
 import os
 import platform
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from haienv.building import abi
+from haienv.building import abi, programs
 from haienv.building.interpreters import OLDEST, Interpreter
 from haienv.building.uv import FOREIGN, reason
 from haienv.shared.addresses import redacted
@@ -80,18 +79,10 @@ class Conda:
         with self.log.open("a", encoding="utf-8") as log:
             log.write(f"$ conda_worker {redacted(asked)}\n")
             log.flush()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "haienv.building.conda_worker"], env=env,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-                errors="replace",
-            )  # fmt: skip
-            out, err = process.communicate(asked)
-            err = redacted(err)
-            log.write(err)
-        for line in err.splitlines():
-            if line.startswith(("Solved", "Installed")):
-                self.show(line)
-        if process.returncode != 0:
+            status, out, err = programs.run(
+                [sys.executable, "-m", "haienv.building.conda_worker"], env=env, stdin=asked, log=log, seen=self._seen
+            )
+        if status != 0:
             raise BuildFailed(
                 f"conda could not make an environment of these packages: {reason(err)}\n  change what"
                 " environment.yml asks for, or add a channel that has it"
@@ -99,6 +90,10 @@ class Conda:
         found = json.loads(out)
         assert isinstance(found, list)
         return found
+
+    def _seen(self, line: str) -> None:
+        if line.startswith(("Solved", "Installed")):
+            self.show(line)
 
 
 def _line(one: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from haienv.building import installed
+from haienv.building import abi, installed
 from haienv.building.facts import moment
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import BuildFailed, Missing, Wrong
@@ -25,6 +25,9 @@ from haienv.store.generations import changing, commit, discard, next_number, rem
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.references import processes_in
+
+#: The file of a draft with the digest of what was seen of it when it was opened or frozen.
+_SEEN = "seen"
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def open_draft(env: EnvFolder, *, say: Callable[[str], None]) -> tuple[Path, boo
                 )
             write_atomically(stage / "from", f"{current.number}\n")
             found = snapshot.scan(stage / "prefix")
-            snapshot.write_index(stage / "index", snapshot.filled(stage / "prefix", found, {}))
+            _note(stage, snapshot.filled(stage / "prefix", found, {}))
             os.rename(stage, env.draft)
         except BaseException:
             remove_tree(stage)
@@ -95,10 +98,10 @@ def freeze(env: EnvFolder, *, say: Callable[[str], None]) -> Frozen:
     """
     with changing(env, f"freeze {env.name}", say=say):
         before = env.generation(_check_open(env))
-        known = snapshot.read_index(env.draft / "index")
         prefix = prefix_of(env)
-        if before.complete and not snapshot.differs(snapshot.scan(prefix), known):
+        if before.complete and not _changed(env):
             return Frozen(before, changed=False)
+        known = snapshot.read_index(env.draft / "index")
         installed.refuse_outside(prefix, str(env.name))
         installed.make_relocatable(prefix)
         generation = env.generation(next_number(env))
@@ -113,9 +116,39 @@ def freeze(env: EnvFolder, *, say: Callable[[str], None]) -> Frozen:
             raise
         # A draft whose process dies here is frozen once more, into a generation of the same digest.
         again = snapshot.filled(prefix, snapshot.scan(prefix), found)
-        snapshot.write_index(env.draft / "index", again)
         write_atomically(env.draft / "from", f"{generation.number}\n")
+        _note(env.draft, again)
         return Frozen(generation, changed=True)
+
+
+def _note(draft: Path, index: snapshot.Index) -> None:
+    """Note what a draft holds, whole or not at all: `seen` is of the same look, or there is none. Raises OSError."""
+    (draft / _SEEN).unlink(missing_ok=True)
+    snapshot.write_index(draft / "index", index)
+    write_atomically(draft / _SEEN, f"{snapshot.fingerprint(index)}\n")
+
+
+def _changed(env: EnvFolder) -> bool:
+    """Return whether the draft differs from the generation that it is from.
+
+    Every file is looked at, and none is read: size, time of change and inode tell. Compared is a digest of these facts,
+    which is faster than the index itself.
+    """
+    found = snapshot.scan(prefix_of(env))
+    try:
+        seen = (env.draft / _SEEN).read_text(encoding="ascii").strip()
+    except OSError:
+        return snapshot.differs(found, snapshot.read_index(env.draft / "index"))
+    return seen != snapshot.fingerprint(found)
+
+
+def changed(env: EnvFolder) -> bool:
+    """Return whether there is a draft that `freeze` would make a generation of. Raises Damaged, OSError."""
+    try:
+        before = env.generation(_check_open(env))
+    except Missing:
+        return False
+    return not before.complete or _changed(env)
 
 
 def _check_open(env: EnvFolder) -> int:
@@ -157,7 +190,8 @@ def _snapshot(
         files=contents.files,
         size=contents.size,
         lock=f"sha256:{hashlib.sha256(text.encode()).hexdigest()}",
-        cuda=lockfile.cuda_of(versions),
+        glibc=abi.glibc(generation.prefix, abi.of_python(old.interpreter)),
+        cuda=abi.cuda(generation.prefix, versions),
         requirements=spec.requirements,
         built_by=getpass.getuser(),
         built_at=moment(),

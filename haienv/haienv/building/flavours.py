@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haienv.building import compiled, conda, interpreters, remembered, resolving
+from haienv.building import compiled, conda, equal, interpreters, remembered, resolving
 from haienv.building.conda import Conda
 from haienv.building.interpreters import Interpreter
+from haienv.building.remembered import Memory
 from haienv.building.uv import Uv, cache_of
+from haienv.shared import tree
 from haienv.shared.tree import Contents
 from haienv.store import lockfile
 from haienv.store import manifest as manifests
@@ -39,6 +42,7 @@ class Workshop:
         before: The manifest of the current generation; None: there is none.
         uv: Runs uv.
         site: The settings of the site.
+        memory: The digests that the builder remembers.
     """
 
     env: EnvFolder
@@ -48,6 +52,7 @@ class Workshop:
     before: Manifest | None
     uv: Uv
     site: Site
+    memory: Memory
 
     def prepare(self) -> tuple[str, Interpreter]:
         """Make the environment with its Python (and with all packages of conda), and resolve what pip is to install.
@@ -70,7 +75,7 @@ class Workshop:
         self._note_private(python)
         if self.spec.kernel and "ipykernel" not in provided:
             asked.append(KERNEL_PACKAGE)
-        text = first + self._resolved(asked, provided)
+        text = first + self._resolved(asked, provided, python)
         self.generation.lock.write_text(text, encoding="utf-8")
         return text, python
 
@@ -108,7 +113,7 @@ class Workshop:
                 f"warning: {python.program} is in a folder of one user alone: others cannot run {self.env.name}"
             )
 
-    def _resolved(self, asked: Sequence[str], provided: Mapping[str, str]) -> str:
+    def _resolved(self, asked: Sequence[str], provided: Mapping[str, str], python: Interpreter) -> str:
         """Return the lock of what pip is to install beside the packages of conda."""
         if not asked:
             return ""
@@ -116,7 +121,8 @@ class Workshop:
         limits = [f"{name}=={version}" for name, version in provided.items()]
         text = resolving.resolve(
             self.uv,
-            self.generation.python,
+            # uv knows the Python of the machine, and would start that of the new folder to ask it the same.
+            self.generation.python if python.inside else Path(python.program),
             resolving.Wanted(
                 requirements=asked,
                 constraints=[*self.spec.constraints, *limits],
@@ -152,15 +158,35 @@ class Workshop:
         )
 
     def complete(self, python: Interpreter) -> Contents:
-        """Compile the Python files, and return what the environment holds. Raises OSError."""
-        memory = memory_of(self.uv.environ)
-        found, files = remembered.contents(self.generation.prefix, memory)
+        """Compile the Python files, seal all, and return what the environment holds. Raises OSError.
+
+        The files are walked through once.
+        """
+        # Tens of thousands of tuples: looking for cycles among them takes as long as making them, and there are none.
+        gc.disable()
+        try:
+            return self._complete(python)
+        finally:
+            gc.enable()
+
+    def _complete(self, python: Interpreter) -> Contents:
+        top, store = self.generation.prefix, self.memory.folder
+        found, folders = remembered.look(top, self.memory.known(()), seal=True)
+        fresh = remembered.read(top, found, self.memory)
+        shared = equal.share(top, fresh, store, self.memory.known(()))
+        if shared:
+            found = [shared.get(one.path, one) for one in found]
+        self.memory.remember(one for one in fresh if one.path not in shared)
         if python.implementation == "CPython":
             tag = "cpython-" + "".join(python.version.split(".")[:2])
-            many = compiled.compile_all(self.generation.prefix, self.generation.python, tag, files, memory)
+            many = compiled.compile_all(top, self.generation.python, tag, found, store)
             if many:
                 self.uv.show(f"Compiled {many} files of Python, which further environments share")
-        return found
+            for folder in folders:
+                tree.seal_folder(folder)
+        else:
+            tree.seal(top)
+        return remembered.contents(found)
 
 
 def memory_of(environ: Mapping[str, str]) -> Path:

@@ -98,7 +98,8 @@ def _explained(uv: Uv, asked: str | None, reason: str) -> str:
     if not re.search(r"No interpreter found|download|network|fetch|connect|offline", reason, re.IGNORECASE):
         return reason
     known = ", ".join(installed(uv)) or "none"
-    fetched = "uv could not fetch it" if re.search(r"Failed to download|connect|request", reason) else reason
+    unreached = re.search(r"Failed to download|connect|request", reason)
+    fetched = "uv could not fetch it" if unreached else reason.rstrip(".")
     return (
         f"python: there is no Python {asked or ''} on this machine ({known}), and {fetched}. Choose one of these with"
         f" -p, name a program (-p /opt/python3.12/bin/python3), or let the administrator name a mirror:"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from haienv.building import programs
 from haienv.shared.addresses import redacted
 from haienv.shared.errors import BuildFailed, Wrong
 
@@ -17,6 +17,25 @@ from haienv.shared.errors import BuildFailed, Wrong
 MAX_LINES = 12
 #: What a user's shell may have set for another environment.
 FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "UV_PYTHON", "UV_PROJECT_ENVIRONMENT")
+
+#: The lines of uv that say how far it is.
+_PROGRESS = re.compile(
+    r"(Resolved|Prepared|Installed|Uninstalled|Downloading|Downloaded|Building|Built|Updating|Updated) |warning:"
+)
+
+#: What to change, by what uv says.
+_REMEDIES = (
+    (r"No space left on device|os error 28|Disk quota exceeded|os error 122",
+     "the disk or your quota is full: `haienv gc` removes old generations, `haienv remove NAME` an environment"),
+    (r"timed out|error sending request|Could not connect|dns error",
+     "the index does not answer: `haienv config show` has the indexes and the proxy; try again when it does"),
+    (r"no wheels with a matching|wheels are required .* no (usable )?wheels",
+     "the lock or the version is for another platform: write the lock on this one, or ask for another version"),
+    (r"was not found in the (package registry|provided package locations|cache)",
+     "is the name right? `haienv config append indexes URL` adds an index that has it"),
+    (r"requirements are unsatisfiable",
+     "leave out or change one of the versions that exclude each other"),
+)  # fmt: skip
 
 
 def find(environ: Mapping[str, str]) -> str:
@@ -67,22 +86,19 @@ class Uv:
             log.write(redacted(f"$ uv {' '.join(words)}\n"))
             log.flush()
             try:
-                process = subprocess.Popen(
+                status, out, err = programs.run(
                     [self.program, "--no-config" if "UV_NO_CONFIG" in env else "--color=never", *words],
-                    env={**env, "NO_COLOR": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    text=True, encoding="utf-8", errors="replace",
+                    env={**env, "NO_COLOR": "1"}, stdin=stdin, log=log, seen=self._seen,
                 )  # fmt: skip
-            except OSError as error:
+            except (FileNotFoundError, PermissionError) as error:
                 raise BuildFailed(f"uv cannot be started: {error}") from None
-            out, err = process.communicate(stdin)
-            err = redacted(err)
-            log.write(err)
-        for line in err.splitlines():
-            if re.match(r"(Resolved|Prepared|Installed|Uninstalled|warning:)", line.strip()):
-                self.show(line.strip())
-        if process.returncode != 0:
-            raise BuildFailed(f"uv could not {doing}: {reason(err)}")
+        if status != 0:
+            raise BuildFailed(f"uv could not {doing}: {reason(err)}{remedy(err)}")
         return out
+
+    def _seen(self, line: str) -> None:
+        if _PROGRESS.match(line.strip()):
+            self.show(line.strip())
 
 
 def reason(text: str) -> str:
@@ -92,6 +108,13 @@ def reason(text: str) -> str:
     kept = [re.sub(r"^(error:|×|╰─▶|├─▶|cause:)\s*", "", line) for line in lines[start:]]
     shown = kept[:MAX_LINES]
     return "; ".join(shown[:2]) + "".join(f"\n  {line}" for line in shown[2:]) if shown else "it gave no reason"
+
+
+def remedy(text: str) -> str:
+    """Return what to change about the usual reasons of uv, to be put behind its reason; empty: it says so itself."""
+    words = " ".join(text.split())
+    found = next((said for pattern, said in _REMEDIES if re.search(pattern, words)), "")
+    return f"\n  {found}" if found else ""
 
 
 def check_cache(environ: Mapping[str, str]) -> None:

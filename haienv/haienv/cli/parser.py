@@ -19,6 +19,7 @@ MODULES = {
     "keeping": ("rollback", "remove", "gc", "keep", "unkeep", "doctor"),
     "sharing": ("share", "unshare"),
     "moving": ("rename", "export", "import"),
+    "packing": ("pack", "fetch"),
     "configuring": ("config",),
     "admin": ("init",),
     "completion": ("completion", "__complete"),

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import changes, chosen, quantity, registry
-from haienv.store import lockfile, names
+from haienv.cli.session import changes, chosen, note, quantity, registry
+from haienv.store import lockfile, names, shared
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.names import USERS, Owner
@@ -21,6 +21,9 @@ def add_verbs(verbs: Any) -> None:
     listing = add_verb(verbs, "list", "list environments", _list)
     listing.add_argument("-a", "--all", action="store_true", help="of all users")
     listing.add_argument("-u", "--user", metavar="USER", help="of this user")
+    listing.add_argument(
+        "--offer", action="store_true", help="and let your JupyterLab offer the kernels of those that others share"
+    )
     # The original's form.
     listing.add_argument("-o", "--output", choices=("json",), help=argparse.SUPPRESS)
     show = add_verb(verbs, "show", "show what an environment holds", _show)
@@ -32,14 +35,23 @@ def add_verbs(verbs: Any) -> None:
 
 def _list(arguments: argparse.Namespace) -> int:
     known = registry()
+    if arguments.offer:
+        try:
+            shared.offer(known.root, known.caller)
+        except OSError as error:
+            note(f"the kernels of others are not offered: {error.filename}: {error.strerror}")
     owners: list[Owner] | None = list(known.owners())
+    others = shared.environments(known.root, known.caller) if not (arguments.all or arguments.user) else []
     if arguments.all:
         owners = None
     elif arguments.user:
         owners = [Owner(USERS, names.check("user", arguments.user))]
-    found = known.listed(owners)
+    found = known.listed(owners, others)
     if arguments.json or arguments.output == "json":
         print(json.dumps({"items": [_data(one) for one in found]}, indent=1))
+        return 0
+    if not found:
+        print("there is none; `haienv create NAME PACKAGE ...` makes one of your own")
         return 0
     rows = [("NAME", "GENERATION", "PYTHON", "CUDA", "FILES", "SIZE", "BUILT")]
     for one in found:
@@ -56,7 +68,8 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _data(one: Listed) -> dict[str, Any]:
-    return {"name": str(one.name), "trouble": one.trouble, **(asdict(one.manifest) if one.manifest else {})}
+    manifest = asdict(one.manifest) if one.manifest else {}
+    return {"name": str(one.name), "trouble": one.trouble, "draft": one.draft, **manifest}
 
 
 def _show(arguments: argparse.Namespace) -> int:

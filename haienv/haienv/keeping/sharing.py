@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from haienv.shared import acl
 from haienv.shared.errors import Missing, Wrong
 from haienv.store.layout import EnvFolder
+from haienv.store.names import GROUPS
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ def shared_with(env: EnvFolder) -> Sharing:
     """Return who may use an environment. Raises OSError."""
     found = acl.read(env.folder)
     groups = {_group_name(number) for number, rights in found.groups.items() if rights}
-    if found.owning_group:
+    if found.owning_group and not found.other:
         groups.add(_group_name(os.stat(env.folder).st_gid))
     users = {_user_name(number) for number, rights in found.users.items() if rights}
     return Sharing(bool(found.other), tuple(sorted(groups)), tuple(sorted(users)))
@@ -67,6 +68,10 @@ def share(env: EnvFolder, *, groups: list[str], users: list[str], everyone: bool
             found.users[number] = acl.READ
     if everyone:
         found.other = 0 if take else acl.READ
+        # The kernel asks the rights of the folder's group first: who is in it would not be among all. In pods of
+        # Kubernetes that is everybody.
+        if env.name.owner.level != GROUPS:
+            found.owning_group = found.other
     try:
         _write(env, found)
     except PermissionError:
@@ -80,7 +85,8 @@ def _write(env: EnvFolder, wanted: acl.Access) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTSUP, errno.EOPNOTSUPP):
             raise
-        if wanted.users or len(wanted.groups) != 1 or wanted.owning_group:
+        # Where all may read, so may those of the folder's own group when it gets another one.
+        if wanted.users or len(wanted.groups) != 1 or (wanted.owning_group and not wanted.other):
             raise Wrong(
                 f"share: the file system of {env.folder} has no access lists, and so knows one group only: share it"
                 " with"

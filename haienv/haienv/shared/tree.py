@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Iterator
@@ -35,6 +34,8 @@ class Contents:
 def contents(top: Path) -> Contents:
     """Read a tree, and return its digest. Raises OSError."""
     found = sorted(_walk(str(top), ""))
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(WORKERS) as pool:
         facts = pool.map(lambda one: _facts(str(top), one), found, chunksize=64)
         return summed((path, *one) for path, one in zip(found, facts))
@@ -42,12 +43,13 @@ def contents(top: Path) -> Contents:
 
 def summed(entries: Iterable[tuple[str, str, str, int]]) -> Contents:
     """Return the digest for the files of a tree in order of paths: path, kind, SHA-256 or target, size."""
-    whole = hashlib.sha256()
-    files = size = 0
+    lines = []
+    size = 0
     for path, kind, content, one in entries:
-        whole.update(b"%s %s %s\0" % (kind.encode(), os.fsencode(content), os.fsencode(path)))
-        files, size = files + 1, size + one
-    return Contents(f"sha256:{whole.hexdigest()}", files, size)
+        lines.append(f"{kind} {content} {path}\0")
+        size += one
+    whole = hashlib.sha256(os.fsencode("".join(lines)))
+    return Contents(f"sha256:{whole.hexdigest()}", len(lines), size)
 
 
 def _walk(top: str, below: str) -> Iterator[str]:
@@ -88,17 +90,22 @@ def seal(top: Path) -> None:
         for name in files:
             path = os.path.join(folder, name)
             mode = os.lstat(path).st_mode
-            wanted = _readable(mode)
+            wanted = readable(mode)
             if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) != wanted:
                 os.chmod(path, wanted)
         compiled = os.path.join(folder, COMPILED)
         if os.path.basename(folder) != COMPILED and COMPILED not in folders and any(n.endswith(".py") for n in files):
             os.mkdir(compiled, 0o755)
-        own = stat.S_IWUSR if os.path.basename(folder) == COMPILED else 0
-        os.chmod(folder, _readable(stat.S_IXUSR) | own)
+        seal_folder(folder)
 
 
-def _readable(mode: int) -> int:
+def seal_folder(folder: str) -> None:
+    """Take away the rights to write in one folder, but for the owner's to write compiled Python. Raises OSError."""
+    own = stat.S_IWUSR if os.path.basename(folder) == COMPILED else 0
+    os.chmod(folder, readable(stat.S_IXUSR) | own)
+
+
+def readable(mode: int) -> int:
     """Return a mode with which all may read, and execute what its owner may; without setuid, setgid and sticky."""
     return 0o555 if mode & stat.S_IXUSR else 0o444
 

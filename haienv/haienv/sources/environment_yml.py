@@ -48,6 +48,8 @@ def _composed(path: Path) -> Any:
     text = text_of(path)
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
+    except RecursionError:
+        raise Wrong(f"{path}: is no YAML: it is nested too deeply; write each item in a line of its own") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
@@ -92,6 +94,8 @@ def _variable(path: Path, key: Any, node: Any) -> tuple[str, str]:
 
 def _dependency(path: Path, node: Any) -> Source:
     if _kind(node) == "mapping":
+        if not node.value:
+            raise _wrong(path, node, "dependencies: an empty table stands here; take it away")
         [key, *more] = [pair[0] for pair in node.value]
         if key.value != "pip" or more:
             raise _wrong(path, node, f"dependencies: {key.value!r} is not known; only `pip:` has a list of its own")

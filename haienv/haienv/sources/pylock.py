@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from haienv.shared.errors import Wrong
-from haienv.sources.source import Source, line_of
+from haienv.sources.source import Source, check_shape, line_of
 from haienv.store.spec import check_requirement, normal
 
 #: Conditions that hold for no Python, and for every one.
 _NEVER, _ALWAYS = "python_version < '0'", "python_version >= '0'"
 _CHOSEN = re.compile(r"(['\"])([^'\"]+)\1\s+(not\s+)?in\s+(extras|dependency_groups)")
+_PLATFORM = re.compile(r"(sys_platform|platform_machine|os_name|platform_system)\s*==\s*['\"]([^'\"]*)['\"]")
+_FILE = {"url": str, "hashes": {"sha256": str}}
+_SHAPE = {
+    "extras": [str],
+    "default-groups": [str],
+    "requires-python": str,
+    "packages": [{"name": str, "wheels": [_FILE], "sdist": _FILE, "archive": _FILE}],
+}
 #: The host of PyPI, which the site may have another index for.
 PYPI = ".".join(("pypi", "org"))
 
@@ -36,14 +47,16 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) 
         raise Wrong(
             f"{path}, line {line_of(text, 'lock-version')}: lock-version: {version!r} is not 1.0, which is read"
         )
+    packages = data.get("packages")
+    if not isinstance(packages, list) or not packages:
+        raise Wrong(f"{path}: packages: is empty; write the lock again, for example with `uv export -o pylock.toml`")
+    check_shape(path, data, _SHAPE)
     known = [normal(one) for one in data.get("extras", ())]
     for extra in extras:
         if normal(extra) not in known:
             raise Wrong(f"extra: {path} has no extra {extra!r}; it has {', '.join(known) or 'none'}")
     groups = frozenset(normal(one) for one in data.get("default-groups", ()))
-    packages = data.get("packages")
-    if not isinstance(packages, list) or not packages:
-        raise Wrong(f"{path}: packages: is empty; write the lock again, for example with `uv export -o pylock.toml`")
+    _refuse_other_platform(path, text, data.get("environments"))
     chosen = frozenset(normal(one) for one in extras)
     wanted = [_package(path, text, one, chosen, groups) for one in packages]
     indexes = dict.fromkeys(str(one["index"]) for one in packages if one.get("index"))
@@ -51,6 +64,29 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) 
         requirements=tuple(wanted),
         python=data.get("requires-python"),
         indexes=tuple(one for one in indexes if is_other(one)),
+    )
+
+
+def _refuse_other_platform(path: Path, text: str, environments: Any) -> None:
+    """Raise Wrong for a lock that is for other platforms than this one: here it would be empty."""
+    given = environments if isinstance(environments, list) else []
+    if given and all(isinstance(one, str) and _is_elsewhere(one) for one in given):
+        raise Wrong(
+            f"{path}, line {line_of(text, 'environments')}: environments: it is for {given[0]}, and this machine is"
+            f" {sys.platform} on {platform.machine()}; write the lock for this one, for example with `uv pip compile"
+            " --format pylock.toml`"
+        )
+
+
+def _is_elsewhere(marker: str) -> bool:
+    """Return whether a marker names another platform. One that says more than usual is taken to mean this one."""
+    here = {
+        "sys_platform": sys.platform, "platform_machine": platform.machine(), "os_name": os.name,
+        "platform_system": platform.system(),
+    }  # fmt: skip
+    return all(
+        any(value not in ("", here[name]) for name, value in _PLATFORM.findall(alternative))
+        for alternative in re.split(r"\s+or\s+", marker)
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from haienv.shared.errors import Wrong
-from haienv.sources.source import Source, line_of
+from haienv.sources.source import Source, check_shape, line_of
 from haienv.store.spec import check_requirement, key_of, normal
 
 
@@ -30,6 +30,7 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str]) 
             f"{path}: has no table [project] with dependencies; write one, or `uv export` or `poetry export` a"
             " requirements.txt and give that"
         )
+    check_shape(path, data, {"project": {"dynamic": [str]}, "tool": {"uv": {"sources": {}}}})
     for name in ("dependencies", "optional-dependencies"):
         if name in project.get("dynamic", ()):
             raise Wrong(
@@ -85,8 +86,9 @@ def _refuse_sources(path: Path, text: str, data: Mapping[str, Any], wanted: Sequ
     """Raise Wrong where uv would take a package from a folder or a repository: these are no releases."""
     table = data.get("tool", {}).get("uv", {}).get("sources", {})
     needed = {key_of(one) for one in wanted}
-    for name, values in table.items() if isinstance(table, dict) else ():
-        kinds = [key for one in (values if isinstance(values, list) else [values]) for key in one]
+    for name, values in table.items():
+        tables = [one for one in (values if isinstance(values, list) else [values]) if isinstance(one, dict)]
+        kinds = [key for one in tables for key in one]
         unstable = [kind for kind in ("path", "git", "workspace", "editable") if kind in kinds]
         if normal(name) in needed and unstable:
             raise Wrong(

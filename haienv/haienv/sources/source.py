@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from haienv.shared.errors import Wrong
 
@@ -65,3 +66,31 @@ def line_of(text: str, what: str) -> int:
     lines = list(enumerate(text.splitlines(), 1))
     begin = next((number for number, line in lines if what and line.lstrip().startswith(what)), None)
     return begin or next((number for number, line in lines if what and what in line), 1)
+
+
+#: What a shape of a file's values is checked as, and how a message names that.
+_KINDS: Mapping[type, tuple[type, str]] = {dict: (dict, "a table"), list: (list, "a list")}
+
+
+def check_shape(path: Path, value: Any, shape: Any, where: str = "") -> None:
+    """Check the types of the values of a file, so that later code can rely on them. Values may be missing.
+
+    Args:
+        path: The file, for messages.
+        value: What it holds.
+        shape: A type; or a list with the shape of each item; or a dict with the shapes of values by key.
+        where: The place of the value in the file, such as `packages[2].wheels`.
+
+    Raises:
+        Wrong: A value is of another type; the message names it.
+    """
+    kind, word = _KINDS.get(type(shape), (shape, "a text"))
+    if not isinstance(value, kind):
+        raise Wrong(f"{path}: {where}: is not {word}; write the file again with the tool that made it")
+    if isinstance(shape, dict):
+        for key, inner in shape.items():
+            if key in value:
+                check_shape(path, value[key], inner, f"{where}.{key}" if where else key)
+    elif isinstance(shape, list):
+        for number, one in enumerate(value):
+            check_shape(path, one, shape[0], f"{where}[{number}]")

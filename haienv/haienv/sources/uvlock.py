@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from haienv.shared.errors import BuildFailed, Wrong
 from haienv.sources import requirements
 from haienv.sources.pylock import is_other
-from haienv.sources.source import Source, joined, line_of
+from haienv.sources.source import Source, check_shape, joined, line_of
 from haienv.store.spec import check_requirement
 
 
@@ -38,7 +38,8 @@ def read(path: Path, text: str, data: Mapping[str, Any], extras: Sequence[str], 
     Raises:
         Wrong: A package comes from a folder or a repository, or uv cannot read the file.
     """
-    packages = [one for one in data.get("package", ()) if isinstance(one, dict)]
+    check_shape(path, data, {"requires-python": str, "package": [{"source": {}, "optional-dependencies": {}}]})
+    packages: list[dict[str, Any]] = data.get("package", [])
     for one in packages:
         _refuse_unstable(path, text, one)
     _check_extras(path, packages, extras)

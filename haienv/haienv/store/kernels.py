@@ -1,7 +1,8 @@
 """The kernelspec of a generation, with which Jupyter offers it as a kernel, without executing anything to list it.
 
 An owner's folder has `.jupyter/kernels/KERNEL -> ../../NAME/current/kernel` for each environment. `OWNER/.jupyter` in
-JUPYTER_PATH so offers all kernels of that owner, each as soon as `current` has moved.
+JUPYTER_PATH so offers all kernels of that owner, each as soon as `current` has moved. `kernel/others` is the same
+kernel for those with whom a user shares the environment (`haienv.store.shared`): its name says whose it is.
 """
 
 from __future__ import annotations
@@ -18,18 +19,22 @@ from haienv.store.names import BASE, GROUPS, USERS, EnvName
 #: No environment can have this name, as names begin with a letter or a digit.
 JUPYTER = ".jupyter"
 LOGO = "logo-svg.svg"
+#: The folder in that of a kernel with the kernelspec that others have in their Launcher.
+OTHERS = "others"
 #: The colour of the logo's frame for each level, and the letter in it.
 _LOGOS = {USERS: ("#1e88e5", "U"), GROUPS: ("#43a047", "G"), BASE: ("#757575", "B")}
 
 
-def title(name: EnvName, python: str) -> str:
+def title(name: EnvName, python: str, *, others: bool = False) -> str:
     """Return the name that the Launcher shows: it tells own, group and base environments apart.
 
     Args:
-        name: The environment. Only its owner has the kernels of a user in the Launcher.
+        name: The environment.
         python: Its version of Python, such as 3.11.7.
+        others: Whether it is a user's, for others' Launchers.
     """
-    whose = {USERS: "mine", GROUPS: f"group {name.owner.name}", BASE: "base"}[name.owner.level]
+    own = f"of {name.owner.name}" if others else "mine"
+    whose = {USERS: own, GROUPS: f"group {name.owner.name}", BASE: "base"}[name.owner.level]
     return f"{name.name} ({whose}) {'.'.join(python.split('.')[:2])}"
 
 
@@ -67,6 +72,11 @@ def write(
     }
     write_atomically(folder / "kernel.json", json.dumps(spec, indent=1) + "\n")
     write_atomically(folder / LOGO, logo(name.owner.level))
+    if name.owner.level == USERS:
+        (folder / OTHERS).mkdir()
+        theirs = {**spec, "display_name": title(name, python, others=True)}
+        write_atomically(folder / OTHERS / "kernel.json", json.dumps(theirs, indent=1) + "\n")
+        os.link(folder / LOGO, folder / OTHERS / LOGO)
 
 
 def logo(level: str) -> str:

@@ -92,7 +92,10 @@ def parse(text: str, *, user: str | None = None) -> Reference:
     """
     full, at, number = text.partition("@")
     if at and not _GENERATION.fullmatch(number):
-        raise Wrong(f"environment: {text[:80]!r} has no number after '@'; write for example {full[:63]}@3")
+        raise Wrong(
+            f"environment: {text[:80]!r} has no number of a generation, from 1, after '@'; "
+            f"write for example {full[:63]}@3"
+        )
     owner, name = _split(full)
     if owner is None and user is not None:
         owner = Owner(USERS, check("user", user))

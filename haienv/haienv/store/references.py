@@ -179,9 +179,10 @@ def in_use(generation: Generation) -> list[str]:
 
 
 def processes_in(prefix: Path) -> list[str]:
-    """Return the processes of this machine whose Python is in a folder, as `process 42`."""
+    """Return the processes of this machine whose Python is in a folder, as `process 42`, but for the one that asks."""
     inside = f"{os.path.realpath(prefix)}/"
-    pids = [name for name in os.listdir("/proc") if name.isdigit()]
+    # A command that was typed in an activated environment has its VIRTUAL_ENV, and uses nothing of it.
+    pids = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
     return [f"process {pid}" for pid in pids if any(path.startswith(inside) for path in _paths(pid))]
 
 

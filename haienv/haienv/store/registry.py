@@ -37,6 +37,8 @@ class Listed:
     manifest: Manifest | None
     #: What is wrong with it; empty: nothing.
     trouble: str = ""
+    #: Whether there is a draft, which may have changes that are in no generation.
+    draft: bool = False
 
 
 class Registry:
@@ -107,16 +109,16 @@ class Registry:
             if os.path.lexists(folder_of(self.root, owner) / name / "generations")
         ]
 
-    def listed(self, owners: Sequence[Owner] | None = None) -> list[Listed]:
-        """Return the environments of some owners (None: of all) with their manifests."""
-        return [self._look_at(name) for name in self.names(owners)]
+    def listed(self, owners: Sequence[Owner] | None = None, more: Sequence[EnvName] = ()) -> list[Listed]:
+        """Return the environments of some owners (None: of all), and some more, with their manifests."""
+        return [self._look_at(name) for name in [*self.names(owners), *more]]
 
     def _look_at(self, name: EnvName) -> Listed:
         current = self.folder(name).current()
         if current is None:
             return Listed(name, None, "its first build has not ended")
         try:
-            return Listed(name, manifests.read(current.manifest))
+            return Listed(name, manifests.read(current.manifest), draft=os.path.isdir(self.folder(name).draft))
         except FileNotFoundError:
             return Listed(name, None, f"generation {current.number} is gone")
         except Damaged as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import MutableMapping
 
@@ -35,6 +36,10 @@ def enter(
         )
     foreign = _imported_packages()
     if foreign:
+        # Some Pythons import packages whenever they start, by a .pth file: the script has not done that.
+        started = _imported_at_start()
+        foreign = [one for one in foreign if one not in started]
+    if foreign:
         raise Wrong(
             f"environment: {', '.join(foreign[:3])} of another Python is imported already; call"
             f" haienv.set_env({name!r}) before all other imports"
@@ -47,6 +52,13 @@ def enter(
         [str(generation.python), *argv[1:]],
         {**activation.applied(environ, added), already: str(generation.prefix)},
     )
+
+
+def _imported_at_start() -> frozenset[str]:
+    """Return the modules that this Python imports before any script begins."""
+    words = [sys.executable, "-c", "import sys; print(*sys.modules, sep='\\n')"]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return frozenset(done.stdout.decode(errors="replace").split())
 
 
 def _imported_packages() -> list[str]:

@@ -13,7 +13,7 @@ import tornado.web
 from tornado.iostream import StreamClosedError
 
 from hai_lab.environments import places, program
-from hai_lab.environments.actions import action_of, reference
+from hai_lab.environments.actions import action_of, full_name, reference
 from hai_lab.environments.builds import Build, Builds
 from hai_lab.handler import HaiHandler
 from hai_lab.problem import Problem, invalid
@@ -22,6 +22,8 @@ SETTING: Final = "hai_lab_builds"
 #: Seconds between two looks at the folders, and between two signs of life of a silent stream.
 LOOK_S: Final = 0.5
 ALIVE_S: Final = 15.0
+#: Seconds between two looks for what other users share.
+OFFER_S: Final = 60.0
 #: Streams of changes at once.
 MOST_WATCHERS: Final = 16
 MAX_BODY: Final = 1024 * 1024
@@ -83,7 +85,7 @@ class ListHandler(_Handler):
         await self.answer(self._found())
 
     async def _found(self) -> dict[str, Any]:
-        listed = await program.read(["list"])
+        listed = await program.read(["list", "--offer"])
         return {
             "items": listed.get("items", []),
             "owners": await asyncio.to_thread(places.owners),
@@ -133,6 +135,21 @@ class WatchHandler(_Handler):
             watchers.discard(self)
 
     async def _watch(self) -> None:
+        offering = asyncio.ensure_future(self._offer())
+        try:
+            await self._look()
+        finally:
+            offering.cancel()
+
+    async def _offer(self) -> None:
+        """Look for what other users share, which shows in no folder of the user; `_look` sees what was found."""
+        while True:
+            # The view says what is wrong.
+            with suppress(Problem):
+                await program.read(["list", "--offer"])
+            await asyncio.sleep(OFFER_S)
+
+    async def _look(self) -> None:
         before, silent = None, 0.0
         while True:
             # In a thread: a folder of a file server may not answer.
@@ -165,6 +182,23 @@ class BuildsHandler(_Handler):
         except ValueError:
             raise invalid("The body is no JSON; send verb and name.") from None
         return (await self.builds.begin(action_of(body))).document()
+
+
+class FreezeHandler(_Handler):
+    """`hai-lab/environments/freeze`: make a generation of the changes in the user's draft of an environment, if any."""
+
+    @tornado.web.authenticated
+    async def post(self) -> None:
+        """Answer with `changed` and `generation` when it is done, which takes seconds."""
+        await self.answer(self._frozen())
+
+    async def _frozen(self) -> Any:
+        try:
+            body = json.loads(self.request.body)
+        except ValueError:
+            raise invalid("The body is no JSON; send name.") from None
+        name = full_name(body.get("name") if isinstance(body, dict) else None)
+        return await program.read(["freeze", name, "--if-draft"], patience_s=program.FREEZE_S)
 
 
 class StopHandler(_Handler):
@@ -223,6 +257,7 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
         (f"{base}/diff", DiffHandler),
         (f"{base}/watch", WatchHandler),
         (f"{base}/builds", BuildsHandler),
+        (f"{base}/freeze", FreezeHandler),
         (rf"{base}/builds/(\d{{1,9}})/stop", StopHandler),
         (rf"{base}/builds/(\d{{1,9}})/log", LogHandler),
     ]

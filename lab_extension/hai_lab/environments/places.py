@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -47,9 +48,21 @@ def state(environ: Mapping[str, str] = os.environ) -> tuple[tuple[str, str], ...
         (str(folder / name), current)
         for folder in folders
         if root and folder.is_relative_to(root)
-        for name in _names(folder)
-        if (current := _current(folder / name))
+        for name, place in [*((one, folder / one) for one in _names(folder)), *_shared(folder / ".jupyter" / "kernels")]
+        if (current := _current(place))
     )
+
+
+def _shared(kernels: Path) -> list[tuple[str, Path]]:
+    """Return the environments of other users whose kernels are offered by links in a folder of one's own."""
+    found = []
+    for name in _names(kernels):
+        with suppress(OSError):
+            target = (kernels / name).readlink()
+            # ../../../ann/vision/current/kernel/others
+            if target.parts[:3] == ("..", "..", "..") and len(target.parts) > 5:
+                found.append((name, kernels / Path(*target.parts[:5])))
+    return found
 
 
 def _names(folder: Path) -> list[str]:

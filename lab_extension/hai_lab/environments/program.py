@@ -17,6 +17,8 @@ from hai_lab.problem import Problem, invalid, unavailable
 
 #: Longest time of a command that only reads, seconds, and most bytes of its answer.
 READ_S: Final = 30.0
+#: Longest time of the freeze of a draft, seconds: tens of thousands of files may be on a slow file server.
+FREEZE_S: Final = 300.0
 MOST_BYTES: Final = 16 * 1024 * 1024
 #: Variables of this server that no package's own build script is to have.
 _SECRET: Final = ("HAI_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN", "JUPYTERHUB_COOKIE_SECRET", "JUPYTER_TOKEN")
@@ -24,7 +26,8 @@ _SECRET: Final = ("HAI_TOKEN", "JPY_API_TOKEN", "JUPYTERHUB_API_TOKEN", "JUPYTER
 
 def command() -> list[str]:
     """Return the words that start haienv. Raises Problem if it is not installed here."""
-    if importlib.util.find_spec("haienv") is not None:
+    # In an environment of haienv there is a part of it, without commands.
+    if importlib.util.find_spec("haienv") is not None and importlib.util.find_spec("haienv.cli") is not None:
         # -P: no module is imported from the folder of the server.
         return [sys.executable, "-P", "-m", "haienv"]
     found = shutil.which("haienv")
@@ -54,18 +57,23 @@ async def start(arguments: Sequence[str], *, stderr: int) -> asyncio.subprocess.
         raise unavailable(f"haienv cannot be started: {error.strerror or error}.") from None
 
 
-async def read(arguments: Sequence[str]) -> Any:
-    """Run a command that only reads; return its JSON.
+async def read(arguments: Sequence[str], *, patience_s: float = READ_S) -> Any:
+    """Run a command, and return its JSON.
+
+    Args:
+        arguments: The verb and its arguments.
+        patience_s: The longest time that it may take, seconds.
 
     Raises:
         Problem: The command says that it cannot be done, or it takes too long.
     """
     process = await start([*arguments, "--json"], stderr=asyncio.subprocess.PIPE)
     try:
-        out, err = await asyncio.wait_for(process.communicate(), READ_S)
+        out, err = await asyncio.wait_for(process.communicate(), patience_s)
     except TimeoutError:
         raise unavailable(
-            f"haienv {arguments[0]} has given no answer in {READ_S:.0f} s: does the folder of the environments answer?"
+            f"haienv {arguments[0]} has given no answer in {patience_s:.0f} s: does the folder of the environments"
+            " answer?"
         ) from None
     finally:
         if process.returncode is None:

@@ -6,6 +6,7 @@ import type {
   IBuild,
   IEnvironmentDetail,
   IEnvironments,
+  IFrozen,
   IPackageChange
 } from './extension';
 import { requestEvents, requestJson } from './request';
@@ -17,6 +18,8 @@ export interface IEnvironmentsApi {
   show(name: string): Promise<IEnvironmentDetail>;
   diff(before: string, after: string): Promise<IPackageChange[]>;
   begin(change: EnvironmentChange): Promise<IBuild>;
+  /** Make a generation of the changes in the user's draft of an environment, if there are any. */
+  freeze(name: string): Promise<IFrozen>;
   stop(id: number): Promise<IBuild>;
   /** The lines of a build behind the number `after`, and `end`. */
   log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent>;
@@ -45,6 +48,10 @@ export class EnvironmentsApi implements IEnvironmentsApi {
 
   begin(change: EnvironmentChange): Promise<IBuild> {
     return requestJson(this.settings, 'environments/builds', { method: 'POST', body: change });
+  }
+
+  freeze(name: string): Promise<IFrozen> {
+    return requestJson(this.settings, 'environments/freeze', { method: 'POST', body: { name } });
   }
 
   stop(id: number): Promise<IBuild> {

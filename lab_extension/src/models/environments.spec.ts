@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../api/request';
-import { FakeStream, aBuild, anEnvironmentDetail, someEnvironments } from '../testing/fakes';
+import { FakeStream, aBuild, anEnvironmentDetail, someEnvironments, somePlatform } from '../testing/fakes';
 import { BuildModel } from './build';
 import { EnvironmentsModel } from './environments';
 
@@ -11,7 +11,8 @@ function aModel(given: Parameters<typeof someEnvironments>[0] = {}): {
   api: ReturnType<typeof someEnvironments>;
 } {
   const api = someEnvironments(given);
-  return { model: new EnvironmentsModel(api, 1), api };
+  const platform = somePlatform();
+  return { model: new EnvironmentsModel(api, platform, 1), api };
 }
 
 describe('the environments', () => {
@@ -25,6 +26,42 @@ describe('the environments', () => {
     api.list = async () => ({ items: [], owners: ['users/ann'], builds: [] });
     await model.refresh();
     expect([model.selected, model.detail, model.shown]).toEqual([null, null, null]);
+  });
+
+  it('go to the platform as it takes them, where this server may not', async () => {
+    const platform = somePlatform(['users/ann', 'base']);
+    const model = new EnvironmentsModel(someEnvironments(), platform, 1);
+    await model.refresh();
+    expect(model.platformOwners).toEqual(['base']);
+    const name = 'base/torch';
+    expect(await model.begin({ verb: 'create', name, python: '3.11', requirements: [] })).toBe(true);
+    expect(await model.begin({ verb: 'uninstall', name, packages: ['timm'] })).toBe(true);
+    expect(await model.begin({ verb: 'rollback', name, generation: 2 })).toBe(true);
+    expect(await model.begin({ verb: 'share', name, group: 'cv' })).toBe(true);
+    expect(await model.begin({ verb: 'unshare', name, all: true })).toBe(true);
+    expect(await model.begin({ verb: 'remove', name })).toBe(true);
+    expect(vi.mocked(platform.build).mock.calls.map(call => call[1])).toEqual([
+      { verb: 'create', extend: null, python: '3.11', kernel: true, requirements: [] },
+      { verb: 'uninstall', requirements: ['timm'] },
+      { verb: 'rollback', generation: 2 },
+      { verb: 'share', groups: ['cv'], users: [], everyone: false },
+      { verb: 'unshare', groups: [], users: [], everyone: true },
+      { verb: 'remove' }
+    ]);
+    platform.build = async () => {
+      throw new ApiError({
+        status: 403,
+        code: 'forbidden',
+        detail: 'base environments are built by admins.'
+      });
+    };
+    expect(await model.begin({ verb: 'remove', name })).toBe(false);
+    expect(model.refusal).toMatch(/built by admins/);
+    platform.environments = async () => {
+      throw new ApiError({ status: 503, code: 'unavailable', detail: 'away' });
+    };
+    await model.refresh();
+    expect([model.error, model.ready]).toEqual([null, true]);
   });
 
   it('say why they cannot be read, and nothing of it once they can', async () => {

@@ -8,9 +8,12 @@ import type {
   IEnvironment,
   IEnvironmentDetail,
   IEnvironments,
+  IFrozen,
   IPackageChange
 } from '../api/extension';
+import type { IApi } from '../api/client';
 import { sentenceOf } from '../api/request';
+import type { IBuildSubmit, ITaskDetail } from '../api/types';
 import { BuildModel } from './build';
 import { isOver } from './coalesce';
 
@@ -21,7 +24,11 @@ export class EnvironmentsModel implements IDisposable {
   readonly changed = new Signal<this, void>(this);
   /** An environment was published or removed, by whomever: Jupyter has other kernels now. */
   readonly published = new Signal<this, void>(this);
+  /** The platform has begun a task that changes an environment. */
+  readonly submitted = new Signal<this, ITaskDetail>(this);
   found: IEnvironments = { items: [], owners: [], builds: [] };
+  /** Whose environments the platform changes for the user, and the user's own server may not. */
+  platformOwners: readonly string[] = [];
   ready = false;
   error: string | null = null;
   /** The environment that is shown; null: none. */
@@ -38,6 +45,7 @@ export class EnvironmentsModel implements IDisposable {
 
   constructor(
     private readonly api: IEnvironmentsApi,
+    private readonly platform: Pick<IApi, 'environments' | 'build'>,
     private readonly again = AGAIN
   ) {}
 
@@ -50,12 +58,21 @@ export class EnvironmentsModel implements IDisposable {
     return this.found.owners.includes(name.slice(0, name.lastIndexOf('/')));
   }
 
+  /** Whether the platform changes an environment for the user, by a task: the user's own server may not. */
+  builtByPlatform(name: string): boolean {
+    return this.platformOwners.includes(name.slice(0, name.lastIndexOf('/')));
+  }
+
   get shown(): IEnvironment | null {
     return this.found.items.find(one => one.name === this.selected) ?? null;
   }
 
   /** Read the list, and what is shown of it. */
   async refresh(): Promise<void> {
+    const owners = this.platform.environments('haienv').then(
+      found => found.owners,
+      () => this.platformOwners
+    );
     try {
       this.found = await this.api.list();
       this.error = null;
@@ -63,6 +80,7 @@ export class EnvironmentsModel implements IDisposable {
     } catch (error) {
       this.error = sentenceOf(error);
     }
+    this.platformOwners = (await owners).filter(one => !this.found.owners.includes(one));
     const running = this.found.builds.find(one => one.state === 'running');
     if (running && this.build === null) {
       this.follow(new BuildModel(running, this.api));
@@ -113,6 +131,11 @@ export class EnvironmentsModel implements IDisposable {
   async begin(change: EnvironmentChange): Promise<boolean> {
     this.refusal = null;
     return this.attempt(async () => {
+      if (this.builtByPlatform(change.name)) {
+        const key = crypto.randomUUID();
+        this.submitted.emit(await this.platform.build(change.name, buildOf(change), key));
+        return;
+      }
       const build = await this.api.begin(change);
       this.follow(new BuildModel(build, this.api));
       if (change.verb === 'create') {
@@ -121,6 +144,15 @@ export class EnvironmentsModel implements IDisposable {
         this.comparison = null;
       }
     });
+  }
+
+  /** Make a generation of the changes in the user's draft of an environment, if there are any. */
+  async freeze(name: string): Promise<IFrozen> {
+    const frozen = await this.api.freeze(name);
+    if (frozen.changed) {
+      this.published.emit();
+    }
+    return frozen;
   }
 
   /** Show the output of no build. */
@@ -199,5 +231,34 @@ export class EnvironmentsModel implements IDisposable {
     if (!this._isDisposed) {
       this.changed.emit();
     }
+  }
+}
+
+/** A change as the platform takes it. */
+function buildOf(change: EnvironmentChange): IBuildSubmit {
+  const { verb } = change;
+  switch (verb) {
+    case 'create': {
+      const { extend, python, kernel = true, requirements } = change;
+      return { verb, extend: extend ?? null, python: python ?? null, kernel, requirements };
+    }
+    case 'install':
+      return { verb, requirements: change.requirements };
+    case 'uninstall':
+      return { verb, requirements: change.packages };
+    case 'rollback':
+      return { verb, generation: change.generation };
+    case 'share':
+    case 'unshare': {
+      const { group, user, all = false } = change;
+      return {
+        verb,
+        groups: group === undefined ? [] : [group],
+        users: user === undefined ? [] : [user],
+        everyone: all
+      };
+    }
+    case 'remove':
+      return { verb };
   }
 }

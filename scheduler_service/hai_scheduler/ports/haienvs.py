@@ -39,6 +39,59 @@ class HeldGeneration:
     written: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedHaienv:
+    """An environment in a list: facts of its current generation, from its manifest."""
+
+    #: The full name: `users/ann/vision`, `groups/cv/vision` or `base/torch`.
+    name: str
+    #: The current generation; None: it has none that can be read.
+    generation: int | None = None
+    #: The complete generations, in order.
+    generations: tuple[int, ...] = ()
+    digest: str = ""
+    #: The version of Python, such as 3.11.7.
+    python: str = ""
+    #: The version of CUDA that its packages are for; None: none.
+    cuda: str | None = None
+    #: Number of its files, and the sum of their sizes in bytes; None: unknown.
+    files: int | None = None
+    size: int | None = None
+    #: The generation that it extends, such as `base/torch@3`.
+    extends: str | None = None
+    built_by: str = ""
+    #: RFC 3339.
+    built_at: str = ""
+    #: Whether Jupyter offers it as a kernel.
+    kernel: bool = False
+    #: Whether there is a draft with changes that no generation has yet.
+    draft: bool = False
+    #: What is wrong with it; empty: nothing.
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaienvList:
+    """Environments by owner and name: the user's own, groups', base ones, then those of others."""
+
+    items: tuple[ListedHaienv, ...]
+    #: Whether there are more than are listed.
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaienvDetail:
+    """One generation of an environment, with its packages."""
+
+    found: ListedHaienv
+    #: The generation that is shown, which need not be the current one.
+    generation: int
+    #: Versions by package.
+    packages: Mapping[str, str]
+    #: The folder of its Python.
+    prefix: str
+
+
 class Haienvs(Protocol):
     """The environments below one folder, which the service and all tasks see at the same path."""
 
@@ -55,8 +108,23 @@ class Haienvs(Protocol):
 
         Raises:
             UnknownHaienv: There is none.
-            HaienvFault: The text is no name, or the environment is damaged.
+            HaienvFault: The text is no name, the environment is damaged, or it is known that it cannot run where tasks
+                do: another architecture, an older glibc, a driver too old for its CUDA.
         """
+        ...
+
+    async def listed(self, user: str, groups: Collection[str], *, everybodys: bool = False) -> HaienvList:
+        """The environments that a user may use: their own, their groups', base ones, and others' that they may read.
+
+        With `everybodys` also those that the user may not read, as far as their names can be known. Only names of
+        folders and manifests are read, at most a thousand; what cannot be read is listed with its trouble.
+
+        Raises HaienvFault.
+        """
+        ...
+
+    async def shown(self, user: str, groups: Collection[str], text: str) -> HaienvDetail:
+        """What a name means for a user, as `find` tells it, with its packages. Raises UnknownHaienv, HaienvFault."""
         ...
 
     async def in_folder(self, folder: str) -> str | None:

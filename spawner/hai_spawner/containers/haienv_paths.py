@@ -18,6 +18,11 @@ from hai_client.rank.identity import Account
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
+def haienv_name(name: str) -> bool:
+    """Return whether haienv accepts a name of a user or a group: others have no environments."""
+    return _NAME.fullmatch(name) is not None
+
+
 def haienv_variables(root: str, user: str, groups: Collection[str]) -> dict[str, str]:
     """Return the variables by which a server finds environments: its own, its groups' and the base ones, in that order.
 

@@ -140,6 +140,9 @@ def test_what_one_shares_with_a_group_is_read_by_it_and_changed_by_nobody_else(s
     assert shared.version(BOB, full) == "1.0"
     assert "no right to read" in shared.fails(EVE, "run", full, "--", "true")
     assert shared.start(EVE, "cat", str(shared.root / full / "env.toml")).returncode != 0
+    listed = {name: json.loads(shared.haienv(name, "list", "--json", "--offer"))["items"] for name in (BOB, EVE)}
+    assert [one["name"] for one in listed[BOB]] == [full], "what is shared is listed, though nothing tells of it"
+    assert listed[EVE] == []
     homes = [shared.place / f"home-{name}" for name in (ANN, BOB, EVE)]
     for other in (BOB, EVE):
         own = (

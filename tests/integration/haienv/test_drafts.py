@@ -8,6 +8,8 @@ from pathlib import Path
 
 from uv import find_uv_bin
 
+from haienv.store import manifest as manifests
+
 from .conftest import World, make_wheel
 
 
@@ -41,6 +43,42 @@ def test_a_draft_is_changed_frozen_and_changed_again(world: World) -> None:
     world.haienv("draft", "vision", "--discard")
     world.haienv("install", "vision", "gamma", "alpha<2")
     assert world.json("show", "vision")["packages"] == {"alpha": "1.0", "gamma": "1.0"}
+
+
+def test_a_frozen_generation_says_what_it_needs_of_a_machine_as_a_built_one_does(world: World) -> None:
+    world.create("vision", "alpha==1.0")
+    built = manifests.read(world.root / "users" / "ann" / "vision" / "generations" / "1" / "manifest.json")
+    world.haienv("draft", "vision")
+    [place] = draft_of(world).glob("lib/*/site-packages")
+    (place / "torch").mkdir()
+    (place / "torch" / "version.py").write_text("cuda: Optional[str] = '12.6'\n")
+    info = place / "torch-2.9.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.9.0\n")
+    (info / "WHEEL").write_text("Tag: cp311-cp311-manylinux_2_99_x86_64\n")
+    frozen = world.json("freeze", "vision")
+    made = manifests.read(Path(frozen["prefix"]).with_name("manifest.json"))
+    assert built.glibc
+    assert (made.glibc, made.cuda, made.machine) == ("2.99", "12.6", built.machine)
+
+
+def test_a_draft_whose_freeze_died_is_frozen_again_and_never_taken_for_unchanged(world: World) -> None:
+    world.create("vision", "alpha==1.0")
+    world.haienv("draft", "vision")
+    folder = draft_of(world).parent
+    before = {name: (folder / name).read_bytes() for name in ("from", "index", "seen")}
+    pip(world, "install", "beta")
+    assert world.json("freeze", "vision")["generation"] == 2
+    # It died after the number was written, and before what was seen: in this order.
+    for left in (("index", "seen"), ("index",)):
+        for name in left:
+            (folder / name).write_bytes(before[name])
+        if "seen" not in left:
+            (folder / "seen").unlink()
+        again = world.json("freeze", "vision")
+        assert again["changed"] is True
+        assert again["digest"] == world.json("show", "vision@2")["digest"]
+    assert world.json("freeze", "vision")["changed"] is False
 
 
 def test_a_draft_that_has_not_changed_makes_no_generation(world: World) -> None:

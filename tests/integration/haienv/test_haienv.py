@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
-from .conftest import PATIENCE, ROOT, World
+from .conftest import PATIENCE, ROOT, World, make_wheel
 
 
 def test_an_environment_is_made_used_changed_compared_and_rolled_back(world: World) -> None:
@@ -87,6 +88,25 @@ def test_a_script_enters_its_environment_by_its_first_lines(world: World, tmp_pa
     assert done.stdout == "2.0 ['--lr', '1']\n", done.stderr
 
 
+def test_what_a_python_imports_whenever_it_starts_is_not_the_scripts_doing(world: World, tmp_path: Path) -> None:
+    world.create("vision", "alpha==2.0")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    [packages] = (tmp_path / "venv").glob("lib/*/site-packages")
+    for name in ("hook", "numbers_of_mine"):
+        (packages / name).mkdir()
+        (packages / name / "__init__.py").touch()
+    (packages / "hook.pth").write_text("import hook\n")
+    script = tmp_path / "train.py"
+    for first, said in (("", "2.0\n"), ("import numbers_of_mine\n", "")):
+        script.write_text(f"{first}import haienv\nhaienv.set_env('vision')\nimport alpha\nprint(alpha.VERSION)\n")
+        done = subprocess.run(
+            [str(tmp_path / "venv/bin/python"), str(script)], env=world.env, capture_output=True, text=True, check=False
+        )
+        assert done.stdout == said, done.stderr
+        assert "hook" not in done.stderr
+    assert "numbers_of_mine of another Python is imported already" in done.stderr
+
+
 def test_a_shell_is_in_the_environment_after_sourcing(world: World) -> None:
     world.create("vision", "alpha==2.0")
     programs = Path(sys.executable).parent
@@ -105,6 +125,38 @@ def test_a_shell_is_in_the_environment_after_sourcing(world: World) -> None:
     """
     done = subprocess.run(["bash", "-c", lines], env=env, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == ["2.0", "users/ann/vision@1", "1"], done.stderr
+
+
+def test_a_script_of_the_originals_documentation_runs_as_it_is(world: World) -> None:
+    """Its shell form with an owner, its variables, its lists, and a script that enters by its first lines."""
+    place = world.place / "bin"
+    place.mkdir()
+    (place / "haienv").write_text((ROOT / "haienv" / "scripts" / "haienv").read_text())
+    (place / "haienv").chmod(0o755)
+    (place / "python").symlink_to(Path(sys.executable).parent / "python")
+    # Its environments are kernels, as ours are by default.
+    make_wheel(world.wheels, "ipykernel", "6.0")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    (world.place / "train.py").write_text(
+        "import haienv\nhaienv.set_env('torch_cuda')\n\nimport alpha\nprint('trains with', alpha.VERSION)\n"
+    )
+    lines = f"""
+        set -e
+        haienv create torch_cuda --no_extend -p {version} --extra-environment NCCL_DEBUG=INFO
+        haienv install torch_cuda alpha==1.0
+        haienv list -o json | python -c "import json, sys; print([x['name'] for x in json.load(sys.stdin)['items']])"
+        python train.py
+        haienv share torch_cuda --all
+        export HAIENV_USER=bob
+        source haienv torch_cuda -u ann
+        python -c "import alpha, os; print(alpha.VERSION, os.environ['HF_ENV_NAME'], os.environ['NCCL_DEBUG'])"
+    """
+    env = world.env | {"PATH": f"{place}:{os.environ['PATH']}", "HAIENV_UV": find_uv_bin()}
+    done = subprocess.run(
+        ["bash", "-c", lines], env=env, cwd=world.place, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    said = [line for line in done.stdout.splitlines() if line.startswith(("[", "trains", "1.0"))]
+    assert said == ["['users/ann/torch_cuda']", "trains with 1.0", "1.0 torch_cuda INFO"], done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import http.server
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -233,6 +235,44 @@ def test_passwords_of_indexes_are_in_no_file_of_an_environment(
     for file in world.root.rglob("*"):
         if file.is_file() and file.suffix != ".whl":
             assert b"hunter2" not in file.read_bytes(), file
+
+
+def test_an_index_without_the_package_is_told_from_a_wrong_name(
+    world: World, index: tuple[str, Path, list[str]]
+) -> None:
+    address, _, asked = index
+    env = {"UV_OFFLINE": "0", "UV_FIND_LINKS": "", "UV_DEFAULT_INDEX": f"{address}/main"}
+    _, message = world.fails("create", "vision", "--no-kernel", "-p", sys.executable, "omega", **env)
+    assert "omega was not found" in message
+    assert "is the name right? `haienv config append indexes URL`" in message
+    assert set(asked) == {"/main/omega/"}
+    assert world.json("list")["items"] == []
+
+
+def test_an_index_that_accepts_and_says_nothing_is_given_up_and_named(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/simple"
+        env = {
+            "UV_OFFLINE": "0", "UV_FIND_LINKS": "", "UV_DEFAULT_INDEX": address, "UV_HTTP_RETRIES": "0",
+            "UV_HTTP_TIMEOUT": "1",
+        }  # fmt: skip
+        _, message = world.fails("create", "vision", "--no-kernel", "-p", sys.executable, "omega", **env)
+    assert address in message
+    assert "timed out" in message
+    assert "the index does not answer: `haienv config show`" in message
+    assert world.json("list")["items"] == []
+
+
+def test_a_lock_of_another_platform_is_refused_with_the_remedy(world: World) -> None:
+    made = make_wheel(world.place / "made", "delta", "1.0")
+    wheel = made.rename(world.wheels / "delta-1.0-cp311-cp311-win_amd64.whl")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    lock = world.place / "requirements.txt"
+    lock.write_text(f"delta==1.0 --hash=sha256:{digest}\n")
+    _, message = world.fails("create", "vision", "--no-kernel", "-p", sys.executable, "-r", str(lock))
+    assert "delta==1.0 has no wheels with a matching platform tag" in message
+    assert "is for another platform: write the lock on this one" in message
+    assert world.json("list")["items"] == []
 
 
 def test_an_index_that_does_not_answer_is_named(world: World) -> None:

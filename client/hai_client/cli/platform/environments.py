@@ -1,4 +1,4 @@
-"""`hai environments`: the environments of tasks; `hai admin environments` changes them."""
+"""`hai admin environments`: the images that admins set up (`hai environments` lists them for users)."""
 
 from __future__ import annotations
 
@@ -10,39 +10,14 @@ from hai_client.cli.platform.mounts import subject
 from hai_client.cli.shared import parser as words
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, Output
-from hai_client.cli.shared.parser import Command
 from hai_client.errors import Invalid
 from hai_client.wire.storage import Environment
 
 
-def _configure(_parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the verb has no arguments of its own."""
-
-
-def _mine(_args: argparse.Namespace, ctx: Context) -> int:
-    found = ctx.client.environments()
-    if ctx.json:
-        ctx.out.json({"items": found})
-    elif not found:
-        ctx.out.line("no environment is set up for you; your tasks run in the platform's own")
-    else:
-        columns = [Column("NAME"), Column("DEFAULT"), Column("IMAGE"), Column("PYTHON"), Column("DESCRIPTION")]
-        rows = [[*_place(one), one.description] for one in found]
-        ctx.out.table(columns, rows)
-    return 0
-
-
-def _place(one: Environment) -> list[Cell | str]:
-    return [Cell(one.name, "bold"), "yes" if one.chosen else "-", one.image or "-", one.python or "-"]
-
-
-# --- for admins
-
-
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the verbs of `hai admin environments`; `leaf` makes one."""
-    leaf(verbs, "list", "list all environments, with who may use them", _list)
-    setting = leaf(verbs, "set", "write an environment, all of it", _set)
+    leaf(verbs, "list", "list all images, with who may use them", _list)
+    setting = leaf(verbs, "set", "write an image, all of it", _set)
     add = setting.add_argument
     add("name", metavar="NAME", help="its name")
     add("--for", dest="subjects", action="append", type=subject, default=[], metavar="SUBJECT",
@@ -53,16 +28,16 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         help="a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
     add("--default", action="store_true", help="they get it when they choose none")
     add("--description", default="", metavar="TEXT", help="what it is for")
-    removing = leaf(verbs, "remove", "remove an environment; tasks that name it cannot start any more", _remove)
+    removing = leaf(verbs, "remove", "remove an image; tasks that name it cannot start any more", _remove)
     removing.add_argument("name", metavar="NAME", help="its name")
 
 
 def _list(_args: argparse.Namespace, ctx: Context) -> int:
-    found = ctx.client.environments(everybodys=True)
+    found = ctx.client.environments(everybodys=True, kind="image")
     if ctx.json:
         ctx.out.json({"items": found})
     elif not found:
-        ctx.out.line("no environments; `hai admin environments set --help` shows how to write one")
+        ctx.out.line("no images; `hai admin environments set --help` shows how to write one")
     else:
         _table(ctx.out, found)
     return 0
@@ -121,19 +96,5 @@ def _remove(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json({"deleted": args.name})
     else:
-        ctx.out.line(f"environment {args.name} is removed; what runs goes on, tasks that name it cannot start any more")
+        ctx.out.line(f"image {args.name} is removed; what runs goes on, tasks that name it cannot start any more")
     return 0
-
-
-COMMANDS = {
-    "environments": Command(
-        "environments",
-        _configure,
-        _mine,
-        about=(
-            "List the environments that you may choose for a task or a container: image, Python, variables.\n"
-            "DEFAULT is the one that you get when you choose none."
-        ),
-        examples="examples:\n  hai environments\n  hai submit --environment torch -- python train.py",
-    )
-}

@@ -8,6 +8,8 @@ import { levelOf, nameError, requirementsOf } from './words';
 
 export function CreateForm(props: {
   owners: readonly string[];
+  /** Those of them for whom the platform makes it, by a task. */
+  byPlatform: readonly string[];
   items: readonly IEnvironment[];
   onCreate: (change: EnvironmentChange) => void;
   onCancel: () => void;
@@ -120,7 +122,7 @@ export function CreateForm(props: {
           Cancel
         </button>
         <button className="hai-Button hai-mod-primary" data-testid="hai-environment-create">
-          Create
+          {props.byPlatform.includes(owner) ? 'Create by a task' : 'Create'}
         </button>
       </div>
     </form>

@@ -18,6 +18,8 @@ export interface IDetailProps {
   comparison: { before: number; after: number; changes: IPackageChange[] } | null;
   /** Whether the user may change it. */
   owned: boolean;
+  /** Whether the platform does it, by a task. */
+  byPlatform: boolean;
   onChange: (change: EnvironmentChange) => void;
   onCompare: (before: number, after: number) => void;
 }
@@ -33,6 +35,11 @@ export function Detail(props: IDetailProps): JSX.Element {
           {environment.generation !== undefined && `@${environment.generation}`}
         </h3>
         <span className="hai-Spacer" />
+        {owned && props.byPlatform && (
+          <span className="hai-Soft" data-testid="hai-environment-by-platform">
+            The platform changes it, by a task
+          </span>
+        )}
         {owned && (
           <button
             className="hai-Button hai-mod-danger"
@@ -51,7 +58,10 @@ export function Detail(props: IDetailProps): JSX.Element {
         {environment.built_by !== undefined && <> · built by {environment.built_by}</>}
       </p>
       {owned && (
-        <Install onInstall={requirements => props.onChange({ verb: 'install', name, requirements })} />
+        <Install
+          label={props.byPlatform ? 'Install by a task' : 'Install'}
+          onInstall={requirements => props.onChange({ verb: 'install', name, requirements })}
+        />
       )}
       {owned && <Share name={name} onChange={props.onChange} />}
       {detail !== null && (
@@ -73,7 +83,7 @@ export function Detail(props: IDetailProps): JSX.Element {
   );
 }
 
-function Install(props: { onInstall: (requirements: string[]) => void }): JSX.Element {
+function Install(props: { label: string; onInstall: (requirements: string[]) => void }): JSX.Element {
   const [text, setText] = useState('');
   return (
     <form
@@ -95,7 +105,7 @@ function Install(props: { onInstall: (requirements: string[]) => void }): JSX.El
         onChange={event => setText(event.target.value)}
       />
       <button className="hai-Button" disabled={text.trim() === ''} data-testid="hai-environment-install">
-        Install
+        {props.label}
       </button>
     </form>
   );

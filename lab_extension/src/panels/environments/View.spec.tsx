@@ -7,17 +7,22 @@ import {
   aBuild,
   anEnvironment,
   anEnvironmentDetail,
-  someEnvironments
+  someEnvironments,
+  somePlatform
 } from '../../testing/fakes';
 import { View } from './View';
 import { bytes, contentsOf, levelOf, nameError, requirementsOf } from './words';
 
-async function shown(given: Partial<IEnvironmentsApi> = {}, mayRemove = async () => true) {
+async function shown(
+  given: Partial<IEnvironmentsApi> = {},
+  mayRemove = async () => true,
+  platform = somePlatform()
+) {
   const api = someEnvironments(given);
-  const model = new EnvironmentsModel(api);
+  const model = new EnvironmentsModel(api, platform);
   render(<View model={model} mayRemove={mayRemove} />);
   await waitFor(async () => model.refresh());
-  return { api, model };
+  return { api, model, platform };
 }
 
 describe('the view', () => {
@@ -31,6 +36,28 @@ describe('the view', () => {
     );
     expect(cells[0]?.slice(0, 6)).toEqual(['vision', 'mine', '3.11.7', 'timm==1.0.20', '8.4 MB', '2']);
     expect(cells[1]?.slice(0, 4)).toEqual(['torch', 'base', '3.11.7', 'torch']);
+  });
+
+  it('has base ones built by the platform, and says so', async () => {
+    const { api, model, platform } = await shown({}, undefined, somePlatform(['users/ann', 'base']));
+    const submitted = vi.fn();
+    model.submitted.connect((_, task) => void submitted(task.id));
+    fireEvent.click(screen.getByTitle('base/torch'));
+    expect((await screen.findByTestId('hai-environment-by-platform')).textContent).toMatch(/by a task/);
+    fireEvent.change(screen.getByLabelText('Packages to install'), { target: { value: 'timm==1.0.20' } });
+    fireEvent.click(screen.getByText('Install by a task'));
+    await waitFor(() => expect(submitted).toHaveBeenCalledWith(7));
+    expect(platform.build).toHaveBeenCalledWith(
+      'base/torch',
+      { verb: 'install', requirements: ['timm==1.0.20'] },
+      expect.any(String)
+    );
+    expect(api.begin).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByTestId('hai-environment-new'));
+    fireEvent.change(screen.getByLabelText('Whose'), { target: { value: 'base' } });
+    expect(screen.getByTestId('hai-environment-create').textContent).toBe('Create by a task');
+    fireEvent.change(screen.getByLabelText('Whose'), { target: { value: 'users/ann' } });
+    expect(screen.getByTestId('hai-environment-create').textContent).toBe('Create');
   });
 
   it('makes one, after what is wrong with its name is said', async () => {

@@ -21,7 +21,8 @@ export function View(props: IViewProps): JSX.Element {
   const { model } = props;
   useSignal(model.changed);
   const [creating, setCreating] = useState(false);
-  const { items, owners } = model.found;
+  const { items } = model.found;
+  const owners = [...model.found.owners, ...model.platformOwners];
   const begin = async (change: EnvironmentChange): Promise<void> => {
     if (change.verb === 'remove' && !(await props.mayRemove(change.name))) {
       return;
@@ -60,6 +61,7 @@ export function View(props: IViewProps): JSX.Element {
       {creating && (
         <CreateForm
           owners={owners}
+          byPlatform={model.platformOwners}
           items={items}
           onCreate={change => void begin(change)}
           onCancel={() => setCreating(false)}
@@ -86,7 +88,8 @@ export function View(props: IViewProps): JSX.Element {
           environment={model.shown}
           detail={model.detail}
           comparison={model.comparison}
-          owned={model.mayChange(model.shown.name)}
+          owned={model.mayChange(model.shown.name) || model.builtByPlatform(model.shown.name)}
+          byPlatform={model.builtByPlatform(model.shown.name)}
           onChange={change => void begin(change)}
           onCompare={(before, after) => void model.compare(before, after)}
         />

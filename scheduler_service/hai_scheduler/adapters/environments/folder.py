@@ -21,10 +21,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from hai_scheduler.adapters.environments import lookup
+from hai_scheduler.adapters.environments import answers, listing, lookup
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.pins import Pin
-from hai_scheduler.ports.haienvs import HaienvFault, HeldGeneration, UnknownHaienv, Use
+from hai_scheduler.core.workspace.abi import Machine, misfit
+from hai_scheduler.ports.haienvs import HaienvDetail, HaienvFault, HaienvList, HeldGeneration, UnknownHaienv, Use
 from haienv.shared.errors import Missing
 from haienv.store import references
 
@@ -59,10 +60,17 @@ class HaienvFolder:
     Args:
         root: The folder of all environments; an absolute path. It need not exist.
         account_of: Returns the Unix account of a user; None: all users' files belong to this process's account.
+        machine: What the machines have on which tasks run; None: it is not known, as where each task names an image.
     """
 
-    def __init__(self, root: Path, account_of: Callable[[str], UnixAccount] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        account_of: Callable[[str], UnixAccount] | None = None,
+        machine: Machine | None = None,
+    ) -> None:
         self._root = root
+        self._machine = machine or Machine()
         self._account_of = account_of
         self._references = references.folder_for(root, None)
 
@@ -74,10 +82,32 @@ class HaienvFolder:
     async def find(self, user: str, groups: Collection[str], text: str) -> Pin:
         """See `Haienvs.find`."""
         if self._account_of is None:
-            pin = await in_reader(lambda: lookup.find(self.root, user, groups, text))
-            await in_reader(lambda: self._check_owner(pin, user, groups, text))
-            return pin
-        return _pin_of(await self._as_user(user, "find", user, ",".join(sorted(groups)), text))
+            pin, needs = await in_reader(lambda: lookup.find(self.root, user, groups, text))
+            await in_reader(lambda: self._check_owner(pin.name, user, groups, text))
+        else:
+            answer = await self._as_user(user, "find", user, ",".join(sorted(groups)), text)
+            pin, needs = answers.pin_of(answer), answers.needs_of(answer)
+        wrong = misfit(needs, self._machine)
+        if wrong is not None:
+            raise HaienvFault(f"environment: {pin.reference} {wrong}")
+        return pin
+
+    async def listed(self, user: str, groups: Collection[str], *, everybodys: bool = False) -> HaienvList:
+        """See `Haienvs.listed`."""
+        if self._account_of is None:
+            return await in_reader(
+                lambda: listing.listed(self.root, user, groups, shared_alone=True, everybodys=everybodys)
+            )
+        whose = "all" if everybodys else "mine"
+        return answers.list_of(await self._as_user(user, "list", user, ",".join(sorted(groups)), whose))
+
+    async def shown(self, user: str, groups: Collection[str], text: str) -> HaienvDetail:
+        """See `Haienvs.shown`."""
+        if self._account_of is None:
+            found = await in_reader(lambda: listing.shown(self.root, user, groups, text))
+            await in_reader(lambda: self._check_owner(found.found.name, user, groups, text))
+            return found
+        return answers.detail_of(await self._as_user(user, "show", user, ",".join(sorted(groups)), text))
 
     async def in_folder(self, folder: str) -> str | None:
         """See `Haienvs.in_folder`."""
@@ -125,15 +155,15 @@ class HaienvFolder:
             for key, one in references.written(self._references).items()
         }
 
-    def _check_owner(self, pin: Pin, user: str, groups: Collection[str], text: str) -> None:
+    def _check_owner(self, name: str, user: str, groups: Collection[str], text: str) -> None:
         """Raise UnknownHaienv for an environment that is neither the user's, nor a group's of theirs, nor shared."""
-        level, _, rest = pin.name.partition("/")
+        level, _, rest = name.partition("/")
         owner = rest.partition("/")[0]
         if level == "groups" and owner not in groups:
             raise UnknownHaienv(
                 f"environment: {text!r} belongs to the group {owner}, and {user} is not in it; ask its members"
             )
-        if level == "users" and owner != user and (self._root / pin.name).stat().st_mode & _EVERYBODY != _EVERYBODY:
+        if level == "users" and owner != user and (self._root / name).stat().st_mode & _EVERYBODY != _EVERYBODY:
             raise UnknownHaienv(f"environment: {text!r} is not shared with {user}; ask {owner} for `haienv share`")
 
     # -- as the user ------------------------------------------------------------------------------
@@ -166,21 +196,6 @@ class HaienvFolder:
             kind = UnknownHaienv if answer["kind"] == UnknownHaienv.__name__ else HaienvFault
             raise kind(answer["fault"])
         return dict(answer)
-
-
-def _pin_of(answer: Mapping[str, Any]) -> Pin:
-    """Return the pin of an answer, which comes from a process of the user's account. Raises HaienvFault."""
-    texts = ("name", "digest", "interpreter", "python", "flavour")
-    variables = answer.get("variables")
-    if (
-        not all(isinstance(answer.get(name), str) for name in texts)
-        or type(answer.get("generation")) is not int
-        or not isinstance(variables, dict)
-        or not all(isinstance(value, str) for value in variables.values())
-    ):
-        raise HaienvFault("environment: the look-up gave a wrong answer; try again")
-    values = {name: answer[name] for name in texts}
-    return Pin(**values, generation=answer["generation"], variables=variables)
 
 
 def _make_readable(folder: Path, root: Path) -> None:

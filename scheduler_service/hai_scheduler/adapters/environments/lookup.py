@@ -1,46 +1,46 @@
 """What the service asks of haienv. As a program, it answers one question with the rights of the account that runs it.
 
 `python -m hai_scheduler.adapters.environments.lookup ROOT find USER GROUP,GROUP NAME` prints what it has found as JSON,
-and `ROOT check NAME GENERATION DIGEST` prints `{}`. A fault is an object with `kind` and `fault`.
+`ROOT check NAME GENERATION DIGEST` prints `{}`, `ROOT list USER GROUP,GROUP all` (or `mine`) environments, and
+`ROOT show USER GROUP,GROUP NAME` one with its packages. A fault is an object with `kind` and `fault`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
 from collections.abc import Collection
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from hai_scheduler.adapters.environments import listing
+from hai_scheduler.adapters.environments.reading import regular
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace.abi import Needs
 from hai_scheduler.ports.haienvs import HaienvFault, UnknownHaienv
 from haienv.shared.errors import HaienvError, Missing
 from haienv.store import manifest as manifests
 from haienv.store import names, spec
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
-from haienv.store.registry import Caller, Registry
 
-#: The longest manifest or env.toml that is read, bytes: they are much shorter.
-_LONGEST: Final = 4 * 1024 * 1024
 #: The most bytes that the variables of an environment may have together: each task stores them.
 _MOST_VARIABLES: Final = 64 * 1024
 
 
-def find(root: str, user: str, groups: Collection[str], text: str) -> Pin:
-    """Return the generation that a name means for a user. Raises UnknownHaienv and HaienvFault."""
+def find(root: str, user: str, groups: Collection[str], text: str) -> tuple[Pin, Needs]:
+    """Return the generation that a name means for a user, and what it needs. Raises UnknownHaienv and HaienvFault."""
     try:
-        caller = Caller(user, tuple(sorted(group for group in groups if names.NAME.fullmatch(group))))
-        env, generation = Registry(Path(root), caller).generation(names.parse(text))
+        env, generation = listing.registry_of(root, user, groups).generation(names.parse(text))
         manifest = _manifest(generation)
         variables = _variables(generation)
     except Missing as error:
         raise UnknownHaienv(str(error)) from None
     except (HaienvError, OSError) as error:
         raise HaienvFault(str(error)) from None
-    return Pin(
+    pin = Pin(
         name=str(env.name),
         generation=generation.number,
         digest=manifest.digest,
@@ -49,6 +49,7 @@ def find(root: str, user: str, groups: Collection[str], text: str) -> Pin:
         flavour=getattr(manifest, "flavour", "venv"),
         variables=variables,
     )
+    return pin, Needs(machine=manifest.machine, glibc=manifest.glibc, cuda=manifest.cuda or "")
 
 
 def check(root: str, name: str, number: int, digest: str) -> None:
@@ -61,7 +62,7 @@ def check(root: str, name: str, number: int, digest: str) -> None:
         program = os.path.lexists(generation.python)
     except FileNotFoundError:
         raise HaienvFault(f"{what} is gone: there is no {generation.manifest}; {remedy}") from None
-    except (HaienvError, OSError) as error:
+    except (HaienvError, HaienvFault, OSError) as error:
         raise HaienvFault(f"{what} is damaged: {error}; {remedy}") from None
     if found.digest != digest:
         raise HaienvFault(f"{what} is another one now: its manifest has {found.digest}, not {digest}; {remedy}")
@@ -96,14 +97,14 @@ def name_of(root: str, folder: str) -> str | None:
 
 
 def _manifest(generation: Generation) -> Manifest:
-    _regular(generation.manifest)
+    regular(generation.manifest)
     return manifests.read(generation.manifest)
 
 
 def _variables(generation: Generation) -> dict[str, str]:
     """Return the environment's own variables, as this generation has them."""
     try:
-        _regular(generation.spec)
+        regular(generation.spec)
         found = dict(spec.read(generation.spec).variables)
     except FileNotFoundError:
         return {}
@@ -112,18 +113,19 @@ def _variables(generation: Generation) -> dict[str, str]:
     return found
 
 
-def _regular(path: Path) -> None:
-    """Raise HaienvFault for what cannot be such a file: reading it might never end."""
-    facts = path.lstat()
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LONGEST:
-        raise HaienvFault(f"{path}: is no file of at most {_LONGEST} bytes")
+def _split(groups: str) -> list[str]:
+    return [one for one in groups.split(",") if one]
 
 
 def _answer(words: list[str]) -> dict[str, Any]:
     match words:
         case [root, "find", user, groups, text]:
-            pin = find(root, user, [one for one in groups.split(",") if one], text)
-            return {name: getattr(pin, name) for name in Pin.__dataclass_fields__}
+            pin, needs = find(root, user, _split(groups), text)
+            return {**{name: getattr(pin, name) for name in Pin.__dataclass_fields__}, "needs": asdict(needs)}
+        case [root, "list", user, groups, whose]:
+            return asdict(listing.listed(root, user, _split(groups), everybodys=whose == "all"))
+        case [root, "show", user, groups, text]:
+            return asdict(listing.shown(root, user, _split(groups), text))
         case [root, "check", name, number, digest]:
             check(root, name, int(number), digest)
             return {}

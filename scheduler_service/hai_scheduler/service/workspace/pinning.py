@@ -8,11 +8,13 @@ meant.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hai_client.rank.pythons import VENV, chosen
+from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.environments import Environment, usable
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.core.workspace.templates import Unresolvable
@@ -29,11 +31,13 @@ _CONDA: Final = ("CONDA_PREFIX", "CONDA_DEFAULT_ENV")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the name of an environment in a submission means."""
+    """What the names in a submission mean: of its environment, and of the snapshot of its code."""
 
     #: The name of the image; None: the user's default.
     image: str | None = None
     pin: Pin | None = None
+    #: The snapshot of its code; None: none.
+    snapshot: CodeSnapshot | None = None
     #: Sentences for the user.
     warnings: tuple[str, ...] = ()
 
@@ -48,9 +52,11 @@ class Pinning:
 
     Args:
         haienvs: The environments of haienv; None: this platform has none, and every name is an image's.
+        builder: How builds of environments run.
     """
 
     haienvs: Haienvs | None = None
+    builder: builds.BuildSettings = field(default_factory=builds.BuildSettings)
 
     async def choose(
         self,
@@ -189,7 +195,32 @@ class Pinning:
             env |= {name: value for name, value in pin.variables.items() if name not in own and not _platforms(name)}
             env = {name: value for name, value in env.items() if name not in _CONDA}
             env |= _variables_of(pin, self.haienvs.prefix(pin))
-        return replace(order, env=env, mounts=tuple(self._read_only(mount) for mount in order.mounts))
+        return replace(order, env=env, haienv=pin, mounts=tuple(self._read_only(mount) for mount in order.mounts))
+
+    def order_of_build(self, order: LaunchOrder, build: builds.BuildTask, groups: Collection[str]) -> LaunchOrder:
+        """Return the order of a build: it may write below the folder of its environment's owner, and nowhere else.
+
+        Args:
+            order: The order, as `order_with` returns it.
+            build: The build.
+            groups: The user's groups.
+
+        Raises:
+            Unresolvable: The user has left the group since, or there are no environments any more.
+        """
+        why = build.refusal(order.user, groups)
+        if self.haienvs is None:
+            why = f"environment {build.environment}: this platform has no folder of environments any more"
+        if self.haienvs is None or why is not None:
+            raise Unresolvable(why)
+        owner = builds.owner_of(build.environment)
+        return replace(
+            order,
+            image=self.builder.image or order.image,
+            account=self.builder.account_for(build.environment),
+            haienv_writes=owner,
+            mounts=builds.writable(order.mounts, self.haienvs.root, owner),
+        )
 
     def _read_only(self, mount: Mount) -> Mount:
         """Return the mount, read-only where it shows environments: no task changes what others run."""

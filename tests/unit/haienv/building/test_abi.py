@@ -38,13 +38,12 @@ def prefix_with(top: Path, **wheels: str) -> Path:
 
 
 def test_the_highest_demand_counts_and_of_wheels_that_were_compiled_here_the_files_do(tmp_path: Path) -> None:
-    nothing = str(tmp_path / "none")
     one = prefix_with(tmp_path / "one", a="cp311-cp311-manylinux_2_28_x86_64", b="cp311-cp311-manylinux_2_17_x86_64")
-    assert abi.glibc(one, nothing) == "2.28"
+    assert abi.glibc(one, ()) == "2.28"
     two = prefix_with(tmp_path / "two", a="cp311-cp311-manylinux_2_28_x86_64", b="cp311-cp311-linux_x86_64")
-    assert abi.glibc(two, nothing) == "2.33"
+    assert abi.glibc(two, ()) == "2.33"
     three = prefix_with(tmp_path / "three", a="py3-none-any")
-    assert abi.glibc(three, nothing) == ""
+    assert abi.glibc(three, ()) == ""
 
 
 def test_python_itself_needs_a_glibc() -> None:

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 
-from haienv.cli.parser import MODULES, Parser, parser
+from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
+from haienv.cli.parser import MODULES, Parser, parse, parser
 
 
 def verbs_of(made: argparse.ArgumentParser) -> list[str]:
@@ -36,3 +37,31 @@ def test_a_list_imports_nothing_that_builds() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "haienv.store.registry" in done.stderr
     assert [name for name in done.stderr.split() if name.startswith("haienv.building")] == []
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        EnvironmentBuild(verb=BuildVerb.CREATE, environment="users/ann/v", extend="base/t@3", python="3.11",
+                         kernel=False, description="--x", requirements=("a==1", "b[c]>=2; python_version<'3.12'")),
+        EnvironmentBuild(verb=BuildVerb.INSTALL, environment="groups/cv/v", requirements=("a",)),
+        EnvironmentBuild(verb=BuildVerb.UNINSTALL, environment="groups/cv/v", requirements=("a",)),
+        EnvironmentBuild(verb=BuildVerb.REBUILD, environment="base/t"),
+        EnvironmentBuild(verb=BuildVerb.ROLLBACK, environment="base/t", generation=2),
+        EnvironmentBuild(verb=BuildVerb.SHARE, environment="users/ann/v", groups=("cv",), users=("bob",)),
+        EnvironmentBuild(verb=BuildVerb.UNSHARE, environment="users/ann/v", everyone=True),
+        EnvironmentBuild(verb=BuildVerb.REMOVE, environment="users/ann/v"),
+    ],
+    ids=lambda build: str(build.verb),
+)  # fmt: skip
+def test_the_words_of_the_platforms_builds_are_this_commands(build: EnvironmentBuild) -> None:
+    arguments = parse(list(build.command()[1:]))
+    assert not arguments.json, "people read the log of a build"
+    assert arguments.name.partition("@")[0] == build.environment
+    assert list(getattr(arguments, "requirements", getattr(arguments, "packages", []))) == list(build.requirements)
+    if build.verb is BuildVerb.CREATE:
+        assert (arguments.extend, arguments.python, arguments.no_kernel) == ("base/t@3", "3.11", True)
+        assert arguments.description == "--x"
+    if build.verb in (BuildVerb.SHARE, BuildVerb.UNSHARE):
+        assert (tuple(arguments.group), tuple(arguments.user)) == (build.groups, build.users)
+        assert arguments.all is build.everyone

@@ -53,9 +53,12 @@ def test_an_index_that_was_written_is_read_again(tmp_path: Path) -> None:
 def test_every_change_is_seen(tmp_path: Path, change) -> None:
     top = grown(tmp_path / "top")
     before = snapshot.filled(top, snapshot.scan(top), {})
+    seen = snapshot.fingerprint(before)
     assert not snapshot.differs(snapshot.scan(top), before)
+    assert snapshot.fingerprint(snapshot.scan(top)) == seen
     change(top)
     assert snapshot.differs(snapshot.scan(top), before)
+    assert snapshot.fingerprint(snapshot.scan(top)) != seen
     again = snapshot.filled(top, snapshot.scan(top), before)
     assert snapshot.contents_of(again) == tree.contents(top)
 

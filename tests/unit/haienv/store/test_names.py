@@ -45,3 +45,9 @@ def test_kernels_of_different_environments_have_different_names() -> None:
     assert len(kernels) == len(names), "a-b/c and a/b-c, Vision and vision are different ones"
     assert kernels == {kernel.lower() for kernel in kernels}, "Jupyter does not tell capital letters apart"
     assert EnvName(Owner("users", "ann"), "vision").kernel == "haienv-users-ann-vision"
+
+
+@pytest.mark.parametrize("text", ["vision@", "vision@0", "vision@-1", "vision@1.5"])
+def test_a_number_that_is_no_generation_is_named(text: str) -> None:
+    with pytest.raises(Wrong, match=r"has no number of a generation, from 1, after '@'; write for example vision@3"):
+        parse(text)

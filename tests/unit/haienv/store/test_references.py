@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.store.layout import EnvFolder
 from haienv.store.names import EnvName, Owner
-from haienv.store.references import folder_for, hold, release, use, uses
+from haienv.store.references import folder_for, hold, processes_in, release, use, uses
 
 
 @pytest.fixture
@@ -73,3 +75,16 @@ def test_an_id_is_no_path(env: EnvFolder, ident: str) -> None:
 def test_a_kind_is_one_of_three(env: EnvFolder) -> None:
     with pytest.raises(Wrong, match="'x' is not one of task, kernel, keep"):
         use(env.generation(1), env.name, "x", "x")
+
+
+def test_a_command_in_an_activated_environment_does_not_use_it_itself(tmp_path: Path) -> None:
+    ask = "import sys; from pathlib import Path; from haienv.store.references import processes_in; "
+    ask += "print(processes_in(Path(sys.argv[1])))"
+    activated = {"VIRTUAL_ENV": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    said = subprocess.run([sys.executable, "-c", ask, str(tmp_path)], env=activated, capture_output=True, check=True)
+    assert said.stdout.strip() == b"[]"
+    with subprocess.Popen(["sleep", "60"], env={**activated, "PATH": "/usr/bin:/bin"}) as other:
+        try:
+            assert processes_in(tmp_path) == [f"process {other.pid}"]
+        finally:
+            other.kill()

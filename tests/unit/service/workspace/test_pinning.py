@@ -7,78 +7,25 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.haienvs import MemoryHaienvs
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Retry, TaskState
+from hai_scheduler.core.workspace.builds import BuildSettings, BuildVerb, EnvironmentBuild
 from hai_scheduler.core.workspace.mounts import MountKind, MountRule
 from hai_scheduler.ports.cluster import LaunchOrder
-from hai_scheduler.ports.haienvs import Use
 from hai_scheduler.ports.values import UserRecord
-from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
-from hai_scheduler.service.shared.errors import Conflict, Invalid
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Invalid
 from kit.builders import a_mount_rule, a_pin, an_environment
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service
-
-ANN = Caller(name="ann", groups=frozenset({"cv"}), scopes=frozenset({SCOPE_WRITE}))
-MINE = a_pin(generation=3)
-LATER = a_pin(generation=4, digest=f"sha256:{'4' * 64}")
+from unit.service.workspace.pinned_world import ANN, LATER, MINE, World
 
 
-class World(Service):
-    """A service with environments, whose launches are recorded."""
-
-    def __init__(self) -> None:
-        self.environments = MemoryHaienvs(clock=VirtualClock())
-        super().__init__(haienvs=self.environments)
-        self.environments.clock = self.clock
-        self.launches: list[LaunchOrder] = []
-        launch = self.cluster.launch
-
-        async def watched(order: LaunchOrder) -> None:
-            self.launches.append(order)
-            await launch(order)
-
-        self.cluster.launch = watched  # type: ignore[method-assign]
-
-    async def send(self, name: str = "t", does: Behaviour | None = None, **fields: Any) -> TaskId:
-        made = Submission(name=name, command=("train",), cwd="/", **fields)
-        admitted = await self.parts.services.submissions.admit(ANN, made)
-        self.cluster.jobs.script(admitted.task.id, does or Behaviour())
-        return admitted.task.id
-
-    async def warned(self, **fields: Any) -> list[str]:
-        made = Submission(name="t", command=("train",), cwd="/", **fields)
-        submissions = self.parts.services.submissions
-        return await submissions.warnings(ANN, made, (await submissions.admit(ANN, made)).choice)
-
-    async def pin(self, task_id: TaskId) -> Pin | None:
-        async with self.store.read() as tx:
-            return (await tx.tasks.get_spec(task_id)).haienv
-
-    async def pins_of_runs(self, task_id: TaskId) -> list[Pin | None]:
-        async with self.store.read() as tx:
-            return [run.haienv for run in await tx.runs.of_task(task_id)]
-
-    async def suspend_and_resume(self, task_id: TaskId) -> None:
-        await self.parts.services.submissions.suspend(ANN, str(task_id))
-        await self.step(60)
-        await self.parts.services.submissions.resume(ANN, str(task_id))
-        await self.step(60)
-
-
-@pytest.fixture
-async def world() -> World:
-    made = World()
-    await made.open()
-    async with made.store.write() as tx:
-        await tx.users.put(UserRecord(name="ann", groups=frozenset({"cv"})))
-    made.environments.publish(MINE)
-    return made
+async def build(world: World, who: Caller, name: str, verb: BuildVerb = BuildVerb.REBUILD) -> TaskId:
+    admitted = await world.parts.services.builds.begin(who, EnvironmentBuild(verb=verb, environment=name))
+    world.cluster.jobs.script(admitted.task.id, Behaviour())
+    return admitted.task.id
 
 
 # --- at submission
@@ -249,73 +196,46 @@ async def test_environments_are_read_only_in_tasks_whatever_the_mount_rule_says(
 # --- references
 
 
-def uses(world: World) -> dict[str, Use]:
-    return {key.partition(".")[2]: use for key, use in world.environments.uses.items()}
+# --- builds
 
 
-async def test_a_generation_is_held_from_the_submission_to_the_end_of_the_task(world: World) -> None:
-    task = await world.send(environment="vision")
-    expected = {f"task-{task}": Use(name="users/ann/vision", generation=3, what=f"task {task} of ann")}
-    assert uses(world) == expected
-    await world.step()
-    await world.parts.references.compare()
-    assert uses(world) == expected
-    await world.parts.services.submissions.stop(ANN, str(task))
-    await world.step(60)
-    await world.parts.references.compare()
-    assert uses(world) == {}
-
-
-async def test_references_are_restored_and_those_of_others_are_left_alone(world: World) -> None:
-    task = await world.send(environment="vision")
-    world.environments.uses.clear()
-    other = Use(name="users/ann/vision", generation=3, what="task 1 of another platform")
-    await world.environments.hold("another.task-1", other)
+async def test_a_build_alone_may_write_below_its_owners_folder_as_the_account_of_builds(world: World) -> None:
+    rule = a_mount_rule("envs", kind=MountKind.PVC, source="envs", mount_path="/haienvs", read_only=False)
+    async with world.store.write() as tx:
+        await tx.mount_rules.put(rule)
+    world.settings = replace(world.settings, builder=BuildSettings(account="1001", image="quay.io/hai/lab:1"))
     world.restart()
-    await world.parts.references.compare()
-    assert set(uses(world)) == {f"task-{task}", "task-1"}
-    assert world.environments.uses["another.task-1"] == other
-
-
-async def test_the_newest_is_held_while_it_runs(world: World) -> None:
-    task = await world.send(environment="vision", env_latest=True)
+    await world.step(30)
+    world.environments.publish(a_pin("groups/cv/vision"))
+    builder = replace(ANN, scopes=ANN.scopes | {"custom:hai:environments!group=cv"})
+    await build(world, ANN, "users/ann/vision")
+    await build(world, builder, "groups/cv/vision")
+    await world.send("ordinary", command=("haienv", "rebuild", "groups/cv/vision"))
     await world.step()
-    await world.parts.references.compare()
-    assert uses(world)[f"task-{task}"].generation == 3
-    world.environments.publish(LATER)
-    await world.suspend_and_resume(task)
-    await world.parts.references.compare()
-    assert uses(world)[f"task-{task}"].generation == 4
+    own, groups, ordinary = world.launches
+
+    def seen(order: LaunchOrder) -> list[tuple[str, str, bool]]:
+        return [(one.mount_path, one.sub_path, one.read_only) for one in order.mounts]
+
+    assert (own.account, own.image, own.env["HAI_BUILD"]) == (None, "quay.io/hai/lab:1", "rebuild users/ann/vision")
+    assert seen(own) == [("/haienvs", "", True), ("/haienvs/users/ann", "users/ann", False)]
+    assert (groups.account, groups.user) == ("1001", "ann")
+    assert seen(groups) == [("/haienvs", "", True), ("/haienvs/groups/cv", "groups/cv", False)]
+    # The folder that the cluster mounts for writing where it shows the environments itself.
+    assert [order.haienv_writes for order in world.launches] == ["users/ann", "groups/cv", None]
+    assert groups.env["HAI_CHECKPOINT_DIR"] == f"/checkpoints/1001/{groups.task_id}"
+    assert (ordinary.account, ordinary.image, seen(ordinary)) == (None, None, [("/haienvs", "", True)])
 
 
-async def test_a_submission_that_is_refused_holds_nothing(world: World) -> None:
-    submissions = world.parts.services.submissions
-    first = Submission(name="t", command=("train",), cwd="/")
-    await submissions.submit(ANN, first, key="k")
-    with pytest.raises(Conflict, match="Idempotency-Key"):
-        await submissions.submit(ANN, replace(first, environment="vision"), key="k")
-    assert uses(world) == {}
-
-
-async def test_what_a_killed_submission_has_left_goes_after_a_while(world: World) -> None:
-    async with world.store.read() as tx:
-        identity = (await tx.database.mark()).database
-    await world.environments.hold(f"{identity}.submission-1", Use(name=MINE.name, generation=3, what="..."))
-    await world.parts.references.compare()
-    assert set(uses(world)) == {"submission-1"}
-    await world.clock.advance(601)
-    await world.parts.references.compare()
-    assert uses(world) == {}
-
-
-async def test_a_generation_that_is_removed_at_this_moment_is_no_task(world: World) -> None:
-    hold = world.environments.hold
-
-    async def too_late(key: str, use: Use) -> None:
-        world.environments.remove(MINE)
-        await hold(key, use)
-
-    world.environments.hold = too_late  # type: ignore[method-assign]
-    with pytest.raises(Conflict, match="users/ann/vision@3 is gone"):
-        await world.send(environment="vision")
-    assert uses(world) == {}
+async def test_who_has_left_the_group_since_builds_for_it_no_more(world: World) -> None:
+    world.environments.publish(a_pin("groups/cv/vision"))
+    builder = replace(ANN, scopes=ANN.scopes | {"custom:hai:environments"})
+    task = await build(world, builder, "groups/cv/vision")
+    async with world.store.write() as tx:
+        await tx.users.put(UserRecord(name="ann", groups=frozenset()))
+    await world.step()
+    assert world.launches == []
+    assert await world.states(task) != ["succeeded"]
+    by_admin = await build(world, ADMIN, "groups/cv/vision")
+    await world.step()
+    assert [order.task_id for order in world.launches] == [by_admin]

@@ -94,8 +94,8 @@ def test_only_admins_may(hai: Hai, platform: Any) -> None:
 
 
 def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: Any) -> None:
-    assert hai("admin", "environments", "list").out.startswith("no environments; ")
-    assert hai("environments").out == "no environment is set up for you; your tasks run in the platform's own\n"
+    assert hai("admin", "environments", "list").out.startswith("no images; ")
+    assert hai("environments").out.startswith("there is none: your tasks run in the platform's own; ")
     out = hai(
         "admin", "environments", "set", "torch", "--image", "torch:2", "--python", "/opt/bin/python", "--for", "public",
         "-e", "HF_HOME=/hf/{user}", "-e", "A=b=c", "--default", "--description", "PyTorch",
@@ -113,10 +113,79 @@ def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: A
         ["torch", "yes", "torch:2", "/opt/bin/python", "A HF_HOME", "public"],
         ["plain", "-", "-", "-", "-", "user:bob group:ml"],
     ]
-    assert words(hai("environments").out)[1:] == [["torch", "yes", "torch:2", "/opt/bin/python", "PyTorch"]]
+    assert words(hai("environments").out)[1:] == [
+        ["torch", "image", "yes", "/opt/bin/python", "-", "-", "torch:2, PyTorch"]
+    ]
     assert [one["name"] for one in json.loads(hai("environments", "--json").out)["items"]] == ["torch"]
     out = hai("admin", "environments", "remove", "torch").out
-    assert out == "environment torch is removed; what runs goes on, tasks that name it cannot start any more\n"
+    assert out == "image torch is removed; what runs goes on, tasks that name it cannot start any more\n"
+
+
+VISION = {
+    "owner": "groups/cv", "generation": 3, "generations": [2, 3], "digest": f"sha256:{'ab' * 32}", "python": "3.11.7",
+    "cuda": None, "files": 24_032, "size": 877_000_000, "extends": "base/torch@3", "built_by": "ann",
+    "built_at": "2026-01-05T08:00:00Z", "kernel": True, "draft": False, "trouble": "", "may_build": True,
+}  # fmt: skip
+
+
+def a_haienv(name: str, **facts: Any) -> dict[str, Any]:
+    return {
+        "kind": "haienv", "name": name, "full_name": name, "image": None, "python": None, "variables": {},
+        "subjects": ["public"], "description": "", "default": False, "chosen": False, "warnings": [],
+        "haienv": {**VISION, "owner": name.rpartition("/")[0], **facts},
+    }  # fmt: skip
+
+
+def test_images_and_environments_are_one_list(hai: Hai, platform: Any) -> None:
+    hai("admin", "environments", "set", "vision", "--image", "v:1", "--for", "public")
+    for name, facts in (
+        ("users/ann/vision", {"draft": True}),
+        ("users/ann/own", {}),
+        ("groups/cv/vision", {"may_build": False}),
+        ("base/torn", {"generation": None, "size": None, "python": "", "trouble": "its first build has not ended"}),
+    ):
+        platform.environments[name] = a_haienv(name, **facts)
+    assert words(hai("environments").out)[1:] == [
+        ["vision", "image", "-", "-", "-", "-", "v:1"],
+        ["users/ann/vision", "haienv", "-", "3.11.7", "3 (abababababab)", "877 MB", "has a draft"],
+        ["users/ann/own", "haienv", "-", "3.11.7", "3 (abababababab)", "877 MB", "-"],
+        ["groups/cv/vision", "haienv", "-", "3.11.7", "3 (abababababab)", "877 MB", "-"],
+        ["base/torn", "haienv", "-", "-", "-", "-", "its first build has not ended"],
+    ]
+    # What Tab offers can be written as it is: `vision` alone is the image here.
+    assert hai("__complete", "environments").out.split() == [
+        "vision", "users/ann/vision", "own", "users/ann/own", "groups/cv/vision", "base/torn",
+    ]  # fmt: skip
+
+
+def test_one_is_shown_with_its_packages(hai: Hai, platform: Any) -> None:
+    one = a_haienv("groups/cv/vision")
+    platform.environments["groups/cv/vision"] = {**one, "generation": 2, "packages": {"timm": "1.0"}, "prefix": "/p"}
+    out = hai("environments", "show", "groups/cv/vision").out
+    for said in ("groups/cv/vision@2 (not current)", "3.11.7 (/p/bin/python)", "2, 3", "877 MB", "  timm 1.0"):
+        assert said in out
+    assert json.loads(hai("environments", "show", "groups/cv/vision", "--json").out)["packages"] == {"timm": "1.0"}
+    assert hai("environments", "show", "nothing").code != 0
+
+
+def test_a_build_is_asked_for_by_its_fields_and_followed_as_a_task(hai: Hai, platform: Any) -> None:
+    out = hai("environments", "build", "install", "groups/cv/vision", "timm==1.0", "numpy").out
+    assert "does it" in out
+    assert "`hai logs -f" in out
+    body = platform.calls[-1].body
+    assert (body["verb"], body["requirements"]) == ("install", ["timm==1.0", "numpy"])
+    words_ = ("--extend", "base/torch", "-p", "3.11", "--no-kernel", "--description", "d")
+    hai("environments", "build", "create", "vision", *words_)
+    assert platform.calls[-1].body == {
+        "verb": "create", "requirements": [], "extend": "base/torch", "python": "3.11", "kernel": False,
+        "description": "d", "generation": None, "groups": [], "users": [], "everyone": False,
+    }  # fmt: skip
+    hai("environments", "build", "rollback", "vision@3")
+    assert platform.calls[-1].body["generation"] == 3
+    hai("environments", "build", "share", "vision", "--group", "cv", "--everyone")
+    assert (platform.calls[-1].body["groups"], platform.calls[-1].body["everyone"]) == (["cv"], True)
+    assert "which is for rollback" in hai("environments", "build", "install", "vision@3", "timm").err
+    assert hai("environments", "build", "explode", "vision").code == 2
 
 
 def test_a_task_is_submitted_with_its_environment_and_shows_it(hai: Hai, platform: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hai_scheduler.adapters.memory.state import State
+from kit.memory.state import State
 
 
 class Draft:

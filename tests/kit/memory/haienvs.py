@@ -8,7 +8,15 @@ from datetime import datetime
 
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.haienvs import HaienvFault, HeldGeneration, UnknownHaienv, Use
+from hai_scheduler.ports.haienvs import (
+    HaienvDetail,
+    HaienvFault,
+    HaienvList,
+    HeldGeneration,
+    ListedHaienv,
+    UnknownHaienv,
+    Use,
+)
 
 
 @dataclass(kw_only=True)
@@ -17,6 +25,8 @@ class MemoryHaienvs:
 
     clock: Clock
     root: str = "/haienvs"
+    #: Users' environments that everybody may use, by full name.
+    shared: set[str] = field(default_factory=set)
     #: References by key.
     uses: dict[str, Use] = field(default_factory=dict)
     _written: dict[str, datetime] = field(default_factory=dict)
@@ -36,9 +46,12 @@ class MemoryHaienvs:
         """See `Haienvs.find`."""
         name, at, number = text.partition("@")
         if at and not number.isdigit():
-            raise HaienvFault(f"environment: {text!r} has no number after '@'")
+            raise HaienvFault(f"environment: {text!r} has no number of a generation, from 1, after '@'")
         places = [f"users/{user}/", *(f"groups/{group}/" for group in sorted(groups)), "base/"]
         names = [name] if "/" in name else [f"{place}{name}" for place in places]
+        owner = name.rpartition("/")[0]
+        if owner.startswith("users/") and f"{owner}/" not in places and name not in self.shared:
+            raise UnknownHaienv(f"environment: there is no {text!r} that is shared with {user}")
         for full in names:
             known = self._generations.get(full, {})
             if at and int(number) in known:
@@ -46,6 +59,41 @@ class MemoryHaienvs:
             if known and not at:
                 return known[next(reversed(known))]
         raise UnknownHaienv(f"environment: there is no {text!r} below {self.root}")
+
+    async def listed(self, user: str, groups: Collection[str], *, everybodys: bool = False) -> HaienvList:
+        """See `Haienvs.listed`."""
+        mine = [f"users/{user}", *(f"groups/{group}" for group in sorted(groups)), "base"]
+        known = [name for name, generations in self._generations.items() if generations]
+
+        def place(name: str) -> tuple[int, str]:
+            owner = name.rpartition("/")[0]
+            return (mine.index(owner) if owner in mine else len(mine), name)
+
+        shown = [name for name in known if place(name)[0] < len(mine) or everybodys or name in self.shared]
+        return HaienvList(items=tuple(self._entry(name) for name in sorted(shown, key=place)))
+
+    async def shown(self, user: str, groups: Collection[str], text: str) -> HaienvDetail:
+        """See `Haienvs.shown`."""
+        pin = await self.find(user, groups, text)
+        return HaienvDetail(
+            found=self._entry(pin.name, pin), generation=pin.generation, packages={}, prefix=self.prefix(pin)
+        )
+
+    def _entry(self, name: str, pin: Pin | None = None) -> ListedHaienv:
+        known = self._generations[name]
+        current = next(reversed(known))
+        shown = pin or known[current]
+        return ListedHaienv(
+            name=name,
+            generation=current,
+            generations=tuple(sorted(known)),
+            digest=shown.digest,
+            python=shown.python,
+            files=1,
+            size=1,
+            built_by="ann",
+            built_at="2026-01-05T08:00:00Z",
+        )
 
     async def in_folder(self, folder: str) -> str | None:
         """See `Haienvs.in_folder`."""

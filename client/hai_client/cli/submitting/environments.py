@@ -1,0 +1,187 @@
+"""`hai environments`: what tasks can run in, and builds of environments by the platform."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from hai_client.cli.shared import parser as words
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column
+from hai_client.cli.shared.parser import Command
+from hai_client.cli.tasks.follow import follow_to_end
+from hai_client.errors import Invalid
+from hai_client.wire.storage import Environment, HaienvFacts
+
+VERBS = ("create", "install", "uninstall", "rebuild", "rollback", "share", "unshare", "remove")
+_COLUMNS = ("NAME", "KIND", "DEFAULT", "PYTHON", "GENERATION", "SIZE", "ABOUT")
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(handler=_list)
+    _add_list_options(parser)
+    words.add_common(parser)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
+    listing = _leaf(verbs, "list", "list them (the default)", _list)
+    _add_list_options(listing)
+    show = _leaf(verbs, "show", "what a name means, with its packages", _show)
+    show.add_argument("name", metavar="ENVIRONMENT", help="such as vision, groups/cv/vision@3 or images/torch")
+    build = _leaf(verbs, "build", "have the platform create or change an environment, as a task", _build)
+    add = build.add_argument
+    add("action", metavar="ACTION", choices=VERBS, help=f"one of {', '.join(VERBS)}")
+    add("name", metavar="ENVIRONMENT", help="groups/GROUP/NAME, base/NAME, or NAME: your own; @N to roll back")
+    add("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20; of uninstall, packages")
+    add("--extend", metavar="BASE", help="create: have all packages of this environment too, such as base/torch")
+    add("-p", "--python", metavar="VERSION", help="create: such as 3.11")
+    add("--no-kernel", action="store_true", help="create: Jupyter does not offer it as a kernel")
+    add("--description", metavar="TEXT", default="", help="create: what it is for")
+    add(
+        "--group",
+        dest="groups",
+        metavar="GROUP",
+        action="append",
+        default=[],
+        help="share: with a group",
+    )
+    add("--user", dest="users", metavar="USER", action="append", default=[], help="share: with a user")
+    add("--everyone", action="store_true", help="share: with everybody")
+    add("-f", "--follow", action="store_true", help="show the log until it ends")
+
+
+def _leaf(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    help_: str,
+    handler: Callable[[argparse.Namespace, Context], int],
+) -> argparse.ArgumentParser:
+    leaf: argparse.ArgumentParser = verbs.add_parser(name, help=help_, description=help_, allow_abbrev=False)
+    leaf.set_defaults(handler=handler)
+    words.add_common(leaf)
+    return leaf
+
+
+def _add_list_options(parser: argparse.ArgumentParser) -> None:
+    # Without a default, which would overwrite the option that was given before the verb.
+    parser.add_argument(
+        "-a", "--all", action="store_true", default=argparse.SUPPRESS, help="for admins: those that you may not use too"
+    )
+
+
+def _environments(args: argparse.Namespace, ctx: Context) -> int:
+    handler: Callable[[argparse.Namespace, Context], int] = args.handler
+    return handler(args, ctx)
+
+
+def _list(args: argparse.Namespace, ctx: Context) -> int:
+    found = ctx.client.environment_list(everybodys=getattr(args, "all", False))
+    for warning in found.warnings:
+        ctx.out.note(warning)
+    if ctx.json:
+        ctx.out.json(found)
+    elif not found.items:
+        ctx.out.line(
+            "there is none: your tasks run in the platform's own; make one with `hai environments build create NAME`"
+        )
+    else:
+        ctx.out.table([Column(title) for title in _COLUMNS], [_row(one) for one in found.items])
+    return 0
+
+
+def _row(one: Environment) -> Sequence[Cell | str]:
+    name, default = Cell(one.name, "bold"), "yes" if one.chosen else "-"
+    if one.haienv is None:
+        about = ", ".join(part for part in (one.image, one.description) if part)
+        return [name, "image", default, one.python or "-", "-", "-", about or "-"]
+    facts = one.haienv
+    about = facts.trouble or ("has a draft" if facts.draft else "-")
+    size = "-" if facts.size is None else _quantity(facts.size)
+    return [name, "haienv", default, facts.python or "-", _of(facts), size, about]
+
+
+def _of(facts: HaienvFacts) -> str:
+    return "-" if facts.generation is None else f"{facts.generation} ({facts.digest[7:19]})"
+
+
+def _quantity(size: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def _show(args: argparse.Namespace, ctx: Context) -> int:
+    one = ctx.client.environment(args.name)
+    if ctx.json:
+        ctx.out.json(one)
+        return 0
+    facts = one.haienv
+    if facts is None:
+        names = " ".join(sorted(one.variables))
+        rows = [("environment", one.full_name), ("about", one.description), ("image", one.image or "the cluster's")]
+        rows += [("python", one.python or ""), ("variables", names)]
+    else:
+        current = "" if one.generation == facts.generation else " (not current)"
+        rows = [
+            ("environment", f"{one.full_name}@{one.generation}{current}"),
+            ("trouble", facts.trouble),
+            ("python", f"{facts.python} ({one.prefix}/bin/python)"),
+            ("cuda", facts.cuda or ""),
+            ("extends", facts.extends or ""),
+            ("files", f"{facts.files}, {_quantity(facts.size or 0)}, {facts.digest[:19]}"),
+            ("built", f"{facts.built_at} by {facts.built_by}"),
+            ("generations", ", ".join(map(str, facts.generations))),
+            ("draft", "there is one" if facts.draft else ""),
+            ("packages", str(len(one.packages))),
+        ]
+    for label, text in rows:
+        if text:
+            ctx.out.line(f"{label:<12} {text}")
+    for name, version in one.packages.items():
+        ctx.out.line(f"  {name} {version}")
+    return 0
+
+
+def _build(args: argparse.Namespace, ctx: Context) -> int:
+    name, at, number = args.name.partition("@")
+    if at and (args.action != "rollback" or not number.isdigit()):
+        raise Invalid(f"environment: {args.name!r} names a generation, which is for rollback; write {name}")
+    task = ctx.client.build_environment(
+        name,
+        args.action,
+        requirements=args.requirements,
+        extend=args.extend,
+        python=args.python,
+        kernel=not args.no_kernel,
+        description=args.description,
+        generation=int(number) if at else None,
+        groups=args.groups,
+        users=args.users,
+        everyone=args.everyone,
+    )
+    if ctx.json and not args.follow:
+        ctx.out.json(task)
+        return 0
+    if not args.follow:
+        ctx.out.line(f"task {task.id} does it ({' '.join(task.command)}); `hai logs -f {task.id}` shows its log")
+        return 0
+    return follow_to_end(ctx, task)
+
+
+COMMANDS = {
+    "environments": Command(
+        "environments",
+        _configure,
+        _environments,
+        about=(
+            "List what your tasks and containers can run in: images, which admins set up, and environments of haienv\n"
+            "(your own, your groups', base ones and those shared with you). DEFAULT is the image that you get when\n"
+            "you choose none. `build` has the platform make one, as a task; your own you can also make with haienv."
+        ),
+        examples=(
+            "examples:\n  hai environments\n  hai environments show vision\n"
+            "  hai environments build install groups/cv/vision timm==1.0.20 -f\n"
+            "  hai submit --environment groups/cv/vision -- python train.py"
+        ),
+    )
+}

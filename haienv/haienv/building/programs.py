@@ -1,0 +1,63 @@
+"""Runs a program such as uv, and hands on what it says while it runs: a build of minutes shows where it is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TextIO
+
+from haienv.shared.addresses import redacted
+from haienv.shared.beside import Beside
+
+
+def run(
+    words: Sequence[str], *, env: Mapping[str, str], stdin: str, log: TextIO, seen: Callable[[str], None]
+) -> tuple[int, str, str]:
+    """Run a program; return its status, its standard output, and its messages.
+
+    Args:
+        words: The program and its arguments.
+        env: Its variables.
+        stdin: What it reads.
+        log: Each line of its messages is written there as it comes, without secrets.
+        seen: Called with each such line.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    process = subprocess.Popen(
+        words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    # Nobody waits for the other: what it reads, what it answers and what it says flow at the same time.
+    told, answer = Beside(lambda: _tell(process, stdin)), Beside(process.stdout.read)
+    messages = []
+    try:
+        for line in process.stderr:
+            text = redacted(line)
+            messages.append(text)
+            log.write(text)
+            log.flush()
+            seen(text.rstrip("\n"))
+        told.result()
+        out = answer.result()
+        return process.wait(), out, "".join(messages)
+    except BaseException:
+        # Ctrl-C, or a reader of the progress who has left: nothing goes on without us.
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+
+
+def _tell(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdin is not None
+    # It may end before it has read all.
+    with suppress(BrokenPipeError), process.stdin:
+        process.stdin.write(text)

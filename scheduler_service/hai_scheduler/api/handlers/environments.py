@@ -1,0 +1,53 @@
+"""Endpoints on what tasks can run in: images and environments of haienv, and builds of the latter."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.convert import environments as convert
+from hai_scheduler.api.handlers import tasks
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.environments import (
+    BuildSubmit,
+    EnvironmentDetail,
+    EnvironmentList,
+    EnvironmentOut,
+    EnvironmentPut,
+    EnvironmentQuery,
+)
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.tasks import TaskDetail
+from hai_scheduler.core.workspace.builds import own_name
+from hai_scheduler.service.tasks.builds import owners_of
+
+
+async def show_all(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
+    """Return the images and environments that the caller may use, or all."""
+    query, owners = ask.query, owners_of(ask.caller)
+    found = await ask.services.catalogue.show(ask.caller, everybodys=query.all, kind=query.kind)
+    images = [convert.environment_out(one) for one in found.images]
+    haienvs = [convert.haienv_out(one, owners) for one in found.haienvs]
+    return EnvironmentList(items=[*images, *haienvs], owners=list(owners), warnings=list(found.warnings))
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:
+    """Return what a name means for the caller, with its packages."""
+    found = await ask.services.catalogue.one(ask.caller, ask.path["environment"])
+    return convert.detail_out(found, owners_of(ask.caller))
+
+
+async def put(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
+    """Write an image."""
+    environment = convert.environment_of(ask.path["environment"], ask.body)
+    return convert.environment_out(*await ask.services.environments.put(ask.caller, environment))
+
+
+async def delete(ask: Ask[Nothing, Nothing]) -> None:
+    """Remove an image."""
+    await ask.services.environments.delete(ask.caller, ask.path["environment"])
+
+
+async def build(ask: Ask[Nothing, BuildSubmit]) -> TaskDetail:
+    """Submit the task that changes an environment."""
+    key = tasks.key_of(ask.headers)
+    name = own_name(ask.caller.name, ask.path["environment"])
+    admitted = await ask.services.builds.begin(ask.caller, convert.build_of(name, ask.body), key=key)
+    return await tasks.told_of(ask, admitted)
