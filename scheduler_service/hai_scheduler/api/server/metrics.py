@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -87,7 +86,11 @@ class Metrics:
         ):
             Gauge(name, meaning, registry=self._registry).set_function(partial(self._of_the_loop, read))
         leading = Gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.", registry=self._registry)
-        leading.set_function(lambda: float((news.silence() or timedelta.max) < SILENCE))
+        leading.set_function(self._leading)
+
+    def _leading(self) -> float:
+        silence = self._news.silence()
+        return float(silence is not None and silence < SILENCE)
 
     def _of_the_loop(self, read: Callable[[LoopStatus], float]) -> float:
         return 0.0 if self._news.status is None else read(self._news.status)
@@ -172,4 +175,8 @@ def _state(view: NodeView) -> str:
         return "lost"
     if view.holders:
         return "held"
-    return "free" if view.node.schedulable else view.node.mark.value
+    if view.node.orphan is not None:
+        return "orphan"
+    if view.node.mark is not NodeMark.NONE:
+        return view.node.mark.value
+    return "closed" if view.node.closed else "free"

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.ordering.usage import decayed
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -28,6 +28,10 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two looks at whether this replica leads.
 LOOK: Final = 5.0
+
+#: Chunks of series that are packed without a pause, and the pause, seconds.
+PACKED_AT_ONCE: Final = 2
+PACK_PAUSE_S: Final = 0.2
 
 #: Tasks that are deleted in one transaction.
 BATCH = 100
@@ -69,7 +73,7 @@ class Housekeeping:
                 return forgotten
             # Logs first: a crash in between leaves a task without a log, never a log without a task.
             for run_id in runs:
-                await self.cluster.forget(run_id)
+                await self._forget(run_id)
             async with self.store.write() as tx:
                 for task in old:
                     await tx.tasks.delete(task.id)
@@ -87,7 +91,7 @@ class Housekeeping:
                     theirs = left_alone(await read_orphans(tx))
                     runs = [run.id for number in old for run in await tx.runs.of_task(number) if run.id not in theirs]
                 for run_id in runs:
-                    await self.cluster.forget(run_id)
+                    await self._forget(run_id)
                 async with self.store.write() as tx:
                     for number in old:
                         await tx.tasks.delete(number)
@@ -95,6 +99,23 @@ class Housekeeping:
                         await tx.events.delete_of_task(number)
                 forgotten += len(old)
         return forgotten
+
+    async def _forget(self, run_id: RunId) -> None:
+        await self.cluster.forget(run_id)
+        await self.store.series.forget(run_id)
+
+    async def pack_series(self) -> int:
+        """Pack the metrics of times that are over, a little at a time; returns how many chunks of time."""
+        packed = 0
+        while self.latest_plan.leading:
+            now = int(self.clock.now().timestamp())
+            done = await self.store.series.pack(now=now, limit=PACKED_AT_ONCE)
+            packed += done
+            if done < PACKED_AT_ONCE:
+                break
+            # Each chunk costs this process milliseconds, and its ticks must not wait for hundreds of them.
+            await self.clock.sleep(PACK_PAUSE_S)
+        return packed
 
     async def _too_much_of(self, user: str) -> list[TaskId]:
         """The user's oldest ended tasks that are beyond the limits, at most `BATCH` of them."""
@@ -174,6 +195,7 @@ class Housekeeping:
                 if self.clock.steady() >= next_all:
                     next_all = self.clock.steady() + every_seconds
                     await self._sweep_all()
+                await self.pack_series()
             except Exception:  # sweeping again later is all that can be done
                 log.exception("sweeping failed and will be repeated")
             await self.clock.sleep(users_every_seconds)

@@ -1,0 +1,193 @@
+"""`hai top`: what running tasks use now."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from hai_client.backports import UTC, dataclass
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column, Output
+from hai_client.cli.shared.parser import Command
+from hai_client.errors import NotFound
+from hai_client.quantity import format_bytes
+from hai_client.wire.metrics import RankSeries, TaskSeries
+from hai_client.wire.schema import TaskSummary
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+#: How often the screen is written again, seconds: a window of samples.
+EVERY_S = 10
+#: How far back the newest point may be, seconds: large clusters send every some minutes.
+RECENT_S = 300
+#: Tasks on the screen, at most.
+MOST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class RankUse:
+    """What one rank, or all ranks of a task together, used at the newest point."""
+
+    #: The mean of each metric.
+    values: dict[str, float]
+
+    def of_gpus(self, name: str) -> list[float]:
+        """Return a metric of each GPU."""
+        return [value for key, value in self.values.items() if key.startswith("gpu") and key.endswith(f"_{name}")]
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("task", nargs="?", metavar="TASK", help="its ranks, one by one (default: your running tasks)")
+    add("--all-users", action="store_true", help="the running tasks of everyone (for admins)")
+    add("--once", action="store_true", help="write it once, as to a file or a pipe")
+
+
+def _top(args: argparse.Namespace, ctx: Context) -> int:
+    if ctx.json:
+        ctx.out.json(_series_of(ctx, args.task) if args.task else {"items": list(_answers(ctx, args.all_users))})
+        return 0
+    while True:
+        if ctx.out.terminal and not args.once:
+            # To the first line, and an empty screen.
+            ctx.out.stdout.write("\x1b[H\x1b[2J")
+        if args.task:
+            _of_ranks(ctx, args.task)
+        else:
+            _of_tasks(ctx, args.all_users)
+        if args.once or not ctx.out.terminal:
+            return 0
+        ctx.out.line(f"\nevery {EVERY_S} s; Ctrl-C ends it")
+        ctx.out.stdout.flush()
+        time.sleep(EVERY_S)
+
+
+def _series_of(ctx: Context, task: str | int) -> TaskSeries:
+    since = datetime.now(UTC) - timedelta(seconds=RECENT_S)
+    return ctx.client.metrics(task, since=since, step=EVERY_S)
+
+
+def _tasks(ctx: Context, everyone: bool) -> list[TaskSummary]:
+    return list(ctx.client.tasks(user="*" if everyone else None, state="running,suspending", limit=MOST))
+
+
+def _answers(ctx: Context, everyone: bool) -> Iterator[dict[str, object]]:
+    for task in _tasks(ctx, everyone):
+        yield {"task": task.id, "name": task.name, "user": task.user, "metrics": _series_of(ctx, task.id)}
+
+
+def _of_tasks(ctx: Context, everyone: bool) -> None:
+    tasks = _tasks(ctx, everyone)
+    if not tasks:
+        ctx.out.line("no task" + ("" if everyone else " of yours") + " is running")
+        return
+    rows = []
+    for task in tasks:
+        try:
+            usages = list(newest(_series_of(ctx, task.id)).values())
+        except NotFound:
+            # It has ended meanwhile, and was forgotten.
+            continue
+        user = [task.user] if everyone else []
+        rows.append([str(task.id), Cell(task.name, "bold"), *user, str(task.nodes), *_cells(usages)])
+    columns = [Column("ID", right=True), Column("NAME"), *([Column("USER")] if everyone else [])]
+    ctx.out.table([*columns, Column("NODES", right=True), *_COLUMNS], rows)
+
+
+def _of_ranks(ctx: Context, name: str) -> None:
+    series = _series_of(ctx, name)
+    found = newest(series)
+    if not found:
+        task = ctx.client.task(name)
+        ctx.out.line(why_nothing(name, task.state, task.run_count))
+        return
+    nodes = {rank.rank: rank.node for rank in series.runs[-1].ranks}
+    rows = [[str(rank), Cell(nodes[rank], "bold"), *_cells([usage])] for rank, usage in found.items()]
+    ctx.out.table([Column("RANK", right=True), Column("NODE"), *_COLUMNS], rows)
+    _by_gpu(ctx.out, found)
+
+
+def why_nothing(name: str, state: str, runs: int) -> str:
+    """Return why nothing is shown of a task that has no newest point, and what to type.
+
+    Args:
+        name: What the user called the task.
+        state: Its state.
+        runs: How often it has been started.
+    """
+    if not runs:
+        return f"{name} is {state} and has never run; `hai explain {name}` says why"
+    nothing = f"{name} is {state}, and nothing was measured in the last {RECENT_S // 60} minutes"
+    if state == "running":
+        return f"{nothing}; after a start the first numbers take some {2 * EVERY_S} s"
+    return f"{nothing}; see `hai status {name}`"
+
+
+def _by_gpu(out: Output, found: dict[int, RankUse]) -> None:
+    """Write the GPUs of each rank that has more than one."""
+    for rank, usage in found.items():
+        uses = usage.of_gpus("use")
+        if len(uses) > 1:
+            out.line(f"rank {rank}: GPUs " + " ".join(f"{use:.0f}%" for use in uses))
+
+
+def newest(series: TaskSeries) -> dict[int, RankUse]:
+    """Return the newest usage of each rank of the latest run."""
+    ranks = series.runs[-1].ranks if series.runs else ()
+    return {rank.rank: RankUse(_last(rank)) for rank in ranks if rank.at}
+
+
+def _last(rank: RankSeries) -> dict[str, float]:
+    return {name: mean for name, means in rank.mean.items() if (mean := means[-1]) is not None}
+
+
+_COLUMNS = (
+    Column("CORES", right=True),
+    Column("MEMORY", right=True),
+    Column("DISK R/W", right=True, optional=True),
+    Column("NET IN/OUT", right=True, optional=True),
+    Column("GPU", right=True),
+    Column("GPU MEMORY", right=True),
+    Column("WATTS", right=True),
+)
+
+
+def _cells(usages: Sequence[RankUse]) -> list[Cell | str]:
+    """Return the cells of some ranks together: sums, and of GPUs the mean use."""
+    uses = [use for usage in usages for use in usage.of_gpus("use")]
+    mean = sum(uses) / len(uses) if uses else None
+    return [
+        _sum(usages, "cpu", lambda value: f"{value:.1f}"),
+        _sum(usages, "memory", _bytes),
+        _pair(usages, "disk_read", "disk_written"),
+        _pair(usages, "net_received", "net_sent"),
+        "-" if mean is None else Cell(f"{mean:.0f}%", "red" if mean < 5 else None),
+        _total([value for usage in usages for value in usage.of_gpus("memory")], _bytes),
+        _total([value for usage in usages for value in usage.of_gpus("power")], lambda value: f"{value:.0f}"),
+    ]
+
+
+def _sum(usages: Sequence[RankUse], name: str, form: Callable[[float], str]) -> str:
+    return _total([usage.values[name] for usage in usages if name in usage.values], form)
+
+
+def _total(values: Sequence[float], form: Callable[[float], str]) -> str:
+    return form(sum(values)) if values else "-"
+
+
+def _pair(usages: Sequence[RankUse], one: str, other: str) -> str:
+    first, second = _sum(usages, one, _bytes), _sum(usages, other, _bytes)
+    return "-" if first == second == "-" else f"{first}/{second}"
+
+
+def _bytes(value: float) -> str:
+    return format_bytes(Decimal(round(value)))
+
+
+COMMANDS = {
+    "top": Command("top", _configure, _top, about="Show what running tasks use now: processors, memory, GPUs, traffic.")
+}

@@ -1,0 +1,76 @@
+"""Converts points of metrics to models of the wire, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hai_scheduler.api.wire.metrics import PointIn, RankSeriesOut, RunSeriesOut, TaskSeriesOut
+from hai_scheduler.core.metrics.series import Point, Spread, unit_of
+from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
+from hai_scheduler.service.shared.errors import Invalid
+
+
+def points_of(points: Sequence[PointIn]) -> list[Point]:
+    """Points as the core has them. Raises Invalid for a metric that does not exist, or values out of order."""
+    return [Point(point.at, _values(number, point)) for number, point in enumerate(points)]
+
+
+def _values(number: int, point: PointIn) -> dict[str, Spread]:
+    for name, (least, mean, greatest) in point.values.items():
+        field = f"points[{number}].values.{name}"
+        if unit_of(name) is None:
+            raise Invalid(field, name, "is not a metric")
+        # A mean of rounded numbers may be beyond them by the last digit.
+        if least > greatest or mean < least - _slack(least) or mean > greatest + _slack(greatest):
+            raise Invalid(field, [least, mean, greatest], "has to be the least, the mean and the greatest value")
+    return {name: Spread(*values) for name, values in point.values.items()}
+
+
+def _slack(value: float) -> float:
+    return max(1.0, value * 1e-6)
+
+
+def series_out(series: TaskPoints) -> TaskSeriesOut:
+    """The metrics of a task as columns."""
+    names = {name for run in series.runs for points in run.ranks.values() for point in points for name in point.values}
+    return TaskSeriesOut(
+        step=series.step,
+        units={name: unit_of(name) or "" for name in sorted(names)},
+        runs=[_run_out(run) for run in series.runs],
+    )
+
+
+def _run_out(series: RunPoints) -> RunSeriesOut:
+    run = series.run
+    return RunSeriesOut(
+        run=run.number,
+        started_at=run.started_at,
+        running_at=run.running_at,
+        noticed_at=None if run.notice is None else run.notice.at,
+        ended_at=run.ended_at,
+        ranks=[_rank_out(rank, run.nodes[rank], points) for rank, points in series.ranks.items()],
+    )
+
+
+def _rank_out(rank: int, node: str, points: Sequence[Point]) -> RankSeriesOut:
+    names = sorted({name for point in points for name in point.values})
+
+    def columns(part: Callable[[Spread], float]) -> dict[str, list[float | None]]:
+        return {
+            name: [None if (spread := point.values.get(name)) is None else _short(part(spread)) for point in points]
+            for name in names
+        }
+
+    return RankSeriesOut(
+        rank=rank,
+        node=node,
+        at=[point.at for point in points],
+        least=columns(lambda spread: spread.least),
+        mean=columns(lambda spread: spread.mean),
+        greatest=columns(lambda spread: spread.greatest),
+    )
+
+
+def _short(value: float) -> float:
+    """A number with four digits: the store knows no more."""
+    return float(f"{value:.4g}")

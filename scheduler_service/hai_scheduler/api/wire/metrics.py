@@ -1,0 +1,75 @@
+"""Models of metrics: what ranks send, and the series of a task."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Output
+
+#: The largest value of a metric that is taken.
+MAX_VALUE = 1e18
+
+Value = Annotated[float, Field(ge=0, le=MAX_VALUE, allow_inf_nan=False)]
+#: The least, the mean and the greatest value of a metric within a window.
+SpreadIn = tuple[Value, Value, Value]
+
+
+class PointIn(Input):
+    """The metrics of a rank in a window of ten seconds."""
+
+    #: The end of the window, Unix time in seconds.
+    at: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+    #: By name of the metric: the least, the mean and the greatest value.
+    values: Annotated[dict[Annotated[str, Field(max_length=40)], SpreadIn], Field(max_length=1000)]
+
+
+class RankMetricsIn(Input):
+    """Metrics of a rank. Points that were sent before are left out."""
+
+    points: Annotated[list[PointIn], Field(max_length=400)]
+
+
+class MetricsTaken(Output):
+    """The answer to metrics that were stored."""
+
+    #: The end of the rank's newest point, Unix time in seconds.
+    newest: int
+    #: When the rank is to send the next points, seconds from now.
+    after: float
+
+
+class RankSeriesOut(Output):
+    """The metrics of a rank in one run: of each metric a list, with null where a point has no value."""
+
+    rank: int
+    node: str
+    #: Ends of the spans, Unix time in seconds.
+    at: list[int]
+    least: dict[str, list[float | None]]
+    mean: dict[str, list[float | None]]
+    greatest: dict[str, list[float | None]]
+
+
+class RunSeriesOut(Output):
+    """The metrics of one run."""
+
+    run: int
+    started_at: datetime
+    running_at: datetime | None
+    #: When the run was told to leave.
+    noticed_at: datetime | None
+    ended_at: datetime | None
+    ranks: list[RankSeriesOut]
+
+
+class TaskSeriesOut(Output):
+    """The metrics of a task, run by run."""
+
+    #: The length of the spans, seconds; old points may be of a coarser step.
+    step: int
+    #: The unit of each metric that occurs.
+    units: dict[str, str]
+    runs: list[RunSeriesOut]

@@ -1,0 +1,1 @@
+"""What runs used: series of metrics, folded to coarser steps and packed for the store."""

@@ -1,0 +1,105 @@
+"""Series of metrics: points of time with the least, the mean and the greatest value of each metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+#: The length of the windows that ranks send, seconds.
+WINDOW_S: Final = 10
+#: Metrics of a rank, with their units.
+OF_A_RANK: Final = {
+    "cpu": "cores",
+    "cpu_throttled": "seconds each second",
+    "memory": "bytes",
+    "oom_kills": "count",
+    "disk_read": "bytes a second",
+    "disk_written": "bytes a second",
+    "net_received": "bytes a second",
+    "net_sent": "bytes a second",
+    "ib_received": "bytes a second",
+    "ib_sent": "bytes a second",
+}
+#: Metrics of each of its GPUs, without the number before them (`gpu0_use`), with their units.
+OF_A_GPU: Final = {
+    "use": "%",
+    "memory": "bytes",
+    "power": "W",
+    "clock": "MHz",
+    "slowed": "yes or no",
+    "errors": "count",
+    "processes": "count",
+    "sm": "%",
+    "tensor": "%",
+    "dram": "%",
+}
+#: GPUs of a rank at most.
+MOST_GPUS: Final = 64
+_GPU = re.compile(r"gpu(0|[1-9][0-9]?)_([a-z]+)", re.ASCII)
+
+
+class Spread(NamedTuple):
+    """The least, the mean and the greatest value of a metric within a span of time."""
+
+    least: float
+    mean: float
+    greatest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The metrics of one span of time."""
+
+    #: The end of the span, Unix time in seconds; its length is the step of the series.
+    at: int
+    values: Mapping[str, Spread]
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit of a metric; None if there is no metric of that name."""
+    if name in OF_A_RANK:
+        return OF_A_RANK[name]
+    match = _GPU.fullmatch(name)
+    return OF_A_GPU.get(match[2]) if match and int(match[1]) < MOST_GPUS else None
+
+
+def fold(points: Iterable[Point], step: int) -> list[Point]:
+    """Fold points, in order of time, into spans of `step` seconds.
+
+    The mean of a span is the mean of its points' means: a metric that is missing in some of them is the mean of the
+    others. Folding twice to the same step changes nothing.
+    """
+    folded: list[Point] = []
+    group: list[Point] = []
+    end = 0
+    for point in points:
+        # A point belongs to the span that its end lies in, or closes.
+        span_end = -(-point.at // step) * step
+        if group and span_end != end:
+            folded.append(_joined(group, end))
+            group = []
+        end = span_end
+        group.append(point)
+    if group:
+        folded.append(_joined(group, end))
+    return folded
+
+
+def _joined(points: list[Point], at: int) -> Point:
+    spreads: dict[str, list[Spread]] = {}
+    for point in points:
+        for name, spread in point.values.items():
+            spreads.setdefault(name, []).append(spread)
+    return Point(
+        at,
+        {
+            name: Spread(
+                min(spread.least for spread in seen),
+                sum(spread.mean for spread in seen) / len(seen),
+                max(spread.greatest for spread in seen),
+            )
+            for name, seen in spreads.items()
+        },
+    )

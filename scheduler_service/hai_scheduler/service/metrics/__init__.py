@@ -1,0 +1,1 @@
+"""Metrics of ranks: taken from their supervisors, and read by task."""

@@ -1,0 +1,61 @@
+"""Takes the points that the supervisors of ranks send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hai_scheduler.core.metrics.series import WINDOW_S, Point
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.metrics.pace import Pace
+from hai_scheduler.service.runs.rank_reports import live_rank
+from hai_scheduler.service.shared.errors import Invalid
+
+#: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
+AHEAD_S: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsTaken:
+    """The answer to points that were stored."""
+
+    #: The end of the rank's newest point, Unix time in seconds.
+    newest: int
+    #: When the rank is to send the next points, seconds from now.
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsIntake:
+    """The use case of ranks that send metrics."""
+
+    store: Store
+    clock: Clock
+    pace: Pace = field(default_factory=Pace)
+
+    async def take(self, run_id: RunId, rank: int, points: Sequence[Point]) -> PointsTaken:
+        """Store points of a rank; those that are there already are left out, so that it may send them again.
+
+        Raises:
+            Conflict: The run is over.
+            Invalid: The run has no such rank, or the points are not in order, not of whole windows, or of the future.
+            Temporary: The store cannot write now.
+        """
+        now = self.clock.now().timestamp()
+        before = 0
+        for number, point in enumerate(points):
+            name = f"points[{number}].at"
+            if point.at % WINDOW_S or point.at <= before:
+                raise Invalid(
+                    name, point.at, f"points end at multiples of {WINDOW_S} s, each later than the one before"
+                )
+            if point.at > now + AHEAD_S:
+                raise Invalid(name, point.at, "lies in the future: set the clock of the node")
+            before = point.at
+        async with self.store.read() as tx:
+            await live_rank(tx, run_id, rank)
+        newest = await self.store.series.append(run_id, rank, points)
+        return PointsTaken(newest=newest, after=self.pace.next_after(run_id, rank, self.clock.steady()))

@@ -1,0 +1,128 @@
+"""Series of metrics, in every store (hai_scheduler/ports, SeriesStore)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from contract.store_kit import Opener, on_disk
+from hai_scheduler.core.metrics.retention import DAY, HOUR
+from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.store import Store
+
+RUN, OTHER = RunId("7.1"), RunId("7.2")
+#: A moment at which days, hours and minutes begin.
+BEGIN = 20_000 * DAY
+EVER = BEGIN + 10_000 * DAY
+
+
+@pytest.fixture
+def series(store: Store) -> SeriesStore:
+    return store.series
+
+
+def points(first: int, last: int, value: float = 1.0) -> list[Point]:
+    """Points of ten seconds whose ends are in (first, last], seconds after BEGIN."""
+    return [Point(BEGIN + end, {"cpu": Spread(value, value, value)}) for end in range(first + 10, last + 10, 10)]
+
+
+async def ends(series: SeriesStore, *, step: int = 10, since: int = 0, rank: int = 0, run: RunId = RUN) -> list[int]:
+    found = await series.read(run, since=BEGIN + since, until=EVER, step=step)
+    return [point.at - BEGIN for point in found.get(rank, [])]
+
+
+async def pack_all(series: SeriesStore, now: int) -> int:
+    total = 0
+    while done := await series.pack(now=BEGIN + now, limit=7):
+        total += done
+    return total
+
+
+async def test_what_was_sent_in_pieces_is_read_as_one_series_by_rank(series: SeriesStore) -> None:
+    assert await series.append(RUN, 0, points(0, 60, 2)) == BEGIN + 60
+    await series.append(RUN, 1, points(0, 30))
+    await series.append(OTHER, 0, points(0, 10))
+    await series.append(RUN, 0, points(60, 120, 4))
+    assert await ends(series) == [*range(10, 130, 10)]
+    assert await ends(series, rank=1) == [10, 20, 30]
+    found = (await series.read(RUN, since=BEGIN, until=BEGIN + 70, step=10))[0]
+    assert [point.values["cpu"].mean for point in found] == pytest.approx([2] * 6 + [4], rel=0.006)
+
+
+async def test_a_piece_that_is_sent_again_counts_once(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 60, 2))
+    assert await series.append(RUN, 0, points(0, 60, 9)) == BEGIN + 60
+    assert await series.append(RUN, 0, points(40, 90, 9)) == BEGIN + 90
+    found = (await series.read(RUN, since=BEGIN, until=EVER, step=10))[0]
+    assert [round(point.values["cpu"].mean) for point in found] == [2] * 6 + [9] * 3
+    assert await series.append(RUN, 0, []) == BEGIN + 90
+    assert await series.append(OTHER, 0, []) == 0
+
+
+async def test_pieces_of_one_rank_that_come_at_once_count_once(series: SeriesStore) -> None:
+    await asyncio.gather(*(series.append(RUN, 0, points(0, 60)) for _ in range(5)))
+    assert await ends(series) == [10, 20, 30, 40, 50, 60]
+
+
+async def test_hours_that_are_over_are_packed_and_shown_by_minutes(series: SeriesStore) -> None:
+    for begin in range(0, 2 * HOUR + 600, 60):
+        await series.append(RUN, 0, points(begin, begin + 60))
+    assert await pack_all(series, 2 * HOUR + 600) == 2
+    assert await ends(series) == [*range(10, 2 * HOUR + 610, 10)]
+    assert await ends(series, step=60) == [*range(60, 2 * HOUR + 60, 60), *range(2 * HOUR + 10, 2 * HOUR + 610, 10)]
+    assert await pack_all(series, 2 * HOUR + 600) == 0
+
+
+async def test_packing_gives_back_what_it_takes_of_time_by_its_limit(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 5 * HOUR))
+    assert await series.pack(now=BEGIN + 5 * HOUR, limit=2) == 2
+    assert await series.pack(now=BEGIN + 5 * HOUR, limit=2) == 2
+    assert await series.pack(now=BEGIN + 5 * HOUR, limit=2) == 1
+    assert await ends(series) == [*range(10, 5 * HOUR + 10, 10)]
+
+
+async def test_the_extremes_and_the_mean_stay_when_it_is_folded(series: SeriesStore) -> None:
+    await series.append(
+        RUN, 0, [Point(BEGIN + 10, {"cpu": Spread(1, 2, 3)}), Point(BEGIN + 60, {"cpu": Spread(0, 4, 9)})]
+    )
+    await pack_all(series, HOUR)
+    (point,) = (await series.read(RUN, since=BEGIN, until=EVER, step=60))[0]
+    assert point.at == BEGIN + 60
+    assert point.values["cpu"] == pytest.approx((0, 3, 9), rel=0.012)
+
+
+async def test_what_is_old_is_kept_in_coarser_steps_and_in_the_end_not_at_all(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, HOUR))
+    await pack_all(series, DAY + HOUR)
+    assert await ends(series) == [*range(60, HOUR + 60, 60)]
+    await pack_all(series, 31 * DAY + HOUR)
+    assert await ends(series) == [*range(600, HOUR + 600, 600)]
+    await pack_all(series, 367 * DAY)
+    assert await ends(series) == []
+
+
+async def test_a_piece_that_comes_late_is_packed_with_its_hour(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 600))
+    await pack_all(series, HOUR)
+    await series.append(RUN, 0, points(600, 1200))
+    await pack_all(series, HOUR + 60)
+    assert await ends(series) == [*range(10, 1210, 10)]
+    assert await ends(series, step=60) == [*range(60, 1260, 60)]
+
+
+async def test_a_run_that_is_forgotten_leaves_nothing(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, HOUR))
+    await series.append(OTHER, 0, points(0, 60))
+    await pack_all(series, HOUR)
+    await series.forget(RUN)
+    assert await ends(series) == []
+    assert await ends(series, run=OTHER) == [10, 20, 30, 40, 50, 60]
+
+
+@on_disk
+async def test_what_was_acknowledged_survives_the_process(opener: Opener) -> None:
+    await (await opener()).series.append(RUN, 0, points(0, 60))
+    assert await ends((await opener()).series) == [10, 20, 30, 40, 50, 60]

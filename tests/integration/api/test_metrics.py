@@ -1,0 +1,109 @@
+"""Metrics of ranks over REST: taken once, read by those who may see the task."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.task import Task, TaskState
+
+#: The beginning of an hour that has just passed.
+BEGIN = int(time.time()) // 3600 * 3600 - 3600
+
+
+@pytest.fixture
+async def running(world) -> Task:
+    return await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
+
+
+async def send(world, task: Task, points: object, *, rank: object = 0, run: int = 1, who: Task | None = None):
+    headers = {"Authorization": f"Bearer {world.tokens.make((who or task).run_id(1)).reveal()}"}
+    path = f"/runs/{task.id}.{run}/ranks/{rank}/metrics"
+    return await world.json("PUT", path, None, json={"points": points}, headers=headers)
+
+
+def point(second: int, **values: float) -> dict[str, object]:
+    return {"at": BEGIN + second, "values": {name: [value, value, value] for name, value in values.items()}}
+
+
+async def read(world, task: Task, who: str = "alice", **query: object):
+    words = "&".join(f"{name}={value}" for name, value in query.items())
+    return await world.json("GET", f"/tasks/{task.id}/metrics?since=1980-01-01T00:00:00Z&{words}", who)
+
+
+async def test_points_come_back_as_columns(world, running) -> None:
+    status, answer = await send(world, running, [point(10, cpu=1.5), point(20, cpu=2.5, gpu0_use=90)])
+    assert (status, answer) == (200, {"newest": BEGIN + 20, "after": 10.0})
+    await send(world, running, [point(10, cpu=8)], rank=1)
+    status, series = await read(world, running, step=10)
+    assert status == 200
+    assert series["units"] == {"cpu": "cores", "gpu0_use": "%"}
+    (run,) = series["runs"]
+    assert (run["run"], [rank["node"] for rank in run["ranks"]]) == (1, ["node-1", "node-2"])
+    first = run["ranks"][0]
+    assert first["at"] == [BEGIN + 10, BEGIN + 20]
+    assert first["mean"]["cpu"] == pytest.approx([1.5, 2.5], rel=0.006)
+    assert first["greatest"]["gpu0_use"][0] is None
+
+
+async def test_a_piece_that_is_sent_twice_counts_once(world, running) -> None:
+    for _ in range(2):
+        assert (await send(world, running, [point(10, cpu=1)]))[1]["newest"] == BEGIN + 10
+    _, series = await read(world, running, step=10)
+    assert series["runs"][0]["ranks"][0]["at"] == [BEGIN + 10]
+
+
+async def test_a_reader_chooses_ranks_metrics_and_step(world, running) -> None:
+    await send(world, running, [point(10 * number, cpu=number, memory=5) for number in range(1, 13)])
+    await send(world, running, [point(10, cpu=1)], rank=1)
+    _, series = await read(world, running, step=60, ranks="0", names="cpu", run=1)
+    (rank,) = series["runs"][0]["ranks"]
+    assert (rank["at"], set(rank["mean"])) == ([BEGIN + 60, BEGIN + 120], {"cpu"})
+    assert rank["least"]["cpu"] == pytest.approx([1, 7], rel=0.006)
+    assert rank["greatest"]["cpu"] == pytest.approx([6, 12], rel=0.006)
+
+
+@pytest.mark.parametrize(
+    ("points", "field"),
+    [
+        ([{"at": 15, "values": {}}], "points[0].at"),
+        ([{"at": 20, "values": {}}, {"at": 20, "values": {}}], "points[1].at"),
+        ([{"at": 10**12, "values": {}}], "points[0].at"),
+        ([{"at": 10, "values": {"loss": [1, 1, 1]}}], "points[0].values.loss"),
+        ([{"at": 10, "values": {"cpu": [3, 2, 1]}}], "points[0].values.cpu"),
+        ([{"at": 10, "values": {"cpu": [1, 1]}}], "points[0].values.cpu"),
+        ([{"at": 10, "values": {"cpu": [1, 1, -1]}}], "points[0].values.cpu[2]"),
+        ([{"at": 10, "values": {"cpu": [1, 1, 1e400]}}], "points[0].values.cpu[2]"),
+        ([{"at": 10, "values": {f"gpu{n}_use": [1, 1, 1] for n in range(2000)}}], "points[0].values"),
+        ([{"at": 10 * n, "values": {}} for n in range(1, 500)], "points"),
+    ],
+)
+async def test_what_is_no_series_is_refused_by_name(world, running, points, field) -> None:
+    status, problem = await send(world, running, points)
+    assert status in (400, 422)
+    assert field in str(problem), problem
+    _, series = await read(world, running)
+    assert series["runs"][0]["ranks"] == []
+
+
+async def test_a_rank_writes_for_its_own_run_alone(world, running) -> None:
+    other = await world.start(await world.submit(nodes=1, name="other"), nodes=("node-3",))
+    assert (await send(world, running, [point(10, cpu=1)], who=other))[0] == 403
+    assert (await send(world, running, [point(10, cpu=1)], rank=7))[0] in (400, 422)
+    assert (await send(world, running, [point(10, cpu=1)], rank="x"))[0] in (400, 422)
+    await world.end(running, Reason.SUCCEEDED, TaskState.SUCCEEDED)
+    assert (await send(world, running, [point(10, cpu=1)]))[0] == 410
+
+
+async def test_the_metrics_of_another_users_task_are_not_there(world, running) -> None:
+    await send(world, running, [point(10, cpu=1)])
+    assert (await read(world, running, "bob"))[0] == 404
+    assert (await read(world, running, "admin"))[0] == 200
+
+
+@pytest.mark.parametrize("query", ["names=loss", "names=cpu;drop", "ranks=a", "step=1", "since=2026-01-01T00:00:00"])
+async def test_a_question_that_makes_no_sense_is_refused(world, running, query) -> None:
+    status, _ = await world.json("GET", f"/tasks/{running.id}/metrics?{query}", "alice")
+    assert status in (400, 422)

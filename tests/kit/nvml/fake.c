@@ -1,0 +1,68 @@
+/* A libnvidia-ml of its own for tests: as many GPUs as FAKE_NVML_GPUS says, whose figures follow from their number.
+   FAKE_NVML_HANGS=1 lets each question for the use of a GPU hang; FAKE_NVML_OLD=1 has no GPM and no energy. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct { unsigned gpu, memory; } Use;
+typedef struct { unsigned long long total, free, used; } Memory;
+typedef struct { unsigned version, supported; } Support;
+typedef struct { unsigned id; int result; double value; char *a, *b, *c; } Metric;
+typedef struct { unsigned version, count; void *before, *now; Metric metrics[400]; } Query;
+enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, NO_ROOM = 7 };
+
+static int gpus(void) { const char *text = getenv("FAKE_NVML_GPUS"); return text ? atoi(text) : 0; }
+static int is(const char *name) { return getenv(name) != NULL; }
+static long number(void *device) { return (long)device - 1; }
+
+int nvmlInit_v2(void) { return gpus() ? OK : 9; }
+int nvmlShutdown(void) { return OK; }
+int nvmlDeviceGetCount_v2(unsigned *count) { *count = gpus(); return OK; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+  if ((int)index >= gpus()) return NOT_FOUND;
+  *device = (void *)(long)(index + 1); return OK;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+  if (strncmp(uuid, "GPU-", 4)) return NOT_FOUND;
+  return nvmlDeviceGetHandleByIndex_v2(atoi(uuid + 4), device);
+}
+int nvmlDeviceGetUtilizationRates(void *device, Use *use) {
+  if (is("FAKE_NVML_HANGS")) for (;;) pause();
+  use->gpu = 90 + number(device); use->memory = 40; return OK;
+}
+int nvmlDeviceGetMemoryInfo(void *device, Memory *memory) {
+  memory->total = 80ULL << 30; memory->used = (unsigned long long)(number(device) + 1) << 30;
+  memory->free = memory->total - memory->used; return OK;
+}
+int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) { *mw = 350500 + 1000 * number(device); return OK; }
+int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw) { (void)device; *mw = 700000; return OK; }
+int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz) { (void)device; *mhz = kind == 1 ? 1980 : 1; return OK; }
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons) {
+  *reasons = number(device) == 1 ? 0x40 : 0x04; return OK;
+}
+int nvmlDeviceGetTotalEccErrors(void *device, int kind, int counter, unsigned long long *count) {
+  if (kind != 1 || counter != 0) return 2;
+  *count = number(device) == 1 ? 3 : 0; return OK;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *infos) {
+  unsigned room = *count; (void)infos;
+  *count = number(device); return room < *count ? NO_ROOM : OK;
+}
+int nvmlGpmQueryDeviceSupport(void *device, Support *support) {
+  (void)device; if (support->version != 1) return 2;
+  support->supported = !is("FAKE_NVML_OLD"); return OK;
+}
+int nvmlGpmSampleAlloc(void **sample) { *sample = calloc(1, sizeof(long)); return *sample ? OK : 20; }
+int nvmlGpmSampleFree(void *sample) { free(sample); return OK; }
+int nvmlGpmSampleGet(void *device, void *sample) {
+  static long clock;
+  (void)device; *(long *)sample = ++clock; return OK;
+}
+int nvmlGpmMetricsGet(Query *query) {
+  if (query->version != 1 || *(long *)query->before >= *(long *)query->now) return 2;
+  for (unsigned i = 0; i < query->count; i++) {
+    Metric *metric = &query->metrics[i];
+    metric->result = metric->id == 10 ? NOT_SUPPORTED : OK; metric->value = 10.5 * metric->id;
+  }
+  return OK;
+}

@@ -1,0 +1,135 @@
+"""Points that ranks send: which are stored, once, and which are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.service.metrics.taking import AHEAD_S, MetricsIntake, PointsTaken
+from hai_scheduler.service.shared.errors import Conflict, Invalid
+from kit.builders import T0, a_run, at
+from kit.memory.clock import VirtualClock
+from kit.memory.store import MemoryStore
+from unit.service.metrics.metrics_world import BEGIN, a_task_with, ends, points
+
+FIRST, SECOND = RunId("1.1"), RunId("1.2")
+#: When the tests take place, seconds after T0: the second run goes on since a minute.
+NOW = 960
+
+
+class World:
+    """A task on two nodes, in its second run."""
+
+    def __init__(self) -> None:
+        self.clock, self.store = VirtualClock(T0), MemoryStore()
+        self.intake = MetricsIntake(store=self.store, clock=self.clock)
+
+    async def fill(self) -> None:
+        runs = (a_run(1, 1, nodes=2, ended_at=at(600)), a_run(1, 2, nodes=2, started_at=at(900)))
+        await a_task_with(self.store, *runs)
+        await self.clock.advance(NOW)
+
+    async def take(self, seconds: Sequence[int], *, rank: int = 0, run: RunId = SECOND) -> PointsTaken:
+        return await self.intake.take(run, rank, points(seconds, cpu=1))
+
+    async def stored(self, rank: int = 0, run: RunId = SECOND) -> list[int]:
+        found = await self.store.series.read(run, since=0, until=2**40, step=10)
+        return ends(found.get(rank, []))
+
+
+@pytest.fixture
+async def world() -> World:
+    made = World()
+    await made.fill()
+    return made
+
+
+async def test_points_are_stored_and_the_newest_is_told(world: World) -> None:
+    assert await world.take([910, 920]) == PointsTaken(newest=BEGIN + 920, after=10.0)
+    assert await world.take([910], rank=1) == PointsTaken(newest=BEGIN + 910, after=10.0)
+    assert (await world.stored(), await world.stored(rank=1)) == ([910, 920], [910])
+
+
+@pytest.mark.parametrize(
+    ("second", "newest", "stored"),
+    [
+        ([910, 920], 920, [910, 920]),
+        ([920, 930], 930, [910, 920, 930]),
+        ([900, 910], 920, [910, 920]),
+        ([], 920, [910, 920]),
+        ([950], 950, [910, 920, 950]),
+    ],
+    ids=["the same again", "some again", "older ones", "none", "with a gap"],
+)
+async def test_a_rank_may_send_its_points_again(
+    world: World, second: list[int], newest: int, stored: list[int]
+) -> None:
+    await world.take([910, 920])
+    assert (await world.take(second)).newest == BEGIN + newest
+    assert await world.stored() == stored
+
+
+async def test_a_rank_without_points_is_told_that_there_are_none(world: World) -> None:
+    assert (await world.take([])).newest == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "number", "says"),
+    [
+        ([905], 0, "points end at multiples of 10 s, each later than the one before"),
+        ([910, 920, 925], 2, "points end at multiples of 10 s"),
+        ([910, 910], 1, "each later than the one before"),
+        ([920, 910], 1, "each later than the one before"),
+        ([-BEGIN], 0, "each later than the one before"),
+        ([NOW + AHEAD_S + 10], 0, "lies in the future: set the clock of the node"),
+        ([910, 10**9], 1, "lies in the future: set the clock of the node"),
+    ],
+    ids=["in a window", "in a window, later", "twice", "backwards", "before 1970", "of the future", "far away"],
+)
+async def test_what_would_make_no_series_is_refused_and_nothing_of_it_stored(
+    world: World, seconds: list[int], number: int, says: str
+) -> None:
+    with pytest.raises(Invalid, match=says) as error:
+        await world.take(seconds)
+    assert (error.value.field, error.value.value) == (f"points[{number}].at", BEGIN + seconds[number])
+    assert await world.stored() == []
+
+
+async def test_a_clock_may_go_a_little_ahead(world: World) -> None:
+    assert (await world.take([NOW, NOW + AHEAD_S])).newest == BEGIN + NOW + AHEAD_S
+
+
+@pytest.mark.parametrize("rank", [-1, 2, 1000])
+async def test_a_rank_that_the_run_does_not_have_is_refused(world: World, rank: int) -> None:
+    with pytest.raises(Invalid, match=r"run 1\.2 has ranks 0 to 1"):
+        await world.take([910], rank=rank)
+    assert await world.stored(rank) == []
+
+
+@pytest.mark.parametrize("run", [FIRST, RunId("1.3")], ids=["an earlier one", "one that never was"])
+async def test_a_run_that_does_not_go_on_takes_no_points(world: World, run: RunId) -> None:
+    with pytest.raises(Conflict):
+        await world.take([910], run=run)
+    assert await world.stored(run=run) == []
+
+
+async def test_a_store_that_cannot_write_is_told_and_the_points_are_taken_later(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object) -> int:
+        raise Temporary("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(world.store.series, "append", away)
+        with pytest.raises(Temporary, match="the disk is full"):
+            await world.take([910])
+    assert (await world.take([910])).newest == BEGIN + 910
+
+
+async def test_where_many_ranks_send_each_is_asked_to_send_less_often(world: World) -> None:
+    for rank in range(1500):
+        world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
+    assert (await world.take([910])).after == pytest.approx(1501 / 12)
