@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -28,6 +27,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from integration.api.conftest import PLACES, PREFIX, READ, WRITE, FakeHub, _user, served
 from kit.databases import sqlite_url
+from kit.memory.cluster import MemoryCluster, notices_of
 
 #: Clients that one user runs at once.
 CLIENTS = 64

@@ -19,8 +19,6 @@ from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.ids import RunId, TaskId
@@ -36,6 +34,8 @@ from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.memory.clock import VirtualClock
+from kit.memory.store import MemoryStore
 from kit.waiting import until
 
 #: A command that kills its parent, the supervisor, at once.

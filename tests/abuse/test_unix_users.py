@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -26,12 +25,14 @@ import pytest
 
 import hai_client
 from hai_client.rank.identity import Account, account_named, acting_as, become, lacking_rights
-from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl, read_table
+from hai_client.rank.processes import read_table
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
+from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import RankObservation
@@ -40,6 +41,7 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.menu import Refusal
+from kit.code_folders import CODE, store
 from kit.waiting import until
 
 ALICE, BOB = "hai-test-a", "hai-test-b"
@@ -352,6 +354,17 @@ async def test_who_has_no_account_is_told_and_no_node_is_to_blame(world: World, 
     assert rank.blame is Blame.NOBODY
 
 
+async def test_a_build_for_a_group_runs_as_the_account_of_builds_and_never_as_root(world: World) -> None:
+    own = {"HAI_CHECKPOINT_DIR": str(world.users / "checkpoints" / BOB / "1"), "PYTHONPATH": CLIENT}
+    rank, said = await world.run(1, ALICE, "id -un; echo $HOME; stat -c %U $HAI_CHECKPOINT_DIR", account=BOB, env=own)
+    assert (rank.exit_code, said) == (0, [BOB, pwd.getpwnam(BOB).pw_dir, BOB])
+    assert not (world.users / "checkpoints" / ALICE).exists(), "the user's own folders are not made for that account"
+    await world.cluster.launch(world.launch(2, ALICE, "true", account="root"))
+    rank = await world.rank(2, RankState.EXITED)
+    assert "which is root" in (rank.start_error or "")
+    assert rank.blame is Blame.NOBODY
+
+
 async def test_a_file_that_a_user_may_not_see_is_not_told_from_one_that_is_not_there(world: World) -> None:
     files = LocalFiles(world.settings.accounts)
     assert await files.fault(("/nothing/here",), str(world.state / "nothing"), None, user=BOB) is None
@@ -385,51 +398,6 @@ def test_without_the_rights_it_says_which_are_missing() -> None:
         text=True,
     )
     assert done.stdout.split() == ["CAP_CHOWN", "CAP_KILL", "CAP_SETGID", "CAP_SETUID"]
-
-
-# -- the user for files -------------------------------------------------------------------------------
-
-
-def test_only_the_thread_that_acts_as_a_user_does_and_only_for_files(place: Path) -> None:
-    bob = account_named(BOB)
-    assert bob is not None
-    (place / "secret").write_text("mine")
-    (place / "secret").chmod(0o600)
-    with acting_as(bob):
-        with pytest.raises(PermissionError):
-            (place / "secret").read_text()
-        assert os.geteuid() == 0
-    assert (place / "secret").read_text() == "mine"
-    with pytest.raises(RuntimeError, match="within"), acting_as(bob):
-        raise RuntimeError("within")
-    assert (place / "secret").read_text() == "mine"
-    with acting_as(None):
-        assert (place / "secret").read_text() == "mine"
-
-
-def test_a_process_that_acted_as_another_user_still_hears_of_the_end_of_its_parent() -> None:
-    """The kernel clears PR_SET_PDEATHSIG of a process that changes its user for files (prctl(2))."""
-    bob = account_named(BOB)
-    assert bob is not None
-    reading, writing = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        child = os.fork()
-        if child == 0:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            with acting_as(bob):
-                pass
-            os.write(writing, b"x")
-            time.sleep(600)
-            os._exit(0)
-        os.close(writing)
-        os.read(reading, 1)
-        os._exit(0)
-    os.close(writing)
-    os.waitpid(parent, 0)
-    # The last holder of the other end is the grandchild: this returns when it is dead.
-    assert os.read(reading, 1) == b""
-    os.close(reading)
 
 
 # -- JupyterLab servers -------------------------------------------------------------------------------
@@ -482,3 +450,15 @@ async def test_an_account_may_lack_a_home(place: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("hai_spawner.containers.local_settings.find_account", lambda *_: homeless)
     with pytest.raises(Refusal, match="home folder"):
         await spawner(place, ALICE).decide()
+
+
+async def test_a_task_starts_in_the_snapshot_of_its_user_alone(world: World) -> None:
+    snapshots = SnapshotFolder(
+        world.users / "snapshots", SystemClock(), account_of=Accounts("{username}", world.users).of
+    )
+    await store(snapshots, CODE, ALICE)
+    cwd = (await snapshots.folder(ALICE, CODE.digest)).path
+    rank, said = await world.run(1, ALICE, "cat train.py; touch new 2>/dev/null || echo closed", cwd=cwd)
+    assert (rank.exit_code, said) == (0, ["print(1)", "closed"])
+    _, said = await world.run(2, BOB, f"cat {cwd}/train.py 2>/dev/null || echo closed")
+    assert said == ["closed"]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from contract.store_kit import Opener, checked_out
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.ports.store import Store
 from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.memory.store import MemoryStore
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from contract.cluster_harness import NODES, ClusterHarness
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.cluster import MemoryCluster
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster, LaunchOrder
+from kit.memory.behaviour import Behaviour
+from kit.memory.clock import VirtualClock
+from kit.memory.cluster import MemoryCluster
 
 T = TypeVar("T")
 #: How long commands that wait run in virtual time: nothing releases them earlier.

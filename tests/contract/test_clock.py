@@ -8,9 +8,9 @@ from datetime import UTC, timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.ports.clock import Clock
+from kit.memory.clock import VirtualClock
 
 # A clock, and a function that lets seconds pass on it.
 Kit = tuple[Clock, Callable[[float], Awaitable[None]]]

@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 
 from contract.store_kit import MINUTE, add, full_task, get, like_default, names, save
+from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.priority import Priority
@@ -113,8 +114,10 @@ class TestTasks:
             watch=("out/*.pt", "/scratch/run"),
             tags=("nlp", "a,b"),
             environment="torch",
+            image=f"registry.example/torch:2@sha256:{'a' * 64}",
             haienv=a_pin(latest=True, flavour="conda", variables={"A": "ä"}),
             ranks_per_node="gpu",
+            snapshot=CodeSnapshot(digest="d" * 64, files=2, size=3, commit="c" * 40, dirty=True),
         )
         assert like_default(spec, TaskSpec(command=(), cwd="")) == [], "give these a value"
         async with store.write() as tx:

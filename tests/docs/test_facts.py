@@ -57,6 +57,8 @@ def test_every_level_is_there_with_its_number(level: Priority) -> None:
 
 def written(value: object) -> set[str]:
     """The ways in which a page may write a number of the policy."""
+    if isinstance(value, str):
+        return {value}
     if not isinstance(value, timedelta):
         return {f"{value:g}"}
     seconds = int(value.total_seconds())
@@ -65,7 +67,7 @@ def written(value: object) -> set[str]:
 
 @pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
 def test_every_policy_number_is_there_with_its_default(field: dataclasses.Field[object]) -> None:
-    shown = re.search(rf"\*{field.name}\*[ ,]*\(?([\d,.]+(?: s| min| h)?)", SCHEDULING.replace("\n", " "))
+    shown = re.search(rf"\*{field.name}\*[ ,]*\(?([\d,.]+(?: s| min| h)?|offered)", SCHEDULING.replace("\n", " "))
     assert shown is not None, f"{field.name} is not in docs/scheduling.md"
     # A user without an entry has the weight 1: there is no default mapping to show.
     default = 1 if field.name == "weights" else field.default

@@ -17,6 +17,8 @@ PAGE = text_of("docs/policy-numbers.md")
 
 def ways(value: Any) -> set[str]:
     """How a page may write a value."""
+    if isinstance(value, str):
+        return {value}
     if not isinstance(value, timedelta):
         return {"1 for every user"} if value == {} else {f"{value:g}"}
     seconds = value.total_seconds()

@@ -25,7 +25,7 @@ FORBIDDEN = (
 #: haienv reads files of other tools, in which these words mean what they say.
 OF_INDEXES = ("py" + "pi.org", "--index" + "-url")
 #: Written by `make reference`.
-GENERATED = ("client/hai_client/wire/schema.py",)
+GENERATED = ("client/hai_client/wire/schema.py", "lab_extension/src/api/types.ts")
 #: Words that readers whose second language is English must guess; put together as well. The changelog is history.
 RIDDLES = ("who" + "ever", "be" + "fell", "an" + "ew", "so " + "many", "for " + "ever")
 CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"

@@ -10,11 +10,12 @@ from docs.kit import files, name_of
 #: Names of several classes, by what makes them the same thing on several sides, or why they are left.
 EXCEPTIONS = {
     "a thing of the service, and the client's class for it, which `make reference` writes": """
-        Checkpoint Cluster ContainerEnvironment DecisionPage Environment EnvironmentList Event EventKind EventPage
-        Explanation Failure Forecast ForecastAssumption ForecastCost GroupOverview Health Holder
-        LevelCount LogCount LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask
-        Notice OrphanList OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run
-        RunList Task TaskPage TaskSummary Verdict WhatIf""",
+        Checkpoint Cluster CodeSnapshot ContainerEnvironment DecisionPage Environment
+        EnvironmentDetail EnvironmentList Event EventKind EventPage Explanation Failure Forecast
+        ForecastAssumption ForecastCost GroupOverview HaienvFacts Health Holder LevelCount LogCount
+        LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask Notice OrphanList
+        OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run RunList SnapshotIn
+        SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",
     "the same part of an adapter, for each cluster": "Marks",

@@ -113,6 +113,12 @@ def test_every_rank_is_told_saves_leaves_clean_and_resumes(
         starts = re.findall(r"run (\d+) started", log_of(platform, tasks[victim], victim, rank))
         assert starts == ["1", "2"], "no rank was lost, none was doubled"
 
+    measured = platform.client(victim).metrics(tasks[victim], step=10).runs
+    assert [(run.run, {rank.rank for rank in run.ranks}) for run in measured][:1] == [(1, {0, 1})]
+    for rank_series in measured[0].ranks:
+        assert list(rank_series.at) == sorted(set(rank_series.at)), "each window once, though the service was killed"
+        assert max(rank_series.mean["memory"], default=0) > 1 << 20
+
 
 def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline_and_still_resumes(
     platform: Platform, undisturbed: str, tmp_path: Path

@@ -115,7 +115,7 @@ def _labs(platform: Platform, server: str, *, inside: bool) -> dict[int, str]:
     prefix = f"JUPYTERHUB_SERVICE_PREFIX=/user/ann/{server}/".encode()
     home = str(platform.state).encode()
     found = {}
-    for pid, line in processes_with("-m jupyterhub.singleuser").items():
+    for pid, line in processes_with("-m hai_spawner.containers.singleuser").items():
         try:
             environ = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:

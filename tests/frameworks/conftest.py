@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Platform
+from frameworks.alone import Run, forking
 from frameworks.cases import Case
 from frameworks.drive import ROOT, VENV, Driver, Outcome
 from kit.groups import scheduling
@@ -27,6 +28,13 @@ def versions(names: tuple[str, ...]) -> dict[str, str]:
     [site] = VENV.glob("lib/python3*/site-packages")
     found = {one.name.lower(): one.version for one in importlib.metadata.distributions(path=[str(site)])}
     return {name: found[name].partition("+")[0] for name in names}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A function that runs a script in processes that have PyTorch already."""
+    with forking(tmp_path_factory.mktemp("printed")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -255,3 +255,12 @@ def test_secrets_are_not_shown_by_what_is_printed(chart_env: Callable[..., Chart
 def test_a_missing_variable_is_named(chart_env: Callable[..., ChartEnv]) -> None:
     with pytest.raises(ValueError, match="HAI_RELEASE is not set"):
         ChartEnv.of({}, chart_env().values)
+
+
+def test_servers_get_the_volume_of_environments(hub: Make, chart_env: Callable[..., ChartEnv]) -> None:
+    made = hub({"workloads": {"namespace": "platform"}, "haienv": {"enabled": True, "makersGid": 70000}})
+    own, kube = made.config.HaiKubeSpawner, made.config.KubeSpawner
+    assert (own.haienv_claim, own.haienv_root, own.haienv_makers) == ("haienv", "/haienv", 70000)
+    assert own.haienv_init_image == f"hai-singleuser:{chart_env().version}"
+    assert kube.environment["UV_PYTHON_PREFERENCE"] == "only-managed"
+    assert "haienv_claim" not in hub().config.HaiKubeSpawner

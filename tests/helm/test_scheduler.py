@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,19 @@ import pytest
 
 from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.app.config import HaiScheduler, Settings
+from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from kit.helm.pods import ELSEWHERE, environment, secrets_of
-from kit.helm.rendering import Render
+from kit.helm.rendering import Render, Values
 
-Read = Callable[[dict[str, Any]], tuple[Settings, dict[str, dict[str, str]]]]
+Read = Callable[..., tuple[Settings, dict[str, dict[str, str]]]]
 
 
 @pytest.fixture
 def read(render: Render, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    def settings(scheduler: dict[str, Any]) -> tuple[Settings, dict[str, dict[str, str]]]:
-        made = render({"scheduler": {"separate": True, **scheduler}})
+    def settings(scheduler: dict[str, Any], **more: Any) -> tuple[Settings, dict[str, dict[str, str]]]:
+        made = render({"scheduler": {"separate": True, **scheduler}, **more})
         secrets = secrets_of(made)
         (pod,) = (pod for name, pod in made.pods() if name == "api")
         for name, text in environment(pod, secrets, tmp_path).items():
@@ -53,9 +55,80 @@ def test_it_signs_by_the_secret_of_all_replicas_and_asks_the_hub_by_its_token(re
     assert auth.hub.api_token == secrets["hub"]["service-token"]
 
 
+def test_snapshots_of_code_lie_on_the_claim_that_tasks_mount_them_from(read: Read, render: Render) -> None:
+    assert read({})[0].snapshots_root is None
+    made = render({"scheduler": {"separate": True}, "snapshots": {"existingClaim": "code"}})
+    config = json.loads(made.one("ConfigMap", "scheduler")["data"]["config.json"])["HaiScheduler"]
+    assert (config["snapshots_root"], config["snapshots_claim"]) == ("/var/lib/hai-snapshots", "code")
+    for name, pod in made.pods():
+        if name in ("api", "scheduler"):
+            mounts = {one["name"]: one for one in pod["containers"][0]["volumeMounts"]}
+            volumes = {one["name"]: one for one in pod["volumes"]}
+            assert mounts["snapshots"] == {"name": "snapshots", "mountPath": config["snapshots_root"]}
+            assert volumes["snapshots"]["persistentVolumeClaim"] == {"claimName": "code"}
+
+
 def test_addresses_of_databases_elsewhere_come_from_their_secret(read: Read) -> None:
     elsewhere = {"existingSecret": {"name": "databases", "key": "x"}}
     found, _ = read({"db": {"type": "postgres", **elsewhere}, "redis": {"type": "external", **elsewhere}})
     assert found.db_url == ELSEWHERE
     assert found.redis_url is not None
     assert found.redis_url.reveal() == ELSEWHERE
+
+
+def test_it_finds_environments_where_it_and_its_tasks_have_them(read: Read) -> None:
+    found, _ = read(
+        {}, haienv={"enabled": True, "root": "/envs", "volume": {"type": "claim", "existingClaim": "files"}}
+    )
+    assert found.kubernetes is not None
+    assert (str(found.haienv_root), found.kubernetes.haienv_root) == ("/envs", "/envs")
+    assert found.kubernetes.haienv_claim == "files"
+    without, _ = read({})
+    assert without.haienv_root is None
+
+
+CLAIM: Values = {"enabled": True, "volume": {"type": "claim", "existingClaim": "files"}}
+
+
+def test_builds_run_in_the_image_and_as_the_account_of_users_servers(read: Read) -> None:
+    image = {"name": "registry.example/lab", "tag": "7", "pullSecrets": ["lab"]}
+    found, _ = read(
+        {},
+        haienv={**CLAIM, "makersGid": 70000, "pythons": "system"},
+        singleuser={"uid": 2000000, "image": image},
+        imagePullSecrets=["all"],
+    )
+    assert found.kubernetes is not None
+    assert found.service.builder == BuildSettings(account="2000000", image="registry.example/lab:7", group="jupyter")
+    assert (found.kubernetes.haienv_image, found.kubernetes.haienv_makers) == ("registry.example/lab:7", 70000)
+    assert found.kubernetes.haienv_build_variables == {"UV_PYTHON_PREFERENCE": "system"}
+    # The nodes of tasks must be able to pull it.
+    assert found.kubernetes.image_pull_secrets == ("all", "lab")
+    without, _ = read({})
+    assert without.service.builder == BuildSettings()
+
+
+def test_without_an_account_of_servers_builds_run_as_tasks_do(read: Read) -> None:
+    found, _ = read({}, haienv=CLAIM, singleuser={"uid": None})
+    assert found.service.builder.account == ""
+
+
+def test_an_admins_own_account_of_builds_wins(read: Read) -> None:
+    found, _ = read({"config": {"HaiScheduler": {"build_account": "3000"}}}, haienv=CLAIM)
+    assert found.service.builder.account == "3000"
+
+
+def test_it_asks_registries_with_the_pull_secret_that_is_named(read: Read) -> None:
+    found, _ = read({"registrySecret": "pull"})
+    assert found.kubernetes is not None
+    assert found.kubernetes.registry_auth_file == Path("/etc/hai/scheduler-secrets/registry.json")
+    without, _ = read({})
+    assert without.kubernetes is not None
+    assert without.kubernetes.registry_auth_file is None
+
+
+def test_the_pull_secret_is_a_file_of_the_pod(render: Render) -> None:
+    pod = dict(render({"scheduler": {"separate": True, "registrySecret": "pull"}}).pods())["api"]
+    (volume,) = (one for one in pod["volumes"] if one["name"] == "scheduler-secrets")
+    wanted = {"secret": {"name": "pull", "items": [{"key": ".dockerconfigjson", "path": "registry.json"}]}}
+    assert wanted in volume["projected"]["sources"]

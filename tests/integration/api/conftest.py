@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -17,8 +18,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
-from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
-from hai_scheduler.adapters.memory.store import MemoryStore
+from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.application import make_application, make_server
@@ -34,6 +34,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
@@ -47,6 +48,9 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.pace import Pace
+from hai_scheduler.service.metrics.reading import Series
+from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
@@ -63,12 +67,19 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.service.workspace.catalogue import Catalogue
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
+from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from kit.memory.cluster import MemoryCluster, notices_of
+from kit.memory.haienvs import MemoryHaienvs
+from kit.memory.store import MemoryStore
 
 ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
@@ -180,6 +191,7 @@ class World:
     hub: FakeHub
     root: str
     client: aiohttp.ClientSession
+    haienvs: MemoryHaienvs = field(default_factory=lambda: MemoryHaienvs(clock=SystemClock()))
 
     @property
     def url(self) -> str:
@@ -299,7 +311,7 @@ async def served(
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
+async def world(tmp_path: Path) -> AsyncIterator[World]:
     clock = SystemClock()
     store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
     latest_plan = LatestPlan(
@@ -309,7 +321,14 @@ async def world() -> AsyncIterator[World]:
     reader = StatusReader(store=store, clock=clock)
     settings = ServiceSettings()
     policy_store = PolicyStore(settings)
-    runtime_envs = RuntimeEnvs(store=store)
+    haienvs = MemoryHaienvs(clock=clock)
+    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=haienvs))
+    code = CodeSnapshots(
+        store=store,
+        clock=clock,
+        policies=lambda: policy_store.current,
+        snapshots=SnapshotFolder(tmp_path / "snapshots", clock),
+    )
     queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=PLACES)
     submissions = Submissions(
         store=store,
@@ -319,8 +338,11 @@ async def world() -> AsyncIterator[World]:
         policies=policy_store,
         latest_plan=latest_plan,
         runtime_envs=runtime_envs,
+        code=code,
     )
     workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
+    pace = Pace()
+    images = NamedEnvironments(store=store, bus=bus, clock=clock)
     services = Services(
         store=store,
         submissions=submissions,
@@ -338,14 +360,21 @@ async def world() -> AsyncIterator[World]:
             store=store, clock=clock, latest_plan=latest_plan, submissions=submissions, workers=workers
         ),
         logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
+        rank_metrics=MetricsIntake(store=store, clock=clock, pace=pace),
+        series=Series(store=store, clock=clock, pace=pace),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
         mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        environments=NamedEnvironments(store=store, bus=bus, clock=clock),
+        environments=images,
+        catalogue=Catalogue(images=images, haienvs=haienvs),
+        builds=EnvironmentBuilds(
+            submissions=submissions, latest_plan=latest_plan, builder=BuildSettings(), haienvs=haienvs
+        ),
         runtime_envs=runtime_envs,
+        code=code,
         metrics=Metrics(reader),
         health=Health(news=reader, latest_plan=latest_plan),
     )
@@ -363,6 +392,7 @@ async def world() -> AsyncIterator[World]:
             hub=hub,
             root=root,
             client=client,
+            haienvs=haienvs,
         )
         await world.loop_says()
         yield world

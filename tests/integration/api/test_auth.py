@@ -12,7 +12,7 @@ from hai_scheduler.api.server import streaming
 from hai_scheduler.api.server.route import OPEN, RUN
 from hai_scheduler.core.model.ids import RunId
 
-FILLED = {"{task}": "t", "{name}": "node-1", "{run_id}": "1.1", "{rank}": "0"}
+FILLED = {"{task}": "t", "{name}": "node-1", "{run_id}": "1.1", "{rank}": "0", "{digest}": "0" * 64}
 
 
 def path_of(route) -> str:

@@ -42,7 +42,8 @@ async def test_an_admin_writes_lists_and_removes_rules(world) -> None:
 async def test_an_admin_writes_environments_and_users_see_theirs(world) -> None:
     body = {**TORCH, "python": "/opt/bin/python", "variables": {"A": "{user}"}, "description": "d", "default": True}
     status, one = await world.json("PUT", "/environments/torch", "admin", json=body)
-    assert (status, one) == (200, {**body, "name": "torch", "chosen": True, "warnings": []})
+    image = {"kind": "image", "name": "torch", "full_name": "images/torch", "haienv": None}
+    assert (status, one) == (200, {**body, **image, "chosen": True, "warnings": []})
     await world.json("PUT", "/environments/bobs", "admin", json={**TORCH, "subjects": ["user:bob"]})
     mine = (await world.json("GET", "/environments"))[1]["items"]
     assert [(item["name"], item["chosen"]) for item in mine] == [("torch", True)]
@@ -66,7 +67,8 @@ async def test_a_task_names_its_environment(world) -> None:
         status, problem = await world.json("POST", path, json=body)
         assert (status, problem["errors"][0]["field"]) == (400, "environment")
         assert problem["errors"][0]["value"] == "jax"
-        assert "choose one of torch, or leave it out" in problem["detail"]
+        assert "there is no 'jax'" in problem["detail"]
+        assert "images that you may use: images/torch" in problem["detail"]
 
 
 async def test_a_container_gets_its_mounts_and_environments(world) -> None:

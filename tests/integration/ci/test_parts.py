@@ -49,6 +49,13 @@ def test_parts_go_on_beside_each_other_and_what_they_say_is_shown_whole(tmp_path
     assert sorted(order, key=said.index) == order
 
 
+def test_the_time_of_a_part_is_until_its_own_end_however_late_it_is_asked_for(tmp_path: Path) -> None:
+    lines = "begin quick true\nuntil [ -s quick.ended ]; do sleep 0.01; done\nSECONDS=$((SECONDS + 600))\nfinish quick"
+    done = script(lines, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "== quick passed after 0 min" in done.stdout
+
+
 def test_a_part_that_fails_ends_the_script_after_all_have_been_shown(tmp_path: Path) -> None:
     done = script(
         """

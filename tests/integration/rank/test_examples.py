@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from kit.waiting import until
 
-pytest.importorskip("sklearn")
+#: Looked for and not imported: the import takes a second in each worker, and only the examples need it.
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="scikit-learn is not installed")
 EXAMPLES = Path(__file__).parents[3] / "examples"
 NODES = tuple(LocalNode(node=Node(name=f"node-{number}")) for number in (1, 2))
 

@@ -121,44 +121,10 @@ def test_the_latest_address_is_called_and_others_only_when_it_does_not_answer(tm
     assert address.current() == "http://b/2"
 
 
-def test_a_service_that_is_alone_forgets_where_it_was(tmp_path: Path) -> None:
-    for url in ("http://a/1", "http://b/2", "http://b/2"):
-        announce(tmp_path, url, alone=True)
-    assert (tmp_path / ADDRESS_FILE).read_text() == "http://b/2\n"
-    assert (tmp_path / ADDRESS_FILE).stat().st_mode & 0o777 == 0o600
-
-
-def test_replicas_are_listed_once_each_and_not_without_end(tmp_path: Path) -> None:
-    for number in [*range(20), 19]:
-        announce(tmp_path, f"http://h:{number}", alone=False)
-    assert (tmp_path / ADDRESS_FILE).read_text().split() == [f"http://h:{number}" for number in range(19, 11, -1)]
-
-
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe\x00", b"file:///etc/passwd\n"])
 def test_a_damaged_file_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "address").write_bytes(content)
     assert Address("http://first", str(tmp_path / "address")).current() == "http://first"
-
-
-def test_services_that_start_at_the_same_moment_are_both_listed(tmp_path: Path, monkeypatch) -> None:
-    from hai_scheduler.adapters.local import folders
-
-    real, later = (
-        folders.write_whole,
-        threading.Thread(target=announce, args=(tmp_path, "http://b"), kwargs={"alone": False}),
-    )
-
-    def write(path: Path, text: str) -> None:
-        if text == "http://a\n":
-            # The other process comes between the look at the file and the write; it ends at once, or waits.
-            later.start()
-            later.join(0.3)
-        real(path, text)
-
-    monkeypatch.setattr(folders, "write_whole", write)
-    announce(tmp_path, "http://a", alone=False)
-    later.join()
-    assert (tmp_path / ADDRESS_FILE).read_text().split() == ["http://b", "http://a"]
 
 
 def test_a_call_that_waits_is_not_broken_off_when_another_one_fails(tmp_path: Path, monkeypatch) -> None:

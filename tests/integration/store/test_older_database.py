@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.cluster import notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.sql.tables import LEASE, METADATA
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.origin.orphan_registry import read_orphans
 from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.memory.behaviour import Behaviour
+from kit.memory.cluster import notices_of
 from unit.service.service_world import Service
 
 LONG = Behaviour(work=timedelta(hours=9))

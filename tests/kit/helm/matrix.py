@@ -55,6 +55,7 @@ MATRIX: dict[str, dict[str, Any]] = {
         "debug": {"enabled": True},
         "imagePullSecrets": ["registry"],
         "imageRegistry": "registry.example.org/hai",
+        "snapshots": {"existingClaim": "hai-snapshots"},
         "hub": {
             "pdb": {"enabled": True, "minAvailable": 1},
             "db": {"type": "sqlite-pvc"},
@@ -79,5 +80,17 @@ MATRIX: dict[str, dict[str, Any]] = {
     },
     "names with a prefix, no DNS": {"fullnameOverride": "lab-hai", "serviceAddresses": "environment"},
     "one namespace for all": {"workloads": {"namespace": "platform"}},
+    "environments on a claim of the chart's": {
+        "workloads": {"namespace": "platform"},
+        "haienv": {"enabled": True, "config": "indexes = ['https://pypi.example/simple']\n"},
+    },
+    "environments on a server of files": {
+        "scheduler": {"separate": True},
+        "haienv": {
+            "enabled": True,
+            "root": "/envs",
+            "volume": {"type": "static", "source": {"nfs": {"server": "files.example", "path": "/envs"}}},
+        },
+    },
     "below a path": {"hub": {"baseUrl": "/hai/"}, "scheduler": {"separate": True}},
 }

@@ -36,7 +36,7 @@ class Rendered:
     def pods(self) -> Iterator[tuple[str, Object]]:
         """Every pod's spec, by the name of what makes it."""
         for entry in self.objects:
-            if entry["kind"] in ("Deployment", "StatefulSet"):
+            if entry["kind"] in ("Deployment", "Job", "StatefulSet"):
                 yield entry["metadata"]["name"], entry["spec"]["template"]["spec"]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
-from hai_scheduler.adapters.memory.log_store import MemoryLogs
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
+from kit.memory.log_store import MemoryLogs
 
 _KEEP = 1 << 30
 

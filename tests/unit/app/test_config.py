@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.app.compose import serve
 from hai_scheduler.app.config import ConfigError, HaiScheduler
+from hai_scheduler.app.serve import serve
 from hai_scheduler.service.quota.default import ON_A_CLUSTER
 
 BASE = ["--role", "api", "--state-dir", "/tmp/state", "--port", "1"]

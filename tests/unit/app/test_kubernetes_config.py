@@ -13,15 +13,37 @@ from traitlets.config import Config
 
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.kubernetes.shared_logs import SharedLogs
-from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.app import kubernetes_config
 from hai_scheduler.app.config import ConfigError, HaiScheduler
-from hai_scheduler.app.kubernetes_config import KubernetesSettings
+from hai_scheduler.app.kubernetes_config import KubernetesError, KubernetesSettings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
+from kit.memory.clock import VirtualClock
 
 GIVEN = {"namespace": "runs", "api_url": "http://hai.jupyter:8090/services/hai/api/v1/"}
 #: Fields that need no setting.
-FIXED = {"log_parts"}
+FIXED = {"haienv_root", "log_parts"}
+
+
+def test_a_claim_of_environments_needs_the_folder_at_which_ranks_see_it() -> None:
+    given = KubernetesSettings(
+        config=Config({"KubernetesSettings": {**GIVEN, "haienv_claim": "envs", "haienv_image": "lab"}})
+    )
+    found = given.frozen("/envs/")
+    assert (found.haienv_claim, found.haienv_root) == ("envs", "/envs")
+    with pytest.raises(KubernetesError, match=r"haienv_claim: is 'envs': say where .* HaiScheduler.haienv_root"):
+        given.frozen()
+
+
+def test_a_claim_of_environments_needs_an_image_that_makes_folders_for_builds() -> None:
+    given = KubernetesSettings(config=Config({"KubernetesSettings": {**GIVEN, "haienv_claim": "envs"}}))
+    with pytest.raises(KubernetesError, match="haienv_claim: is 'envs': set haienv_image too"):
+        given.frozen("/envs")
+
+
+def test_copies_on_nodes_need_the_shared_volume_and_an_image() -> None:
+    given = {**GIVEN, "haienv_local_claim": "disk"}
+    with pytest.raises(KubernetesError, match="haienv_local_claim: is 'disk': set haienv_claim and haienv_image too"):
+        KubernetesSettings(config=Config({"KubernetesSettings": given})).frozen("/envs")
 
 
 def settings(**values) -> ClusterSettings:
@@ -58,6 +80,8 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
         ("api_url", "", "api_url: is '': write the address that pods reach"),
         ("namespace", "Runs!", "namespace: is 'Runs!'"),
         ("cpu_share", 1.5, "cpu_share: is 1.5: write a part of the node"),
+        ("haienv_makers", 0, "haienv_makers: is 0: write a number greater than 0"),
+        ("haienv_build_variables", {"UV_OFFLINE": 1}, "haienv_build_variables: is {'UV_OFFLINE': 1}: write names"),
         ("run_as_user", 0, "run_as_user: is 0: write a number greater than 0"),
         ("shm_size", "16GB", "16GB"),
         ("groups", {"training": "gpu>3"}, "gpu>3"),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.app.config import LEAST_SECRET, ConfigError, HaiScheduler, Settings
 from hai_scheduler.app.service_secret import compare_secrets, kept_secret
 from hai_scheduler.ports.secret import Secret
+from kit.memory.store import MemoryStore
 
 DATABASE = "postgresql://hai:s3cret@db/hai"
 REDIS = "redis://:s3cret@redis:6379/0"

@@ -26,7 +26,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
             continue
         if name.startswith(("HAI_", "JUPYTERHUB_", "XDG_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX", "HF_ENV_NAME"):
+    for name in ("NO_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX", "HF_ENV_NAME", "HAIENV_ROOT", "HAIENV_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     work = tmp_path / "work"

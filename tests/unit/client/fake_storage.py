@@ -31,7 +31,8 @@ def _environments(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     found = list(platform.environments.values())
     if call.query.get("all") == "true":
         admins_only(platform)
-        return 200, {"items": found}
+        kind = call.query.get("kind")
+        return 200, {"items": [one for one in found if kind in (None, one.get("kind", "image"))]}
     return 200, {"items": [one for one in found if "public" in one["subjects"]]}
 
 
@@ -59,11 +60,24 @@ def _container_config(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     }  # fmt: skip
 
 
+def _one(platform: FakePlatform, _call: Call, name: str) -> tuple[int, Any]:
+    found = platform.environments.get(unquote(name))
+    if found is None:
+        raise Refuse(404, "not_found", f"There is no environment {unquote(name)!r} that you may use")
+    return 200, found
+
+
+def _build(platform: FakePlatform, call: Call, name: str) -> tuple[int, Any]:
+    return 201, platform.add(f"{call.body['verb']}-{unquote(name).rpartition('/')[2]}")
+
+
 ROUTES: list[Route] = [
     ("GET", f"{API}/mounts", _mounts),
     ("PUT", f"{API}/mounts/([^/]+)", _mount),
     ("DELETE", f"{API}/mounts/([^/]+)", _mount),
     ("GET", f"{API}/environments", _environments),
+    ("GET", f"{API}/environments/([^/]+)", _one),
+    ("POST", f"{API}/environments/([^/]+)/builds", _build),
     ("PUT", f"{API}/environments/([^/]+)", _environment),
     ("DELETE", f"{API}/environments/([^/]+)", _environment),
     ("GET", f"{API}/container-config", _container_config),

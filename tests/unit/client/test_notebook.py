@@ -28,10 +28,16 @@ def write(folder: Path, *cells: str, kernel: dict[str, str] | None = None) -> Pa
 
 
 def start(
-    path: Path, *, program: str = sys.executable, arguments: Sequence[str] = (), **env: str
+    path: Path,
+    *,
+    program: str = sys.executable,
+    arguments: Sequence[str] = (),
+    cwd: Path | None = None,
+    **env: str,
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [program, "-m", "hai_client.notebook", str(path), *arguments],
+        cwd=cwd,
         env={**os.environ, "HAI_TASK_ID": "41", "IPYTHONDIR": str(path.parent / "ipython"), **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -56,6 +62,23 @@ def test_outputs_go_to_a_copy_and_to_the_log_and_a_failing_cell_is_shown(tmp_pat
     assert "ZeroDivisionError: division by zero" in log
     assert "hai: cell 3 of 4 failed: ZeroDivisionError" in log
     assert path.read_bytes() == source
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_outputs_are_not_written_into_a_snapshot(tmp_path: Path, seen: bool) -> None:
+    """They go to the folder of the submission, or to the task's own where a node does not see that one."""
+    tree, home, own = tmp_path / "tree", tmp_path / "home", tmp_path / "own"
+    (tree / "work").mkdir(parents=True)
+    if seen:
+        (home / "work").mkdir(parents=True)
+    write(tree / "work", "print('one')")
+    before = set(tree.rglob("*.ipynb"))
+    code = {"HAI_SNAPSHOT": "1" * 64, "HAI_SUBMIT_DIR": str(home), "HAI_CHECKPOINT_DIR": str(own)}
+    process = start(Path("work/train.ipynb"), cwd=tree, **code, IPYTHONDIR=str(tmp_path / "ipython"))
+    log, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, log
+    assert outputs((home / "work" if seen else own) / "train.ipynb") == ["one\n"]
+    assert set(tree.rglob("*.ipynb")) == before
 
 
 def test_told_to_leave_it_keeps_the_outputs_and_goes(tmp_path: Path) -> None:
@@ -161,7 +184,9 @@ def test_a_kernel_of_python_that_is_missing_is_replaced_with_a_word(tmp_path: Pa
     process = start(path)
     log, _ = process.communicate(timeout=60)
     assert (process.returncode, outputs(path)) == (0, [f"{sys.prefix}\n"])
-    assert f"hai: there is no kernel 'mine' here; {sys.executable} is taken" in log
+    assert (
+        f"hai: the notebook names the kernel 'mine', which is not installed here; it runs with {sys.executable}" in log
+    )
 
 
 def test_a_notebook_that_polls_leaves_by_itself(tmp_path: Path) -> None:

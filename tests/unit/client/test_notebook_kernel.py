@@ -24,8 +24,8 @@ def no_other_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         ({}, ""),
         ({"kernelspec": {"name": "python3"}}, ""),
-        ({"kernelspec": {"name": "torch", "language": "python"}}, "no kernel 'torch' here"),
-        ({"kernelspec": {"name": "torch"}, "language_info": {"name": "Python"}}, "no kernel 'torch' here"),
+        ({"kernelspec": {"name": "torch", "language": "python"}}, "names the kernel 'torch', which is not installed"),
+        ({"kernelspec": {"name": "torch"}, "language_info": {"name": "Python"}}, "runs with /venv/bin/python"),
     ],
 )
 def test_a_notebook_in_python_runs_with_the_tasks_python(
@@ -36,6 +36,29 @@ def test_a_notebook_in_python_runs_with_the_tasks_python(
     assert found.connection_file == str(tmp_path / "kernel.json")
     assert found.kernel_spec_manager.get_kernel_spec(NATIVE).argv[0] == "/venv/bin/python"
     assert note in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pinned", "note"),
+    [
+        ("haienv-users-ann-vision", "users/ann/vision@3", ""),
+        ("haienv-users-ann-lee-vision-0a1b2c3d", "users/Ann-Lee/vision@3", ""),
+        ("haienv-base-torch", "base/torch@1", ""),
+        ("haienv-base-torch", "users/ann/vision@3", "pinned to users/ann/vision@3, which it runs with"),
+        ("haienv-users-ann-vision", "", "which this task does not use"),
+        ("haienv-users-ann-vision-x", "users/ann/vision@3", "pinned to users/ann/vision@3"),
+    ],
+)
+def test_a_notebook_of_the_pinned_environment_says_nothing(
+    kernel: str, pinned: str, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HAIENV", pinned)
+    found = manager({"kernelspec": {"name": kernel, "language": "python"}}, str(tmp_path), "/venv/bin/python")
+    assert found.kernel_name == NATIVE
+    out = capsys.readouterr().out
+    assert (note in out) if note else out == ""
+    assert out.count("\n") <= 1
 
 
 def test_without_a_python_it_is_that_of_this_process(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,8 @@ import pytest
 
 from hai_client.job import Job, Notice
 from hai_client.spot import LEAVE_FILE, LabServer, SpotLauncher, free_port, leave_at, main
-from hai_client.spot_door import Door, DoorAnswer, DoorRefused, HubUnreachable
+from hai_client.spot_door import DoorAnswer, DoorRefused, HubUnreachable
+from unit.client.spot_hub import Hub, a_hub
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -234,68 +233,10 @@ def test_a_server_that_is_killed_after_the_notice_counts_as_having_left(tmp_path
 # -- the real thing ---------------------------------------------------------------------------------
 
 
-class Hub:
-    """Answers over HTTP; keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.body: object = {"generation": None}
-        self.asked: list[tuple[str, str | None, dict[str, Any]]] = []
-        hub = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                length = int(self.headers["Content-Length"])
-                hub.asked.append((self.command, self.headers["Authorization"], json.loads(self.rfile.read(length))))
-                self.send_response(hub.status)
-                self.end_headers()
-                self.wfile.write(json.dumps(hub.body).encode())
-
-            def do_DELETE(self) -> None:
-                self.do_POST()
-
-            def log_message(self, *_: object) -> None:
-                return
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/hub/hai/spot"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    made = Hub()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
-
-
-def test_the_door_sends_the_runs_token_and_reads_what_to_run(hub: Hub) -> None:
-    hub.body = {"generation": "g", "command": ["lab", "-x"], "env": {"A": "hidden"}, "retry_s": 5}
-    answer = Door(hub.url, "run:41.1:abc", "gpu").knock(4000, None)
-    assert (answer.generation, answer.command, answer.env, answer.retry_s) == ("g", ("lab", "-x"), {"A": "hidden"}, 5)
-    assert "hidden" not in repr(answer)
-    assert hub.asked == [("POST", "Bearer run:41.1:abc", {"server": "gpu", "port": 4000, "generation": None})]
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"), [(410, DoorRefused), (403, DoorRefused), (503, HubUnreachable), (429, HubUnreachable)]
-)
-def test_the_door_tells_no_from_not_now(hub: Hub, status: int, kind: type[Exception]) -> None:
-    hub.status, hub.body = status, {"message": "ann has no such server"}
-    with pytest.raises(kind, match="no such server"):
-        Door(hub.url, "run:41.1:abc", "gpu").knock(4000, None)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{"generation": 5}, {"generation": "g", "command": "rm -rf"}, {"generation": "g", "env": {"A": 1}}],
-    ids=["number", "command line", "variable"],
-)
-def test_an_answer_that_makes_no_sense_is_no_answer(hub: Hub, body: object) -> None:
-    hub.body = body
-    with pytest.raises(HubUnreachable):
-        Door(hub.url, "run:41.1:abc", "gpu").knock(4000, None)
+    with a_hub() as made:
+        yield made
 
 
 def test_the_server_gets_the_hubs_environment_and_not_the_runs_token(tmp_path: Path) -> None:

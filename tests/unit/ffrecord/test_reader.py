@@ -188,36 +188,6 @@ def test_neighbours_are_read_with_one_call(tmp_path: Path, monkeypatch: pytest.M
     assert len(calls) == 1
 
 
-def test_files_come_in_the_order_of_a_list_and_of_names_in_a_folder(tmp_path: Path) -> None:
-    for name in ("b", "a", "c"):
-        lay_out(tmp_path / f"{name}.ffr", [name.encode()])
-    (tmp_path / "other.txt").write_text("no records")
-    assert as_bytes(FileReader(tmp_path).read([0, 1, 2])) == [b"a", b"b", b"c"]
-    listed = [tmp_path / "c.ffr", str(tmp_path / "a.ffr")]
-    assert as_bytes(FileReader(listed).read([0, 1])) == [b"c", b"a"]
-    assert FileReader(listed).fnames == [str(tmp_path / "c.ffr"), str(tmp_path / "a.ffr")]
-
-
-def test_names_that_are_none(tmp_path: Path, file: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "a.bin").touch()
-    (tmp_path / "folder.ffr").mkdir()
-    os.mkfifo(tmp_path / "pipe.ffr")
-    for name, error in (
-        (tmp_path / "missing.ffr", FileNotFoundError),
-        (tmp_path / "empty", FileNotFoundError),
-        (tmp_path / "a.bin", ValueError),
-        ([tmp_path / "folder.ffr"], ValueError),
-        (tmp_path / "pipe.ffr", ValueError),
-        ([], ValueError),
-        (3, TypeError),
-    ):
-        with pytest.raises(error):
-            FileReader(name)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="threads is 0"):
-        FileReader(file, threads=0)
-
-
 def test_index_and_checksums_can_be_had(file: Path, samples: list[bytes]) -> None:
     reader = FileReader(file)
     offsets = reader.get_offsets(0)

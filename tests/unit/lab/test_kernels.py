@@ -80,3 +80,12 @@ def test_a_kernel_that_says_nonsense_of_haienv_is_one_like_others(tmp_path: Path
     path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
     specs = Specs({"haienv": said}, mine=[made(tmp_path / "venv", "pyvenv.cfg")])
     assert submission(path, specs) == {"env": {"HAI_VENV": str(tmp_path / "venv")}}
+
+
+@pytest.mark.parametrize("name", ["users/ann/vision", "groups/cv/vision", "base/torch"])
+def test_a_kernel_of_a_draft_names_the_environment_whose_draft_the_form_freezes(tmp_path: Path, name: str) -> None:
+    path = notebook(tmp_path, {"kernelspec": {"name": "mine"}})
+    specs = Specs(mine=[made(tmp_path / name / "draft" / "prefix", "pyvenv.cfg")])
+    assert "env" in submission(path, specs), "a folder of that name is no draft yet"
+    (tmp_path / name / "draft" / "from").write_text("3\n")
+    assert submission(path, specs) == {"environment": name}

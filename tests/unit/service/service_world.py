@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
-from hai_scheduler.adapters.memory.haienvs import MemoryHaienvs
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.ids import TaskId
@@ -16,6 +11,7 @@ from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -24,6 +20,11 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.builders import some_nodes
+from kit.memory.behaviour import Behaviour
+from kit.memory.clock import VirtualClock
+from kit.memory.cluster import MemoryCluster, notices_of
+from kit.memory.haienvs import MemoryHaienvs
+from kit.memory.store import MemoryStore
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
@@ -36,9 +37,15 @@ def user(name: str) -> Caller:
 class Service:
     """A world and the service in it; `restart` replaces the service and keeps the world."""
 
-    def __init__(self, nodes: int = 4, policy: Policy | Policies = SHORT, haienvs: MemoryHaienvs | None = None) -> None:
+    def __init__(
+        self,
+        nodes: int = 4,
+        policy: Policy | Policies = SHORT,
+        haienvs: MemoryHaienvs | None = None,
+        images: Images | None = None,
+    ) -> None:
         self.clock = VirtualClock()
-        self.haienvs = haienvs
+        self.haienvs, self.images = haienvs, images
         self.store = MemoryStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
@@ -52,7 +59,14 @@ class Service:
         """Replace the service, as a new process of it would."""
         self._starts += 1
         self.parts = assemble(
-            Adapters(store=self.store, cluster=self.cluster, bus=self.bus, clock=self.clock, haienvs=self.haienvs),
+            Adapters(
+                store=self.store,
+                cluster=self.cluster,
+                bus=self.bus,
+                clock=self.clock,
+                haienvs=self.haienvs,
+                images=self.images,
+            ),
             self.settings,
             tokens=RunTokens(Secret("a secret of the service")),
             locations=RankLocations(api_url="http://127.0.0.1/api/v1", checkpoint_root="/checkpoints"),

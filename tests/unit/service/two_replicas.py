@@ -8,11 +8,6 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
-from hai_scheduler.adapters.memory.store import MemoryStore
-from hai_scheduler.adapters.memory.transaction import MemoryTx
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.compose import Adapters, Parts, assemble
 from hai_scheduler.core.model.policy import Policies
@@ -27,6 +22,11 @@ from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.builders import some_nodes
+from kit.memory.behaviour import Behaviour
+from kit.memory.clock import VirtualClock
+from kit.memory.cluster import MemoryCluster, notices_of
+from kit.memory.store import MemoryStore
+from kit.memory.transaction import MemoryTx
 from unit.service.service_world import SHORT
 
 
@@ -65,6 +65,7 @@ class ReplicasStore:
         self.failures: list[str] = []
         self.read = inner.read
         self.close = inner.close
+        self.logs, self.series = inner.logs, inner.series
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[MemoryTx]:

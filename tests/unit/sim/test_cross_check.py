@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.sim.scenario import Setting, SimulatedJob
 from hai_scheduler.sim.simulate import simulate
 from kit.builders import some_nodes
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import SHORT, Service
 from unit.sim.jobs_kit import a_job, seconds
 

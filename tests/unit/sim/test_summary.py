@@ -10,7 +10,6 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.sim.curves import curves_of
-from hai_scheduler.sim.figures import rows_of
 from hai_scheduler.sim.intervals import Intervals
 from hai_scheduler.sim.records import PlanInterval, Records, RunRecord, TaskRecord
 from hai_scheduler.sim.simulate import SimulationOutcome
@@ -218,11 +217,3 @@ def test_curves_are_means_over_equal_stretches() -> None:
     assert curves.hours == (50 / 3600, 150 / 3600)
     assert curves.occupancy == (0.75, 0.125)
     assert curves.waiting == (2, 1)
-
-
-def test_a_comparison_shows_sizes_that_occur() -> None:
-    rows = {row.title: row.cells for row in rows_of([summarize(an_outcome([a_turn(0, 100)]))] * 2)}
-    assert rows["completion, mean, 1 node"] == ("1 min 40 s", "1 min 40 s")
-    assert rows["occupancy"] == ("50.0 %", "50.0 %")
-    assert rows["useful while tasks wait"] == ("-", "-")
-    assert not any("5 nodes" in title for title in rows)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
-from hai_scheduler.adapters.memory.log_store import MemoryLogs
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState
+from kit.memory.log_store import MemoryLogs
 from kit.waiting import until
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings

@@ -18,7 +18,7 @@ from hai_scheduler.ports.errors import Absent, Temporary
 from kit.builders import a_launch
 from kit.waiting import until
 from unit.adapters.kubernetes.conftest import one, state_is
-from unit.adapters.kubernetes.things import a_kube_node, running, stamp, terminated, waiting
+from unit.adapters.kubernetes.things import running, stamp, terminated, waiting
 
 RUN = RunId("1.1")
 GANG = a_launch(nodes=("node-1", "node-2"))
@@ -368,107 +368,3 @@ async def test_while_the_server_is_away_nothing_is_decided(server, cluster, cloc
 
     assert await until("the API server to be back", back)
     assert list(server.objects["pods"]) == ["hai-1-1-0"]
-
-
-async def test_a_server_that_was_never_there_is_temporary(server, opened, monkeypatch) -> None:
-    monkeypatch.setattr("hai_scheduler.adapters.kubernetes.cluster_cache.FIRST_LOOK_S", 0.2)
-    await server.stop()
-    with pytest.raises(Temporary, match="has not been seen yet"):
-        await opened().observe()
-
-
-async def test_what_happened_while_a_watch_was_away_is_seen(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    await server.stop()
-    server.status("hai-1-1-0", **terminated(0, message=ENDED))
-    await server.start()
-    assert (await state_is(cluster, RankState.EXITED)).ranks[0].exit_code == 0
-
-
-async def test_a_watch_that_has_expired_reads_everything_again(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    await server.stop()
-    server.remove("pods", "hai-1-1-0")
-    server.put("nodes", a_kube_node("node-3"))
-    server.oldest = server._version
-    await server.start()
-    assert (await state_is(cluster, RankState.LOST)).ranks
-
-    async def third() -> bool:
-        return len(await cluster.nodes()) == 3
-
-    await until("the third node", third)
-
-
-async def test_an_error_in_the_middle_of_a_watch_reads_everything_again(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    lists = server.count("GET", "/pods")
-    server.tell_all(
-        "pods",
-        {
-            "type": "ERROR",
-            "object": {
-                "code": 410,
-                "message": "too old",
-                "metadata": {"labels": {"app.kubernetes.io/managed-by": "hai"}},
-            },
-        },
-    )
-
-    async def again() -> bool:
-        return server.count("GET", "/pods") > lists
-
-    await until("the pods to be listed again", again)
-    server.status("hai-1-1-0", **running())
-    await state_is(cluster, RankState.RUNNING)
-
-
-async def test_a_long_list_is_read_in_pages(server, opened) -> None:
-    for number in range(1, 1203):
-        server.put("nodes", a_kube_node(f"node-{number}"))
-    assert len(await opened().nodes()) == 1202
-    assert server.count("GET", "/nodes") >= 3
-
-
-async def test_a_late_answer_brings_no_removed_pod_back(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    late = server.objects["pods"]["hai-1-1-0"]
-    server.remove("pods", "hai-1-1-0")
-    await state_is(cluster, RankState.LOST)
-    cluster._sight.pods.put(late)
-    assert (await one(cluster)).ranks[0].state is RankState.LOST
-
-
-async def test_an_older_state_never_replaces_a_newer_one(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    older = server.objects["pods"]["hai-1-1-0"]
-    server.status("hai-1-1-0", **running())
-    await state_is(cluster, RankState.RUNNING)
-    cluster._sight.pods.put(older)
-    assert (await one(cluster)).ranks[0].state is RankState.RUNNING
-
-
-async def test_changes_wake_up_for_pods_and_not_for_heartbeats(server, cluster) -> None:
-    await cluster.launch(a_launch())
-    changes = cluster.changes()
-    woken = asyncio.ensure_future(anext(changes))
-    beating = a_kube_node("node-2")
-    beating["status"]["conditions"][0]["lastHeartbeatTime"] = stamp(10)
-    server.put("nodes", beating)
-
-    async def seen() -> bool:
-        (_, heard) = (await cluster.nodes(), cluster._sight.nodes.items["node-2"]["status"]["conditions"][0])
-        return "lastHeartbeatTime" in heard
-
-    await until("the heartbeat to be observed", seen)
-    assert not woken.done()
-    server.status("hai-1-1-0", **running())
-    await asyncio.wait_for(woken, 10)
-    await changes.aclose()
-
-
-async def test_a_closed_cluster_says_so(server, cluster) -> None:
-    await cluster.observe()
-    await cluster.close()
-    with pytest.raises(Temporary, match="closed"):
-        await cluster.observe()

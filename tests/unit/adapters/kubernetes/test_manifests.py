@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
+from hai_scheduler.core.workspace.builds import BuildSettings, BuildTask
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.workspace.pinning import Pinning
@@ -54,8 +56,26 @@ SIMPLE = some_settings(
 WITH_RDMA = some_settings(rdma_groups=frozenset({"training"}), rdma_resources={"rdma/hca": 4})
 #: The environments of haienv by a mount rule, and a task that is pinned to one of them.
 ENVIRONMENTS = Mount(kind=MountKind.PVC, source="haienv", mount_path="/envs", read_only=False)
+ENVIRONMENTS_READ = replace(ENVIRONMENTS, read_only=True)
 PINNED = Pinning(haienvs=HaienvFolder(Path("/envs"))).order_with(
     a_launch(9, user="ann", env={"LR": "0.1"}, mounts=(ENVIRONMENTS,)), a_pin(variables={"A": "1"}), {}, ["cv", "ml"]
+)
+#: A build for a group, as the account of builds, with the group's folder alone to write to.
+BUILD = Pinning(
+    haienvs=HaienvFolder(Path("/envs")), builder=BuildSettings(account="1001", image="quay.io/hai/singleuser:1")
+).order_of_build(
+    a_launch(10, user="ann", command=("haienv", "rebuild", "groups/cv/v"), mounts=(ENVIRONMENTS_READ,)),
+    BuildTask(environment="groups/cv/v", admin=False),
+    ["cv"],
+)
+#: The same where the environments are a claim of the cluster's, as the chart sets it up.
+BY_CLAIM = replace(BUILD, mounts=())
+WITH_CLAIM = some_settings(
+    haienv_claim="haienv",
+    haienv_root="/envs",
+    haienv_image="quay.io/hai/singleuser:1",
+    haienv_makers=60100,
+    haienv_build_variables={"UV_PYTHON_PREFERENCE": "only-managed"},
 )
 CASES: dict[str, dict[str, Any]] = {
     "service": manifests.service(GANG),
@@ -66,6 +86,9 @@ CASES: dict[str, dict[str, Any]] = {
     "pod-direct-without-gpus-and-init-container": manifests.pod(a_launch(), 0, capacity(gpus=0), SIMPLE, OWNER),
     "pod-pinned-environment": manifests.pod(PINNED, 0, capacity(), some_settings(), OWNER),
     "secret-pinned-environment": manifests.secret(PINNED, some_settings(), OWNER),
+    "pod-build": manifests.pod(BUILD, 0, capacity(), some_settings(), OWNER),
+    "pod-build-by-claim": manifests.pod(BY_CLAIM, 0, capacity(), WITH_CLAIM, OWNER),
+    "secret-build-by-claim": manifests.secret(BY_CLAIM, WITH_CLAIM, OWNER),
     "pod-rdma": manifests.pod(RDMA, 0, capacity(), WITH_RDMA, OWNER),
 }
 
@@ -171,22 +194,10 @@ def test_every_container_and_every_volume_of_a_pod_has_a_limit(name: str) -> Non
     assert "sizeLimit" in folders["hai"]
 
 
-def test_the_platforms_folder_holds_the_log_that_is_kept_twice() -> None:
-    settings = some_settings(log_max_bytes=4 * 1024**3)
-    volumes = manifests.pod(a_launch(), 0, capacity(), settings, OWNER)["spec"]["volumes"]
-    (folder,) = (volume["emptyDir"] for volume in volumes if volume["name"] == "hai")
-    assert folder == {"sizeLimit": f"{8 * 1024 + 512}Mi"}
-
-
 def test_a_memory_limit_is_never_below_the_request() -> None:
     settings = some_settings(memory_share=0.8, memory_limit_share=0.5)
     resources = only(manifests.pod(a_launch(), 0, capacity(), settings, OWNER))["resources"]
     assert resources["requests"]["memory"] == resources["limits"]["memory"] == f"{256 * 1024}Mi"
-
-
-def test_a_pod_without_gpus_is_told_to_see_none() -> None:
-    env = {item["name"]: item.get("value") for item in only(CASES["pod-direct-without-gpus-and-init-container"])["env"]}
-    assert (env["HAI_GPUS"], env["NVIDIA_VISIBLE_DEVICES"]) == ("0", "void")
 
 
 def test_an_evicted_pod_has_the_tasks_grace_and_time_for_its_last_words() -> None:
@@ -196,16 +207,49 @@ def test_an_evicted_pod_has_the_tasks_grace_and_time_for_its_last_words() -> Non
     assert env["HAI_TERMINATION_GRACE"] == "315"
 
 
-def test_a_rank_sees_its_own_log_folder_alone() -> None:
-    mounts = only(CASES["pod-direct-without-gpus-and-init-container"])["volumeMounts"]
-    (log,) = [mount for mount in mounts if mount["name"] == "hai-log"]
-    assert (log["mountPath"], log["subPath"]) == ("/hai/log", "1.1/0")
+WITH_ENVIRONMENTS = {"haienv_claim": "envs", "haienv_root": "/envs"}
 
 
-def test_the_same_source_is_one_volume() -> None:
-    twice = (DATA, Mount(kind=MountKind.PVC, source="datasets", sub_path="shared", mount_path="/shared"))
-    pod = manifests.pod(a_launch(mounts=twice), 0, capacity(), some_settings(), OWNER)
-    claims = [volume for volume in pod["spec"]["volumes"] if "persistentVolumeClaim" in volume]
-    assert len(claims) == 1
-    seen = [(m["mountPath"], m["subPath"]) for m in only(pod)["volumeMounts"] if m["name"] == claims[0]["name"]]
-    assert seen == [("/data", "alice"), ("/shared", "shared")]
+def test_every_rank_sees_the_environments_and_cannot_write_them() -> None:
+    pod = manifests.pod(a_launch(mounts=(DATA,)), 0, capacity(), some_settings(**WITH_ENVIRONMENTS), OWNER)
+    mounts = only(pod)["volumeMounts"]
+    assert [mount for mount in mounts if mount["name"] == "haienv"] == [
+        {"name": "haienv", "mountPath": "/envs", "readOnly": True}
+    ]
+    (volume,) = [volume for volume in pod["spec"]["volumes"] if volume["name"] == "haienv"]
+    assert volume["persistentVolumeClaim"] == {"claimName": "envs", "readOnly": True}
+    kubernetes_validate.validate(pod, "1.30", strict=True)
+
+
+def test_ranks_run_a_copy_of_their_environment_on_the_nodes_own_disk() -> None:
+    pin = a_pin()
+    prefix = f"/envs/{pin.name}/generations/{pin.generation}/prefix"
+    settings = some_settings(**WITH_ENVIRONMENTS, haienv_local_claim="disk", haienv_image="lab:1")
+    launch = a_launch(user="ann", env={"HAI_VENV": prefix}, haienv=pin)
+    pod = manifests.pod(launch, 0, capacity(), settings, OWNER)
+    fetch, bring = pod["spec"]["initContainers"]
+    assert fetch["command"] == [
+        "haienv", "fetch", pin.reference, "--digest", pin.digest, "--to", "/hai/environments", "--days", "30",
+    ]  # fmt: skip
+    assert (fetch["image"], bring["name"]) == ("lab:1", "hai-init")
+    assert fetch["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    mounts = only(pod)["volumeMounts"]
+    (copy,) = [mount for mount in mounts if mount["name"] == "haienv-local"]
+    inside = f"{pin.digest.replace(':', '-')}/prefix"
+    assert copy == {"name": "haienv-local", "mountPath": prefix, "subPath": inside, "readOnly": True}
+    shared = next(mount for mount in mounts if mount["name"] == "haienv")
+    assert mounts.index(shared) < mounts.index(copy), "a folder is mounted before those in it"
+    kubernetes_validate.validate(pod, "1.30", strict=True)
+
+    # What a user says of a Python alone makes no copy and no mount.
+    plain = manifests.pod(a_launch(env={"HAI_VENV": "/evil", "HAIENV": "x@1"}), 0, capacity(), settings, OWNER)
+    assert [one["name"] for one in plain["spec"]["initContainers"]] == ["hai-init"]
+    assert "haienv-local" not in {volume["name"] for volume in plain["spec"]["volumes"]}
+
+
+def test_a_mount_rule_for_the_folder_of_environments_goes_before_the_claim() -> None:
+    rule = Mount(kind=MountKind.HOST_PATH, source="/files/envs", mount_path="/envs", read_only=True)
+    pod = manifests.pod(a_launch(mounts=(rule,)), 0, capacity(), some_settings(**WITH_ENVIRONMENTS), OWNER)
+    (seen,) = [mount for mount in only(pod)["volumeMounts"] if mount["mountPath"] == "/envs"]
+    (volume,) = [volume for volume in pod["spec"]["volumes"] if volume["name"] == seen["name"]]
+    assert volume["hostPath"]["path"] == "/files/envs"

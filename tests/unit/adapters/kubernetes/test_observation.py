@@ -8,7 +8,6 @@ import pytest
 
 from hai_scheduler.adapters.kubernetes.observation import not_up, observe_run
 from hai_scheduler.adapters.kubernetes.record import RunObjects, StartError, runs_seen
-from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 from kit.builders import a_launch, at
@@ -139,17 +138,6 @@ def test_a_damaged_record_does_no_harm() -> None:
     service = a_service(**{"start-error": "{", "nodes": "x"})
     (run,) = runs_seen([service], [a_pod(**running())], []).values()
     assert states(run) == [RankState.RUNNING]
-
-
-def test_things_that_are_not_ours_are_no_runs() -> None:
-    other = {"metadata": {"name": "x", "labels": {"hai.jupyter.org/task": "x"}}}
-    assert runs_seen([other, {"metadata": {"name": "y"}}], [other], [other]) == {}
-
-
-def test_runs_are_told_apart() -> None:
-    launch = a_launch(2, 3)
-    seen = runs_seen([a_service(), a_service(launch)], [a_pod(launch)], [])
-    assert {run_id: sorted(run.pods) for run_id, run in seen.items()} == {RunId("1.1"): [], RunId("2.3"): [0]}
 
 
 SETTINGS = some_settings()

@@ -204,6 +204,19 @@ def test_a_pod_that_succeeded_has_succeeded_whatever_is_left_out() -> None:
     assert (seen(phase="Succeeded").state, seen(phase="Succeeded").exit_code) == (EXITED, 0)
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "blame"),
+    [
+        ("haienv-init", "the folder of its environment could not be made", Blame.NOBODY),
+        ("haienv-fetch", "its environment could not be copied to its node's own disk", Blame.UNKNOWN),
+    ],
+)
+def test_an_init_container_of_environments_that_fails_says_what_it_was_for(name: str, words: str, blame: Blame) -> None:
+    failed = {"name": name, "state": {"terminated": {"exitCode": 2, "message": "haienv: init: not yours"}}}
+    rank = seen(phase="Failed", initContainerStatuses=[failed], **waiting("PodInitializing"))
+    assert (rank.start_error, rank.blame) == (f"{words}: haienv: init: not yours", blame)
+
+
 def test_an_init_container_that_fails_says_why() -> None:
     failed = {"name": "hai-init", "state": {"terminated": {"exitCode": 2, "message": "cp: no space left"}}}
     rank = seen(phase="Failed", initContainerStatuses=[failed], **waiting("PodInitializing"))
@@ -385,12 +398,3 @@ def test_a_container_that_was_seen_to_run_has_run_whatever_is_said_later(deleted
 def test_a_rejection_that_was_seen_is_one_when_the_pod_is_deleted_afterwards() -> None:
     kept = keep_end(a_pod(phase="Failed", **ADMISSION), a_pod(deleted=60, phase="Failed"))
     assert kept["status"]["reason"] == ADMISSION["reason"]
-
-
-@pytest.mark.parametrize(
-    ("status", "started"),
-    [(running(), True), (terminated(0), True), (waiting("ContainerCreating"), False), (container("other"), False)],
-    ids=["running", "ended", "waiting", "another container"],
-)
-def test_a_supervisor_is_up_once_its_container_has_started(status, started) -> None:
-    assert has_started(a_pod(**status)) is started

@@ -9,12 +9,11 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes.names import MARKS, ORIGIN
+from hai_scheduler.adapters.kubernetes.names import ORIGIN
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.ports.lineage import Superseded
 from kit.builders import a_launch
 from unit.adapters.kubernetes.conftest import one, state_is
 from unit.adapters.kubernetes.things import running, terminated
@@ -103,54 +102,6 @@ class TestOrigins:
         await leader.put_mark(MARK)
         await leader.launch(LAUNCH)
         assert (await follower.read_log(RUN, 0, offset=0, limit=100)).start == 0
-
-
-class TestMarks:
-    async def test_a_new_namespace_has_none(self, cluster) -> None:
-        assert await cluster.marks() == []
-
-    async def test_the_latest_of_every_database_is_kept_over_restarts(self, server, cluster, opened) -> None:
-        other, later = replace(MARK, database="c3d4", epoch=1), replace(MARK, steps=11, task=9)
-        for mark in (MARK, other, MARK, later):
-            await cluster.put_mark(mark)
-        assert sorted(await opened().marks(), key=lambda mark: mark.database) == [later, other]
-        assert list(server.objects["configmaps"]) == [MARKS]
-
-    @pytest.mark.parametrize("field", ["epoch", "steps", "task", "number"])
-    async def test_one_that_goes_back_is_refused_and_changes_nothing(self, cluster, opened, field) -> None:
-        await cluster.put_mark(MARK)
-        with pytest.raises(Superseded, match="a1b2"):
-            await opened().put_mark(replace(MARK, **{field: getattr(MARK, field) - 1}))
-        assert await opened().marks() == [MARK]
-
-    async def test_a_leader_that_was_followed_by_another_learns_it_when_it_writes(self, cluster, opened) -> None:
-        await cluster.put_mark(MARK)
-        await opened().put_mark(replace(MARK, steps=12))
-        with pytest.raises(Temporary):
-            await cluster.put_mark(replace(MARK, steps=11))
-        with pytest.raises(Superseded):
-            await cluster.put_mark(replace(MARK, steps=11))
-        assert (await opened().marks())[0].steps == 12
-
-    async def test_one_that_an_admin_deletes_is_made_again(self, server, cluster) -> None:
-        await cluster.put_mark(MARK)
-        server.remove("configmaps", MARKS)
-        with pytest.raises(Temporary, match="removed"):
-            await cluster.put_mark(replace(MARK, steps=11))
-        await cluster.put_mark(replace(MARK, steps=11))
-        assert (await cluster.marks())[0].steps == 11
-
-    async def test_one_that_cannot_be_understood_is_no_reason_to_begin_again(self, server, cluster) -> None:
-        await cluster.put_mark(MARK)
-        made = server.objects["configmaps"][MARKS]
-        server.put("configmaps", {**made, "data": {"a1b2": "{}"}})
-        with pytest.raises(Temporary, match="cannot be understood"):
-            await cluster.marks()
-
-    async def test_a_right_that_is_missing_is_named(self, server, cluster) -> None:
-        server.fail("GET", f"/{MARKS}", 403, body="configmaps is forbidden")
-        with pytest.raises(Temporary, match="configmaps is forbidden"):
-            await cluster.marks()
 
 
 class TestPuttingAside:

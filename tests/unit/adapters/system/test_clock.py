@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.clock import VirtualClock
 from hai_scheduler.adapters.system.clock import SystemClock
 from kit.builders import T0, at
+from kit.memory.clock import VirtualClock
 
 SECOND = 1_000_000_000
 

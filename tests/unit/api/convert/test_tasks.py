@@ -43,6 +43,8 @@ WHOLE = {
     "environment": "torch",
     "env_latest": True,
     "ranks_per_node": "gpu",
+    "snapshot": {"digest": "d" * 64, "commit": "c" * 40, "dirty": True},
+    "take_snapshot": True,
 }
 
 

@@ -16,9 +16,10 @@ from pydantic import BaseModel, ValidationError
 from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.convert import tasks as convert
 from hai_scheduler.api.routes import ROUTES
+from hai_scheduler.api.wire.environments import EnvironmentPut
 from hai_scheduler.api.wire.explain import ForecastAsk
 from hai_scheduler.api.wire.policy import PolicyChange
-from hai_scheduler.api.wire.storage import EnvironmentPut, MountPut
+from hai_scheduler.api.wire.storage import MountPut
 from hai_scheduler.api.wire.tasks import OrderChange, TaskSubmit
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submission_checks import check_shape

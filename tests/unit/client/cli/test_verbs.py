@@ -35,7 +35,7 @@ JSON = [
     (["policy"], lambda found: found["numbers"][0]["common"]["value"] == "30m"),
     (["admin", "policy", "set", "slice=1h"], lambda found: found["numbers"][0]["common"]["by"] == "root"),
     (["admin", "policy", "unset", "slice"], lambda found: found["numbers"][0]["common"]["source"] == "default"),
-    (["environments"], lambda found: found == {"items": []}),
+    (["environments"], lambda found: found["items"] == []),
     (["admin", "mounts", "list"], lambda found: found == {"items": []}),
     (["admin", "mounts", "list", "--for", "alice"], lambda found: found["node_group"] == "jupyter"),
     (["admin", "mounts", "set", "d", "public", "/d", "--host-path", "/s"], lambda found: found["kind"] == "host_path"),

@@ -11,7 +11,6 @@ from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind
-from hai_scheduler.core.nodes.placement import choose
 from kit.builders import a_node
 from kit.snapshots import carried_out, emptied
 from unit.core.tables import (
@@ -316,8 +315,3 @@ def test_f4_the_order_in_which_things_are_told_makes_no_difference() -> None:
         Random(seed).shuffle(nodes)
         Random(seed).shuffle(tasks)
         assert decide(snapshot(*tasks, nodes=tuple(nodes))) == first
-
-
-def test_f4_chosen_nodes_are_the_preferred_ones_of_a_leaf_in_the_order_of_their_names() -> None:
-    assert choose({("", ""): ["n3", "n1", "n2"]}, 2, across=False) == ("n1", "n3")
-    assert choose({("", ""): ["n1"]}, 2, across=True) is None

@@ -3,58 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from hai_client.errors import HaiError, Invalid
 from hai_hub.cluster.command import command
-from hai_hub.cluster.manifests import Change, differences
-
-#: Answers as Helm does, and notes the words that it was called with.
-HELM = """\
-#!/bin/sh
-echo "$(basename "$0") $*" >>"$HAI_TEST_CALLS"
-case "$*" in *" exec "*)
-  left=$(cat "$HAI_TEST_CALLS.deaf" 2>/dev/null || echo 0)
-  [ "$left" -gt 0 ] || exit 0
-  echo $((left - 1)) >"$HAI_TEST_CALLS.deaf"
-  echo "status 503: The state database does not answer." >&2
-  exit 1 ;;
-esac
-case "$1 $2" in
-  "get manifest") [ -e "$HAI_TEST_CALLS.installed" ] || { echo "Error: release: not found" >&2; exit 1; }
-    cat "$HAI_TEST_CALLS.installed" ;;
-  "get values") echo "workloads: {namespace: work}" ;;
-  "get notes") echo "NOTES:"; echo "what to do next" ;;
-  "upgrade hai") case "$*" in *dry-run*) cat "$HAI_TEST_CALLS.rendered" ;; esac ;;
-esac
-"""
-
-
-@pytest.fixture
-def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Programs in place of helm and kubectl; what they were called with is in this file."""
-    for name in ("helm", "kubectl"):
-        program = tmp_path / "bin" / name
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(HELM)
-        program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    file = tmp_path / "calls"
-    monkeypatch.setenv("HAI_TEST_CALLS", str(file))
-    return file
-
-
-@pytest.fixture
-def installed(calls: Path) -> Callable[[str], None]:
-    def write(manifest: str) -> None:
-        calls.with_name("calls.installed").write_text(manifest)
-
-    return write
+from unit.hub.cluster.helm_kit import NEW, OLD
 
 
 def test_config_prints_every_value_with_what_it_means(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,32 +56,6 @@ def test_upgrade_needs_an_installation(calls: Path) -> None:
         command(["upgrade"])
 
 
-OLD = """\
-kind: ConfigMap
-metadata: {name: a}
-data: {x: "1"}
----
-kind: Secret
-metadata: {name: s}
-data: {token: b2xk, same: c2FtZQ==}
----
-kind: Service
-metadata: {name: gone, namespace: other}
-"""
-NEW = """\
-kind: ConfigMap
-metadata: {name: a}
-data: {x: "2"}
----
-kind: Secret
-metadata: {name: s}
-data: {token: bmV3, same: c2FtZQ==}
----
-kind: Service
-metadata: {name: new}
-"""
-
-
 def test_dry_run_shows_what_would_change(
     calls: Path, installed: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,19 +67,6 @@ def test_dry_run_shows_what_would_change(
     assert "added    Service hai/new" in text
     assert "removed  Service other/gone" in text
     assert text.endswith("4 objects would change\n")
-
-
-def test_no_secret_is_shown_only_that_it_changes() -> None:
-    found = {difference.name: difference for difference in differences(OLD, NEW, namespace="n")}
-    lines = "\n".join(found["s"].lines)
-    assert "+  token: (another secret)" in lines
-    for secret in ("b2xk", "bmV3", "c2FtZQ"):
-        assert secret not in lines
-    assert found["gone"].change is Change.REMOVED
-
-
-def test_nothing_is_different_from_itself() -> None:
-    assert differences(OLD, OLD, namespace="n") == []
 
 
 def test_down_asks_unless_told_not_to(calls: Path, installed: Callable[[str], None]) -> None:
@@ -176,43 +93,6 @@ def test_down_deletes_data_only_when_told(calls: Path, installed: Callable[[str]
     text = calls.read_text()
     assert "delete secrets,persistentvolumeclaims --selector app.kubernetes.io/name=hai" in text
     assert "delete namespace work" in text
-
-
-def test_a_missing_helm_is_said_with_a_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hai_hub.cluster.helm.sys.executable", str(tmp_path / "python"))
-    with pytest.raises(Invalid, match="helm is not on PATH: install Helm"):
-        command(["up"])
-
-
-def test_the_words_of_helm_are_in_the_error(calls: Path, tmp_path: Path) -> None:
-    (tmp_path / "bin" / "helm").write_text('#!/bin/sh\necho "Error: connection refused" >&2\nexit 1\n')
-    with pytest.raises(HaiError, match=r"helm upgrade: connection refused; look at: kubectl -n hai get pods"):
-        command(["up"])
-
-
-@pytest.fixture
-def deaf(
-    calls: Path, installed: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[int], list[float]]:
-    """The scheduler does not answer that many times; what is returned is how long was waited each time."""
-    now, waited = [0.0], []
-
-    def sleep(seconds: float) -> None:
-        waited.append(seconds)
-        now[0] += seconds
-
-    # Of these modules alone: threads of other tests sleep, too.
-    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=sleep)
-    for module in ("helm", "command"):
-        monkeypatch.setattr(f"hai_hub.cluster.{module}.time", clock)
-    installed(OLD)
-
-    def tell(times: int) -> list[float]:
-        calls.with_name("calls.deaf").write_text(str(times))
-        return waited
-
-    return tell
 
 
 @pytest.mark.parametrize("verb", ["up", "upgrade"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from hai_hub.up.hub import LEFT_OUT
+from hai_client.lean_imports import ADDRESS_CHECKS
 
 
 def test_jupyterhub_starts_without_what_takes_half_of_its_start() -> None:
@@ -17,17 +17,11 @@ def test_jupyterhub_starts_without_what_takes_half_of_its_start() -> None:
         "    main()\n"
         "finally:\n"
         "    import jsonschema\n"
-        f"    print(sys.modules[{LEFT_OUT!r}], 'lark' in sys.modules, 'uri' in jsonschema.FormatChecker().checkers)\n"
+        "    checkers = jsonschema.FormatChecker().checkers\n"
+        f"    print(sys.modules[{ADDRESS_CHECKS!r}], 'lark' in sys.modules, 'uri' in checkers)\n"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     version, said = done.stdout.splitlines()
     assert version.startswith("6.")
     assert said == "None False True", "other checks of addresses are still made"
-
-
-def test_what_is_left_out_is_there_and_used_otherwise() -> None:
-    """Else the module that leaves it out is of no use any more."""
-    code = f"import sys, jupyterhub.app; print({LEFT_OUT!r} in sys.modules)"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"

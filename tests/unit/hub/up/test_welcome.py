@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_hub.up.command import _activation
+from hai_hub.up.command import _activation, _haienv_export
 
 
 def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -25,3 +25,11 @@ def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytes
 def test_outside_an_environment_there_is_nothing_to_activate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     assert _activation() == []
+
+
+def test_the_folder_of_environments_is_told_where_the_shell_has_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HAIENV_ROOT", raising=False)
+    [line] = _haienv_export(Path("/var/lib/my hai/haienv"))
+    assert line.split("   ")[0] == "  export HAIENV_ROOT='/var/lib/my hai/haienv'"
+    monkeypatch.setenv("HAIENV_ROOT", "/var/lib/my hai/haienv")
+    assert _haienv_export(Path("/var/lib/my hai/haienv")) == _haienv_export(None) == []

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.explaining.alternatives import ChangeKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.computing import work
 from hai_scheduler.service.shared.errors import NotFound
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
@@ -20,6 +19,7 @@ from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, Quo
 from hai_scheduler.service.shared.orders import Bounds
 from hai_scheduler.service.tasks.submissions import Submission
 from kit.builders import a_quota, a_run, a_task, at, some_nodes
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
 MINUTES = timedelta(minutes=1)

@@ -6,8 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
@@ -21,6 +19,8 @@ from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.builders import a_spec
+from kit.memory.clock import VirtualClock
+from kit.memory.store import MemoryStore
 
 CLOCK = VirtualClock()
 T = CLOCK.now()

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Notify
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import ENDS_AT_ONCE
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
 #: Seconds of a launch.

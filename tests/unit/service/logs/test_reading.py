@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left
-from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState, Run
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.logs import reading as logs_module
 from hai_scheduler.service.logs.lines import Cursor
-from hai_scheduler.service.logs.log_markers import end_of, start_of
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.news import News
+from kit.memory.store import MemoryStore
+from unit.service.logs.runs_kit import CLOCK, T, a_run
 
 ALICE = Caller(name="alice")
-CLOCK = VirtualClock()
-T = CLOCK.now()
 
 
 @dataclass
@@ -62,20 +57,6 @@ class Kept:
             whole = data  # one line that is longer than the limit
         self.read += len(whole)
         return LogChunk(start=start, next=start + len(whole), data=whole, final=False)
-
-
-def a_run(number: int, *, ended: Reason | None = Reason.SUCCEEDED, **about: object) -> Run:
-    return Run(
-        id=RunId(f"1.{number}"),
-        number=number,
-        ranks=(Rank(rank=0, node="n1", state=RankState.RUNNING), Rank(rank=1, node="n2")),
-        priority=Priority.NORMAL,
-        started_at=T,
-        running_at=T,
-        ended_at=T if ended else None,
-        reason=ended,
-        **about,
-    )
 
 
 async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCEEDED) -> Logs:
@@ -240,70 +221,3 @@ async def test_a_search_that_gives_up_says_so(monkeypatch) -> None:
     cluster = Kept({("1.1", 1): b"".join(line("Hit") for _ in range(50))}, piece=70)
     hits = await (await story_of(cluster, a_run(1))).search(ALICE, "t", "hIT")
     assert (hits.counts, len(hits.lines), hits.complete) == ({(1, 1): 4}, 2, False)
-
-
-NOTICE = Notice(reason=Reason.PREEMPTED, at=T, deadline=T, limit=T, beneficiary=TaskId(3))
-
-
-PAUSED = (
-    "-- run 2 suspended at 08:00:00 UTC: the platform was paused; it was ended before it had saved; 4 s of work lost --"
-)
-
-
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        (
-            a_run(1, ended=Reason.PREEMPTED, left=Left.SAVED, notice=NOTICE, checkpoint=Checkpoint(at=T)),
-            "-- run 1 suspended at 08:00:00 UTC: a task of higher priority needed its nodes (task 3); saved --",
-        ),
-        (
-            a_run(2, ended=Reason.PAUSED, left=Left.ENDED, lost=timedelta(seconds=9)),
-            PAUSED,
-        ),
-        (a_run(1, ended=Reason.USER_STOPPED), "-- run 1 stopped at 08:00:00 UTC: it was stopped by hand --"),
-        (a_run(1, ended=Reason.NODE_LOST), "-- run 1 ended at 08:00:00 UTC: a node of it was lost --"),
-        (
-            replace(
-                a_run(1, ended=Reason.FAILED),
-                ranks=(Rank(rank=0, node="n1", exit_code=143), Rank(rank=1, node="n2", exit_code=3)),
-                failed_ranks=(1,),
-            ),
-            "-- run 1 failed at 08:00:00 UTC: its command failed (rank 1 on n2 exited with status 3) --",
-        ),
-        (
-            replace(a_run(1, ended=Reason.START_FAILED), ranks=(Rank(rank=0, node="n1", message="no space"),)),
-            "-- run 1 ended at 08:00:00 UTC: it could not be started on its nodes (rank 0 on n1: no space) --",
-        ),
-    ],
-)
-def test_the_end_of_a_run_says_how_when_why_and_what_was_saved(run, said) -> None:
-    assert end_of(run) == said
-
-
-def test_the_end_of_a_run_never_says_that_it_saved_where_nothing_shows_it() -> None:
-    run = a_run(1, ended=Reason.TURN_OVER, left=Left.UNKNOWN, notice=NOTICE, checkpoint=Checkpoint(at=T, step=7))
-    assert end_of(run).endswith(
-        "; it left by itself, and nothing shows that it saved when it was told;"
-        " its latest checkpoint is of 08:00:00 UTC at step 7 --"
-    )
-
-
-def test_p8_the_second_interruption_in_a_row_without_a_checkpoint_says_so() -> None:
-    told = {"ended": Reason.TURN_OVER, "left": Left.UNKNOWN}
-    first, lost, second = a_run(1, **told), a_run(2, ended=Reason.NODE_LOST), a_run(3, **told)
-    saved = a_run(4, **told, checkpoint=Checkpoint(at=T))
-    runs = [first, lost, second, saved, a_run(5, **told)]
-    said = [("in a row" in end_of(run, runs)) for run in runs]
-    assert said == [False, False, True, False, False]
-    assert "; 2 interruptions in a row without a checkpoint: `hai status 1` says what to do --" in end_of(second, runs)
-
-
-@pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_an_end(reason) -> None:
-    assert end_of(a_run(1, ended=reason)).startswith("-- run 1 ")
-
-
-def test_a_large_run_names_some_of_its_nodes() -> None:
-    ranks = tuple(Rank(rank=n, node=f"n{n}") for n in range(9))
-    assert start_of(replace(a_run(1), ranks=ranks)) == "-- run 1 started on n0, n1, n2, n3 and 5 more --"

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.service.quota.default import decide
 from hai_scheduler.service.scheduling import housekeeping
 from hai_scheduler.service.scheduling.housekeeping import LOOK
 from kit.builders import some_nodes
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.node import Node, NodeMark
@@ -13,6 +12,7 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, QuotaExceeded
 from kit.builders import a_node, a_quota
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user
 
 

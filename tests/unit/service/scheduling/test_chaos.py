@@ -9,13 +9,13 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.errors import HaiError
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service
 
 NODES = ("node-1", "node-2", "node-3")

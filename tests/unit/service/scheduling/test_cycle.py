@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import NodeMark
@@ -21,6 +20,7 @@ from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.launch.launching import Launching
 from kit.builders import at
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, SHORT, Service, user
 
 MINUTES = timedelta(minutes=1)

@@ -7,14 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.store import MemoryStore
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind, Verdicts
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.scheduling.decision_log import (
     LINES_PER_S,
     LOOKS,
@@ -25,9 +22,9 @@ from hai_scheduler.service.scheduling.decision_log import (
     REST,
     DecisionLog,
 )
-from hai_scheduler.service.shared.errors import NotFound
 from kit.builders import a_task, at
-from unit.service.service_world import Service, user
+from kit.memory.store import MemoryStore
+from unit.service.service_world import Service
 
 BLOCKER = Holder(task_id=TaskId(9), name="big", user="bob", priority=Priority.HIGH, nodes=2)
 OTHER = Holder(task_id=TaskId(8), name="other", user="bob", priority=Priority.HIGH, nodes=2)
@@ -198,47 +195,6 @@ async def test_a_task_that_was_submitted_a_moment_ago_has_no_line_yet() -> None:
     assert await Log().tick(0, {1: verdict(VerdictKind.NEXT)}) == []
 
 
-async def test_the_story_of_a_task_is_told_in_order_and_the_feed_leaves_verdicts_out() -> None:
-    service = await Service(nodes=1).open()
-    first = await service.submit("first", "ann", does=Behaviour(work=timedelta(minutes=10)))
-    await service.step()
-    second = await service.submit("second", "bob", does=Behaviour(saves_in=timedelta(seconds=10)))
-    await service.step()
-    await service.step(61)
-    await service.step(20)
-    urgent = await service.submit("urgent", "cy", priority=Priority.HIGH, does=Behaviour(work=timedelta(minutes=1)))
-    await service.step()
-    await service.parts.services.submissions.set_priority(user("bob"), str(second), Priority.LOW)
-    await service.parts.services.submissions.hold(user("bob"), str(second))
-    await service.step(20)
-    told = await service.parts.services.decisions.of_task(user("bob"), str(second), after=0, limit=100)
-    kinds = [(one.event.kind, one.event.data.get("kind") or one.event.data.get("to")) for one in told]
-    assert kinds[:3] == [("task.verdict", "TURN"), ("task.verdict", "DRAINING"), ("task.state", "starting")]
-    sentences = [one.sentence for one in told]
-    assert sentences[2] == "Run 1 starts on node-1."
-    assert any(f"(task {urgent})" in text and "is told to leave by" in text for text in sentences)
-    assert "Given the priority LOW by bob." in sentences
-    assert "Held by bob." in sentences
-    assert any(text.startswith("Run 1 has left its nodes, with its work saved: a task of higher") for text in sentences)
-    assert all(text[0].isupper() and text.endswith(".") for text in sentences)
-
-    pages, after = [], 0
-    while page := await service.parts.services.decisions.of_task(user("bob"), "second", after=after, limit=2):
-        pages += page
-        after = page[-1].event.seq
-    assert pages == list(told)
-    with pytest.raises(NotFound):
-        await service.parts.services.decisions.of_task(user("eve"), str(first), after=0, limit=1)
-
-    fed = []
-    async for event in service.parts.services.feed.follow(user("bob"), after=0):
-        if event is None:
-            break
-        fed.append(event.kind)
-    assert "task.state" in fed
-    assert "task.verdict" not in fed
-
-
 async def test_after_a_restart_each_waiting_task_has_at_most_one_line_again() -> None:
     service = await Service(nodes=1).open()
     await service.submit("first", "ann")
@@ -248,30 +204,3 @@ async def test_after_a_restart_each_waiting_task_has_at_most_one_line_again() ->
     await service.step(60)
     await service.step(60)
     assert [event.data["kind"] for event in await service.events("task.verdict")] == ["CAPACITY", "CAPACITY"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "data", "sentence"),
-    [
-        ("task.state", {"to": "running", "run": 1}, None),
-        ("task.state", {"to": "suspending", "run": 1}, None),
-        (
-            "task.state",
-            {"to": "suspended", "run": 2, "reason": "start_failed", "message": "no disk"},
-            "Run 2 has left its nodes: it could not be started on its nodes (no disk).",
-        ),
-        ("task.state", {"to": "stopped", "reason": "user_stopped"}, "Stopped: it was stopped by hand."),
-        ("task.state", {"to": "failed", "reason": "a word of tomorrow"}, "Failed: a word of tomorrow."),
-        (
-            "run.notice",
-            {"run": 1, "reason": "drained", "deadline": at(120).isoformat(), "beneficiary": None, "revision": 2},
-            "Run 1 now has to leave by 08:02:00 UTC: a node of it was being drained.",
-        ),
-        ("task.held", {"held": False}, "Released by ann."),
-        ("task.order", {"order": [1, 2]}, "Moved among the waiting tasks of its owner by ann."),
-        ("task.checkpoint", {"run": 1, "step": 3}, None),
-        ("task.submitted", {"name": "x"}, None),
-    ],
-)
-def test_lines_of_history_say_what_was_decided(kind: str, data: dict[str, object], sentence: str | None) -> None:
-    assert sentence_of_event(HistoryEvent(at=at(), kind=kind, actor="ann", data=data)) == sentence

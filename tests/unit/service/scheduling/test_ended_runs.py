@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import Origin
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.service.origin import belonging as belonging_module
 from hai_scheduler.service.origin.belonging import key_of
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service
 
 TASKS = 20

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.service.runs.rank_reports import Report
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
 

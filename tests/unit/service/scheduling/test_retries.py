@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Retry, TaskState
 from hai_scheduler.service.shared.errors import Invalid
 from kit.builders import at
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import Service, user
 
 FAILS = Behaviour(work=timedelta(seconds=5), exit_code=3)

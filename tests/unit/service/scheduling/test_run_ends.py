@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.policy import Policies
@@ -17,6 +16,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.changes import SCHEDULER
 from kit.builders import a_node, a_use, at
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, SHORT, Service, user
 
 MINUTE = timedelta(minutes=1)

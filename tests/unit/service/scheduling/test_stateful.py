@@ -18,7 +18,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.decisions import Plan
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
@@ -33,6 +32,7 @@ from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.errors import HaiError
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service
 
 NODES = ("node-1", "node-2", "node-3")

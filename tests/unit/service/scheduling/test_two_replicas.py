@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -24,6 +23,7 @@ from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError
 from hai_scheduler.service.shared.topics import TICK, run_topic
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, user
 from unit.service.two_replicas import Pair
 

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.service.runs.rank_reports import Report
 from hai_scheduler.service.shared.errors import Invalid
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import SHORT, Service, user
 
 #: A job that never saves, and dies of the SIGTERM of its notice.

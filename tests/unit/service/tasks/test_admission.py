@@ -9,8 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from hai_scheduler.adapters.memory.stored.tasks import MemoryTasks
-from hai_scheduler.adapters.memory.transaction import MemoryTx
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
@@ -20,6 +18,8 @@ from hai_scheduler.ports.files import PathFault
 from hai_scheduler.ports.values import NewTask
 from hai_scheduler.service.shared.errors import Conflict, QuotaExceeded
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from kit.memory.stored.tasks import MemoryTasks
+from kit.memory.transaction import MemoryTx
 from unit.service.service_world import Service, user
 
 

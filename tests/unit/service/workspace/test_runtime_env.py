@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.memory.behaviour import Behaviour
 from hai_scheduler.core.lifecycle.transitions import Launch as Wanted
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
@@ -25,6 +24,7 @@ from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_scheduler.service.tasks.submissions import Submission
 from kit.builders import a_mount_rule, an_environment
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user
 
 ANN = Caller(name="ann", groups=frozenset({"ml"}), scopes=frozenset({SCOPE_WRITE}))
@@ -295,6 +295,7 @@ async def test_nothing_is_stored_of_what_is_refused() -> None:
     ("variable", "said"),
     [
         ("HAI_RANK", "is set by the platform"),
+        ("HAI_BUILD", "is set by the platform"),
         ("MASTER_ADDR", "is set by the platform"),
         ("JUPYTERHUB_API_TOKEN", "Hub"),
     ],

@@ -176,6 +176,53 @@ async def test_two_folders_at_one_place_are_refused_rather_than_one_of_them_lost
         await pod_of(made)
 
 
+WITH_ENVIRONMENTS = {"haienv_root": "/envs", "haienv_claim": "haienv"}
+
+
+async def test_a_server_sees_all_environments_and_writes_those_of_its_user_and_groups_alone() -> None:
+    user = a_user("ann", groups=("nlp", "cv", "a:b"))
+    pod = await pod_of(spawner({"profile": "small"}, user=user, uid=4711, **WITH_ENVIRONMENTS))
+    container = pod["spec"]["containers"][0]
+    mounts = {mount["mountPath"]: mount for mount in container["volumeMounts"] if mount["name"] == "haienv"}
+    assert mounts.pop("/envs")["readOnly"] is True
+    assert {path: (mount["subPath"], mount["readOnly"]) for path, mount in mounts.items()} == {
+        f"/envs/{folder}": (folder, False)
+        for folder in ("users/ann", "references/users/ann", "groups/cv", "groups/nlp")
+    }
+    (init,) = pod["spec"]["initContainers"]
+    assert init["command"] == ["haienv", "init", "--own-user", "ann", "--own-group", "cv", "--own-group", "nlp"]
+    assert init["image"] == "registry.example/lab:1"
+    rights = init["securityContext"]
+    assert (rights["runAsUser"], rights["runAsGroup"], rights["runAsNonRoot"]) == (4711, 60100, True)
+    assert rights["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["runAsGroup"] != rights["runAsGroup"], "users cannot make others' folders"
+    env = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert env["UV_CACHE_DIR"] == "/envs/users/ann/.cache/uv"
+    assert env["LOGNAME"] == "ann"
+
+
+async def test_the_image_that_makes_the_folders_is_never_the_users_choice() -> None:
+    pod = await pod_of(spawner({"profile": "gpu-1"}, **WITH_ENVIRONMENTS))
+    assert pod["spec"]["containers"][0]["image"] == "registry.example/cuda:1"
+    assert pod["spec"]["initContainers"][0]["image"] == "registry.example/lab:1"
+
+
+async def test_an_admin_builds_base_environments() -> None:
+    for admin in (False, True):
+        pod = await pod_of(spawner({"profile": "small"}, user=a_user("ann", admin=admin), **WITH_ENVIRONMENTS))
+        paths = {mount["mountPath"] for mount in pod["spec"]["containers"][0]["volumeMounts"]}
+        assert ("/envs/base" in paths) is admin
+
+
+async def test_a_folder_in_the_place_of_the_environments_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(*_: Any, **__: Any) -> ContainerConfig:
+        return some_places(mounts=(replace(SETS, mount_path="/envs"),))
+
+    monkeypatch.setattr("hai_spawner.containers.mixin.places_of", ask)
+    with pytest.raises(SpawnException, match="Two folders are mounted at /envs"):
+        await pod_of(spawner({"profile": "small"}, ask_scheduler=True, **WITH_ENVIRONMENTS))
+
+
 @pytest.mark.parametrize("user", ["Ann B.", "../../etc", "x" * 80, "a--b", "{username}", "ünï@ex.org"])
 async def test_a_users_name_becomes_a_safe_slug(user: str) -> None:
     pod = await pod_of(spawner({"profile": "small"}, user=a_user(user)))

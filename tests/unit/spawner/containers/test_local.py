@@ -35,7 +35,7 @@ def spawner(root: Path, name: str = "ann", **more: Any) -> HaiLocalSpawner:
 
 def test_the_server_is_started_with_this_python_and_lab_calls_nobody(tmp_path: Path) -> None:
     made = spawner(tmp_path)
-    assert made.cmd == [sys.executable, "-P", "-m", "jupyterhub.singleuser"]
+    assert made.cmd == [sys.executable, "-P", "-m", "hai_spawner.containers.singleuser"]
     args = made.get_args()
     assert "--LabApp.news_url=None" in args
     assert "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate" in args

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from aiohttp import web
 
 from hai_spawner.proxy import slowness
-from unit.spawner.proxy.test_proxy import World
-
-
-@pytest.fixture
-async def world() -> AsyncIterator[World]:
-    made = World()
-    await made.start()
-    yield made
-    await made.stop()
+from unit.spawner.proxy.proxy_kit import World
 
 
 async def test_a_body_that_does_not_come_is_answered_408_and_the_connection_closed(

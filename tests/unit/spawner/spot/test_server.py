@@ -15,6 +15,7 @@ from hai_spawner.spot.options import SpotOptions
 from hai_spawner.spot.scheduler import SchedulerError
 from hai_spawner.spot.server import SpotServer
 from hai_spawner.spot.state import SpotRecord
+from unit.spawner.hub_user import User
 
 DEFAULTS = SpotOptions(priority="LOW", group="training", grace_s=300.0)
 
@@ -27,29 +28,6 @@ def a_task(state: str = "running", *, runs: tuple[tuple[str, bool], ...] = (("41
         "message": "Waits.",
         "runs": [{"id": run, "ended_at": None if live else "2026-11-21T12:00:00Z"} for run, live in runs],
     }
-
-
-class User:
-    """JupyterHub's, as far as it is used."""
-
-    def __init__(self, *, rights: bool = True) -> None:
-        self.name, self.url, self.escaped_name = "ann", "/user/ann/", "ann"
-        self.groups: list[object] = []
-        self.roles: list[object] = []
-        self.admin = False
-        self.made: list[dict[str, Any]] = []
-        self.commits = 0
-        self.db = SimpleNamespace(commit=self._commit)
-        self._rights = rights
-
-    def _commit(self) -> None:
-        self.commits += 1
-
-    def new_api_token(self, **given: Any) -> str:
-        if not self._rights:
-            raise ValueError("Not assigning requested scopes")
-        self.made.append(given)
-        return f"token-{len(self.made)}"
 
 
 class FakeScheduler:

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hai_client.cli.slurm import main
 from hai_client.cli.slurm.request import asked
 from hai_client.cli.slurm.script import MAX_BYTES
 from hai_client.slurm.options import Words
-from unit.client import fake_platform as fakes
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 BASH = "#!/bin/bash\n"
-
-
-@pytest.fixture
-def slurm(platform: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run one of the commands in this process against the fake, as alice."""
-    monkeypatch.setenv("HAI_URL", platform.url)
-    monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
-
-    def run(name: str, *words: str, stdin: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        code = main(name, words)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return run
 
 
 def sent(platform: Any) -> dict[str, Any]:

@@ -1,0 +1,46 @@
+"""A transaction of the memory store."""
+
+from __future__ import annotations
+
+from kit.memory.draft import Draft
+from kit.memory.state import State
+from kit.memory.stored.database import MemoryDatabase
+from kit.memory.stored.events import MemoryEvents
+from kit.memory.stored.lease import MemoryLease
+from kit.memory.stored.nodes import MemoryNodes
+from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
+from kit.memory.stored.runs import MemoryRuns
+from kit.memory.stored.settings import MemorySettings
+from kit.memory.stored.storage import MemoryAmounts
+from kit.memory.stored.tasks import MemoryTasks
+from kit.memory.stored.users import MemoryUsers
+from kit.memory.stored.workspace import MemoryEnvironments, MemoryMountRules
+
+
+class MemoryTx:
+    """A transaction; see `hai_scheduler.ports.store.Tx`."""
+
+    def __init__(self, state: State, *, writing: bool) -> None:
+        draft = self._draft = Draft(state, writing=writing)
+        self.tasks = MemoryTasks(draft)
+        self.runs = MemoryRuns(draft)
+        self.events = MemoryEvents(draft)
+        self.storage = MemoryAmounts(draft)
+        self.quotas = MemoryQuotas(draft)
+        self.uses = MemoryUses(draft)
+        self.users = MemoryUsers(draft)
+        self.nodes = MemoryNodes(draft)
+        self.mount_rules = MemoryMountRules(draft)
+        self.environments = MemoryEnvironments(draft)
+        self.settings = MemorySettings(draft)
+        self.lease = MemoryLease(draft)
+        self.database = MemoryDatabase(draft)
+
+    @property
+    def state(self) -> State:
+        """The state as the transaction has changed it so far."""
+        return self._draft.state
+
+    def end(self) -> None:
+        """End the transaction: every later call raises RuntimeError."""
+        self._draft.end()

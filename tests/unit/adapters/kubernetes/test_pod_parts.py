@@ -1,0 +1,138 @@
+"""Parts of a rank's pod: where it may run, what it may do, what it sees."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from hai_scheduler.adapters.kubernetes.pod_parts import (
+    HAI,
+    LOG,
+    SHM,
+    SPEC,
+    Volumes,
+    container_security,
+    placement,
+    pod_security,
+    variables,
+)
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.workspace.mounts import Mount, MountKind
+from kit.builders import a_launch
+from unit.adapters.kubernetes.things import some_settings
+
+DATA = Mount(kind=MountKind.PVC, source="datasets", sub_path="alice", mount_path="/data")
+SHARED = Mount(kind=MountKind.PVC, source="datasets", sub_path="shared", mount_path="/shared")
+LOCAL = Mount(kind=MountKind.HOST_PATH, source="datasets", mount_path="/local", read_only=False)
+
+
+def test_a_pod_is_bound_to_its_node_by_the_scheduler_or_directly() -> None:
+    (term,) = placement("node-1", some_settings())["affinity"]["nodeAffinity"][
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    ]["nodeSelectorTerms"]
+    assert term["matchFields"] == [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]
+    assert placement("node-1", some_settings(binding="direct")) == {"nodeName": "node-1"}
+
+
+def test_a_pod_runs_as_the_user_of_the_settings_and_never_as_root() -> None:
+    context = pod_security(some_settings(run_as_user=2000, run_as_group=300))
+    assert (context["runAsNonRoot"], context["runAsUser"], context["runAsGroup"], context["fsGroup"]) == (
+        True, 2000, 300, 300,
+    )  # fmt: skip
+
+
+def test_only_rdma_adds_a_capability() -> None:
+    assert container_security()["capabilities"] == {"drop": ["ALL"]}
+    assert container_security(rdma=True)["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK"]}
+    assert not container_security(rdma=True)["allowPrivilegeEscalation"]
+
+
+def env(gpus: int = 8, **settings: Any) -> dict[str, Any]:
+    launch = a_launch(grace=timedelta(seconds=300))
+    return {one["name"]: one.get("value") for one in variables(launch, 3, gpus, some_settings(**settings))}
+
+
+def test_a_supervisor_is_told_which_rank_it_is_where_and_how_long_it_has() -> None:
+    assert env() == {
+        "HAI_RANK": "3", "HAI_GPUS": "8", "HAI_TERMINATION_GRACE": "315", "HAI_NODE_NAME": None, "HAI_POD_IP": None,
+    }  # fmt: skip
+    told = variables(a_launch(), 0, 1, some_settings())[-2:]
+    assert [(one["name"], one["valueFrom"]["fieldRef"]["fieldPath"]) for one in told] == [
+        ("HAI_NODE_NAME", "spec.nodeName"),
+        ("HAI_POD_IP", "status.podIP"),
+    ]
+
+
+def test_a_pod_without_gpus_is_told_to_see_none() -> None:
+    assert (env(gpus=0)["HAI_GPUS"], env(gpus=0)["NVIDIA_VISIBLE_DEVICES"]) == ("0", "void")
+    assert "NVIDIA_VISIBLE_DEVICES" not in env(gpus=1)
+
+
+def test_a_supervisor_is_told_of_a_folder_for_its_log_where_there_is_one() -> None:
+    assert "HAI_LOG_DIR" not in env()
+    assert env(log_claim="logs")["HAI_LOG_DIR"] == LOG
+
+
+# -- volumes --------------------------------------------------------------------------------------------
+
+
+def of(*mounts: Mount, rank: int = 0, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Volumes by name, and the platform's mounts by path."""
+    made = Volumes(a_launch(4, 2, mounts=mounts), rank, some_settings(**settings))
+    assert {mount["name"] for mount in made.mounts} == {volume["name"] for volume in made.volumes}
+    return {volume["name"]: volume for volume in made.volumes}, {mount["mountPath"]: mount for mount in made.mounts}
+
+
+def test_every_pod_has_the_platforms_folder_its_order_and_shared_memory() -> None:
+    volumes, mounts = of()
+    assert list(mounts) == [HAI, SPEC, SHM]
+    assert volumes["hai-spec"]["secret"] == {"secretName": "hai-4-2", "defaultMode": 0o440}
+    assert mounts[SPEC]["readOnly"]
+    assert volumes["shm"]["emptyDir"] == {
+        "medium": "Memory",
+        "sizeLimit": ClusterSettings(namespace="n", api_url="u").shm_size,
+    }
+    assert of(shm_size="")[0]["shm"]["emptyDir"] == {"medium": "Memory"}
+
+
+def test_the_platforms_folder_holds_the_log_that_is_kept_twice() -> None:
+    volumes, _ = of(log_max_bytes=4 * 1024**3)
+    assert volumes["hai"]["emptyDir"] == {"sizeLimit": f"{8 * 1024 + 512}Mi"}
+
+
+def test_the_client_comes_from_a_config_map_where_one_is_named() -> None:
+    volumes, mounts = of(client_config_map="hai-client")
+    assert volumes["hai-client"]["configMap"] == {"name": "hai-client", "defaultMode": 0o444}
+    seen = mounts[f"{HAI}/hai.pyz"]
+    assert (seen["readOnly"], seen["subPath"]) == (True, "hai.pyz")
+
+
+def test_a_rank_sees_its_own_log_folder_alone() -> None:
+    volumes, mounts = of(rank=5, log_claim="logs")
+    assert volumes["hai-log"]["persistentVolumeClaim"] == {"claimName": "logs"}
+    assert mounts[LOG]["subPath"] == "4.2/5"
+
+
+def test_the_same_source_is_one_volume() -> None:
+    volumes, mounts = of(DATA, SHARED)
+    claims = [name for name, volume in volumes.items() if "persistentVolumeClaim" in volume]
+    assert len(claims) == 1
+    assert [(path, mounts[path]["subPath"]) for path in ("/data", "/shared")] == [
+        ("/data", "alice"),
+        ("/shared", "shared"),
+    ]
+
+
+def test_a_folder_of_a_node_and_a_claim_of_the_same_name_are_two_volumes() -> None:
+    volumes, mounts = of(DATA, LOCAL)
+    local = mounts["/local"]
+    assert volumes[local["name"]]["hostPath"] == {"path": "datasets", "type": "Directory"}
+    assert "subPath" not in local
+    assert (local["readOnly"], mounts["/data"]["readOnly"]) == (False, True)
+
+
+@pytest.mark.parametrize("binding", ["affinity", "direct"])
+def test_how_a_pod_is_bound_changes_nothing_of_what_it_sees(binding: str) -> None:
+    assert of(DATA, binding=binding) == of(DATA)

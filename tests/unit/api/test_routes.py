@@ -1,0 +1,47 @@
+"""The table of routes: who may ask, and whether its paths and names are its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from hai_scheduler.api.routes import ROUTES
+from hai_scheduler.api.server.route import OPEN, RUN
+from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.service.shared.caller import (
+    SCOPE_ACTIVE_USERS,
+    SCOPE_ADMIN,
+    SCOPE_CONTAINERS,
+    SCOPE_METRICS,
+    SCOPE_READ,
+    SCOPE_WRITE,
+)
+
+TABLE = RouteIndex("/p", ROUTES)
+routes = pytest.mark.parametrize("route", ROUTES, ids=lambda r: f"{r.method} {r.path}")
+
+
+@routes
+def test_every_route_says_who_may_ask(route) -> None:
+    scopes = {SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN, SCOPE_METRICS, SCOPE_ACTIVE_USERS, SCOPE_CONTAINERS}
+    assert route.access in {OPEN, RUN, *scopes}
+
+
+def test_only_health_and_the_document_are_open() -> None:
+    opened = {route.path for route in ROUTES if route.access == OPEN}
+    assert opened == {"/health", "/health/live", "/health/ready", "/openapi.json"}
+
+
+@routes
+def test_what_changes_something_needs_more_than_reading(route) -> None:
+    if route.method != "GET" and route.access != RUN:
+        assert route.access in {SCOPE_WRITE, SCOPE_ADMIN}
+
+
+def test_no_former_path_hides_a_path_of_now() -> None:
+    former = [route.former for route in ROUTES if route.former is not None]
+    assert len(set(former)) == len(former) > 0
+    assert not set(former) & {route.path for route in ROUTES}
+    assert not [path for path in former if "{" in path]
+    for route in ROUTES:
+        if route.former is not None:
+            assert TABLE.find(route.method, f"/p{route.former}") == (route, {})

@@ -1,0 +1,31 @@
+"""What is left out of a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["nbclient, nbformat", "jupyterhub.app"])
+def test_address_checks_are_left_out_where_they_would_be_imported(module: str) -> None:
+    code = f"import sys, {module}; print('lark' in sys.modules)"
+    lean = "from hai_client.lean_imports import leave_out_address_checks as leave_out; leave_out(); "
+    said = [
+        subprocess.run([sys.executable, "-P", "-c", words], capture_output=True, text=True, check=True).stdout
+        for words in (code, lean + code)
+    ]
+    # If the first is no longer true, `hai_client.lean_imports` has become useless.
+    assert said == ["True\n", "False\n"]
+
+
+def test_what_is_there_already_stays() -> None:
+    code = (
+        "import rfc3987_syntax, sys\n"
+        "from hai_client.lean_imports import ADDRESS_CHECKS, leave_out_address_checks\n"
+        "leave_out_address_checks()\n"
+        "print(sys.modules[ADDRESS_CHECKS] is rfc3987_syntax)\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

@@ -1,0 +1,42 @@
+"""What speaks against running an environment on a machine: only what is known of both."""
+
+from __future__ import annotations
+
+import pytest
+
+from hai_scheduler.core.workspace.abi import Machine, Needs, misfit
+
+NODES = Machine(machine="x86_64", glibc="2.31", driver="525.85.12")
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        Needs(),
+        Needs(machine="x86_64", glibc="2.31", cuda="12.8"),
+        Needs(machine="x86_64", glibc="2.9", cuda="11.8"),
+        Needs(cuda="99.1"),
+        Needs(cuda="unknown", glibc="musl"),
+    ],
+    ids=str,
+)
+def test_what_fits_or_is_not_known_is_let_through(needs: Needs) -> None:
+    assert misfit(needs, NODES) is None
+
+
+@pytest.mark.parametrize(
+    ("needs", "says"),
+    [
+        (Needs(machine="aarch64"), "is for aarch64, and the nodes are x86_64: build it on a machine of their kind"),
+        (Needs(glibc="2.34"), "needs glibc 2.34, and the nodes have 2.31: build it where glibc is as old"),
+        (Needs(cuda="13.0"), "CUDA 13.0, which needs NVIDIA's driver 580 or newer, and the nodes have 525.85.12"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_both_values_and_the_remedy(needs: Needs, says: str) -> None:
+    found = misfit(needs, NODES)
+    assert found is not None
+    assert says in found
+
+
+def test_nothing_is_said_of_a_machine_of_which_nothing_is_known() -> None:
+    assert misfit(Needs(machine="aarch64", glibc="9.9", cuda="13.0"), Machine()) is None
