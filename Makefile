@@ -10,6 +10,8 @@ ARGS ?=
 # How many tests go on at once, where two cores are not told otherwise: much of their time is waiting. Each worker has ports, folders,
 # platforms and namespaces of its own.
 AT_ONCE ?=
+# Thousands of processes import the same files: they keep what they have compiled, whatever this machine says otherwise.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
@@ -39,17 +41,22 @@ check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture'
 	$(BIN)/python -m hai_scheduler.api.bindings --check
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
-test: test-parts e2e  ## install and pass every test, those in a browser where there is a Chromium
+test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
+	@# Side by side: the tests of the whole platform mostly wait. What they say is shown at the end. `make test-parts e2e` is one after the other.
+	@mkdir -p test-results
+	@$(MAKE) --no-print-directory e2e >test-results/e2e.log 2>&1 & platform=$$!; \
+	$(MAKE) --no-print-directory test-parts; parts=$$?; \
+	wait $$platform; platform=$$?; cat test-results/e2e.log; [ $$parts = 0 ] && [ $$platform = 0 ]
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-	$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
+	$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
-	$(BIN)/pytest -q -n 2 tests/unit tests/contract
+	$(PYTEST) -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
@@ -61,13 +68,13 @@ test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other peo
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
 	@mkdir -p test-results
 	@PYTHONPATH=client $(FRAMEWORKS)/bin/python -m pytest -q -m "not frameworks" tests/frameworks $(ARGS) >test-results/frameworks-alone.log 2>&1 & alone=$$!; \
-	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(BIN)/pytest -q -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
+	HAI_TEST_FRAMEWORKS=$(abspath $(FRAMEWORKS)) $(PYTEST) -n $(or $(AT_ONCE),2) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m frameworks tests/frameworks $(ARGS); platform=$$?; \
 	wait $$alone; alone=$$?; cat test-results/frameworks-alone.log; [ $$platform = 0 ] && [ $$alone = 0 ]
 
 test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: the cluster that KUBECONFIG names
 	@# Those that kill nodes and the API server come last, when no other test runs.
-	@$(BIN)/pytest -q -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
-	$(BIN)/pytest -q $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
+	@$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
+	$(PYTEST) $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
 
 bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) with 1,500 simulated nodes, beside its own scheduler

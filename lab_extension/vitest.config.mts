@@ -15,6 +15,8 @@ export default defineConfig({
   ],
   test: {
     environment: 'jsdom',
+    // A worker imports JupyterLab's packages once, and not for each file again: that is most of the time. Each test leaves nothing behind.
+    isolate: false,
     setupFiles: ['./vitest.setup.ts'],
     include: ['src/**/*.spec.ts?(x)'],
     restoreMocks: true,

@@ -7,15 +7,17 @@ from collections.abc import Callable
 from hai_client import settings
 from hai_client.calls.cluster import ClusterCalls
 from hai_client.calls.feed import FeedCalls
+from hai_client.calls.metrics import MetricsCalls
 from hai_client.calls.orphans import OrphanCalls
 from hai_client.calls.quota import QuotaCalls
+from hai_client.calls.snapshots import SnapshotCalls
 from hai_client.calls.storage import StorageCalls
 from hai_client.calls.tasks import TaskCalls
 from hai_client.errors import NotLoggedIn, Unavailable
 from hai_client.http import Transport
 
 
-class Client(TaskCalls, FeedCalls, ClusterCalls, QuotaCalls, StorageCalls, OrphanCalls):
+class Client(TaskCalls, FeedCalls, ClusterCalls, QuotaCalls, StorageCalls, SnapshotCalls, OrphanCalls, MetricsCalls):
     """A connection to a platform, with one user's rights.
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises

@@ -99,11 +99,15 @@ class Transport:
         """
         request = self._request(method, path, query, body, headers)
         repeatable = method in ("GET", "PUT") if again is None else again
+        return self._decode(self._answer(request, repeatable=repeatable))
+
+    def _answer(self, request: urllib.request.Request, *, repeatable: bool) -> bytes:
+        """Return the answer of a call, which is repeated as `call` says."""
         tries, waited = 0, 0.0
         while True:
             try:
                 with self._open(request, self.timeout_s) as response:
-                    return self._decode(response.read())
+                    return response.read()
             except Unavailable as error:
                 problem = error
             except _LOST as error:
@@ -116,6 +120,10 @@ class Transport:
                 self.waiting(problem, waited)
             self.sleep(wait)
             tries, waited = tries + 1, waited + wait
+
+    def fetch(self, path: str, *, query: Query | None = None) -> bytes:
+        """Make a call that reads, and return its answer as it is. Raises HaiError, as `call` does."""
+        return bytes(self._answer(self._request("GET", path, query, None, {"Accept": "*/*"}), repeatable=True))
 
     def _wait(self, problem: Unavailable, tries: int, waited: float, repeatable: bool) -> float | None:
         """Return the seconds until the next try; None: do not try again."""

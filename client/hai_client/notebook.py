@@ -1,8 +1,9 @@
 """Run a notebook as a task: `python -m hai_client.notebook FILE.ipynb [--output OUT]`.
 
 The outputs are written to a copy beside the notebook, after every cell and from time to time within a cell, so that
-they survive an interruption; each run of a task has its own copy. What cells print goes to standard output as well, so
-that the task's log is live. After a notice the running cell gets a KeyboardInterrupt, and no further cell is started.
+they survive an interruption; each run of a task has its own copy. The copy of a notebook that is in a snapshot is where
+the task was submitted from. What cells print goes to standard output as well, so that the task's log is live. After a
+notice the running cell gets a KeyboardInterrupt, and no further cell is started.
 """
 
 from __future__ import annotations
@@ -19,9 +20,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hai_client import notebook_kernel
+from hai_client.lean_imports import leave_out_address_checks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MISSING = 1
 #: Within a cell, outputs are written at most this often, seconds.
@@ -36,6 +41,24 @@ def default_output(notebook: Path, task_id: str, rank: str = "0") -> Path:
     """Return `<name>.hai-<task id>.ipynb` beside the notebook; ranks but the first have their number in it."""
     seat = "" if rank == "0" else f".rank{rank}"
     return notebook.with_name(f"{notebook.stem}.hai-{task_id}{seat}.ipynb")
+
+
+def place_of_outputs(notebook: Path, environ: Mapping[str, str]) -> Path:
+    """Return the path beside which the outputs of a notebook are written: its own, unless it is in a snapshot.
+
+    Nothing may be written into the stored tree of a snapshot, which other tasks share. Outputs go to the folder that
+    the task was submitted from, where this node sees it, else to the task's own folder.
+    """
+    home = environ.get("HAI_SUBMIT_DIR")
+    tree, path = Path.cwd().resolve(), notebook.resolve()
+    if not environ.get("HAI_SNAPSHOT") or not home or tree not in path.parents:
+        return notebook
+    place = Path(home) / path.relative_to(tree)
+    if os.access(place.parent, os.W_OK | os.X_OK):
+        return place
+    folder = Path(environ.get("HAI_CHECKPOINT_DIR") or tempfile.gettempdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / notebook.name
 
 
 def keep_earlier(output: Path, run: int) -> Path | None:
@@ -72,8 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     env = os.environ
     output = chosen.output or default_output(
-        chosen.notebook, env.get("HAI_TASK_ID", "local"), env.get("HAI_RANK") or "0"
+        place_of_outputs(chosen.notebook, env), env.get("HAI_TASK_ID", "local"), env.get("HAI_RANK") or "0"
     )
+    leave_out_address_checks()
     try:
         import nbclient
         import nbformat

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,9 @@ from typing import Any
 
 #: The kernel's name in every installation of ipykernel: it does not say which Python is meant.
 NATIVE = "python3"
+#: How the name of the kernel of an environment begins, and the variable with the generation that a task is pinned to.
+OF_HAIENV = "haienv-"
+PINNED = "HAIENV"
 #: What another Python must have to run a notebook on behalf of this one.
 _NEEDED = "import hai_client.notebook, nbclient, nbformat"
 
@@ -56,7 +60,9 @@ def manager(metadata: Mapping[str, Any], folder: str, python: str | None) -> Any
             raise NoKernel(
                 f"there is no kernel {name!r} here, and the notebook is not in Python but in {language}; install it"
             )
-        print(f"hai: there is no kernel {name!r} here; {native.argv[0]} is taken", flush=True)
+        said = _instead(name, native.argv[0])
+        if said is not None:
+            print(f"hai: {said}", flush=True)
         name = NATIVE
     # A path of a socket may have 107 characters, which Jupyter's own folder may exceed.
     return AsyncKernelManager(
@@ -65,6 +71,28 @@ def manager(metadata: Mapping[str, Any], folder: str, python: str | None) -> Any
         transport="ipc",
         connection_file=str(Path(folder) / "kernel.json"),
     )
+
+
+def _instead(name: str, program: str) -> str | None:
+    """Return what to say about a kernel that is not installed here; None: the notebook runs in its environment.
+
+    Args:
+        name: The name of the kernel: that of an environment begins with `haienv-`.
+        program: The Python that is taken instead.
+    """
+    pinned = os.environ.get(PINNED, "")
+    if not name.startswith(OF_HAIENV):
+        return f"the notebook names the kernel {name!r}, which is not installed here; it runs with {program}"
+    if not pinned:
+        return (
+            f"the notebook names the kernel {name!r} of an environment, which this task does not use; it runs with"
+            f" {program} (submit it with --environment NAME to run it there)"
+        )
+    # The name is that of the environment or, where that would be ambiguous, has a part of a digest at its end.
+    plain = re.escape(pinned.partition("@")[0].replace("/", "-").lower())
+    if re.fullmatch(rf"{OF_HAIENV}{plain}(-[0-9a-f]{{8}})?", name):
+        return None
+    return f"the notebook names the kernel {name!r}, and this task is pinned to {pinned}, which it runs with"
 
 
 def _language(metadata: Mapping[str, Any]) -> str:

@@ -30,6 +30,9 @@ def submission(notebook: Path, specs: Any) -> dict[str, Any]:
     if environment := _haienv(spec.metadata):
         return {"environment": environment}
     folder = program.parent.parent
+    if draft := _of_draft(folder):
+        # A draft may change under the task: the form freezes it, and the task gets the generation.
+        return {"environment": draft}
     if not program.is_absolute() or not _is_environment(folder) or (program.parent / "jupyterhub-singleuser").exists():
         return {}
     conda = {"CONDA_PREFIX": str(folder)} if (folder / "conda-meta").is_dir() else {}
@@ -43,6 +46,14 @@ def _haienv(metadata: Any) -> str | None:
     if not isinstance(name, str) or not FULL_NAME.fullmatch(name) or not isinstance(generation, int):
         return None
     return f"{name}@{generation}"
+
+
+def _of_draft(folder: Path) -> str | None:
+    """Return the full name of the environment whose draft a folder is; None: it is of none."""
+    if folder.parts[-2:] != ("draft", "prefix") or not (folder.parent / "from").is_file():
+        return None
+    named = ["/".join(folder.parts[-2 - depth : -2]) for depth in (3, 2)]
+    return next((one for one in named if FULL_NAME.fullmatch(one)), None)
 
 
 def _is_environment(folder: Path) -> bool:

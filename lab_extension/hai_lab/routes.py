@@ -19,6 +19,7 @@ from hai_lab.handler import HaiHandler
 from hai_lab.lifetime import LifetimeHandler
 from hai_lab.platform import Platform, unreachable
 from hai_lab.problem import Problem
+from hai_lab.snapshots import SnapshotHandler
 from hai_lab.spot import LeaveHandler, SpotHandler
 
 #: Headers of the platform that are forwarded to the browser.
@@ -142,6 +143,7 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
         (f"{base}hai-lab/api/.*", ForwardHandler),
         (f"{base}hai-lab/lifetime", LifetimeHandler),
         (f"{base}hai-lab/submit-defaults", SubmitDefaultsHandler),
+        (f"{base}hai-lab/snapshot", SnapshotHandler),
         (f"{base}hai-lab/spot", SpotHandler),
         (f"{base}hai-lab/spot/leave", LeaveHandler),
         *environments.routes(base_url),

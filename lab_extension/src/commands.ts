@@ -84,6 +84,10 @@ export function addCommands(options: ICommandOptions): void {
     },
     execute: args => openTask(options, Number(args.id))
   });
+  options.environments.submitted.connect((_, task) => {
+    options.tasks.put(task);
+    void commands.execute(CommandIDs.openTask, { id: task.id });
+  });
   commands.addCommand(CommandIDs.environments, {
     label: 'Environments',
     caption: 'Python environments: list, make, change and share them',
@@ -113,7 +117,22 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
       environmentNames(options)
     ]);
     const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
-    const task = await submitDialog(api, defaults, { policy, quota: me.quota, environments }, free);
+    const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
+    const task = await submitDialog(
+      api,
+      defaults,
+      { policy, quota: me.quota, environments, drafts },
+      free,
+      async name => {
+        const frozen = await options.environments.freeze(name);
+        if (frozen.changed) {
+          Notification.info(`Froze the draft of ${name} as ${name}@${frozen.generation}`, {
+            autoClose: 8_000
+          });
+        }
+        return frozen;
+      }
+    );
     if (task !== null) {
       tasks.put(task);
       for (const warning of task.warnings) {
@@ -126,14 +145,20 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
   }
 }
 
-/** Names of all environments that can be chosen: those of haienv, then the administrators'. Neither holds a form up. */
+/** Names of all environments that can be chosen: those of haienv, then images. Neither of the two sources holds a form up. */
 async function environmentNames(options: ICommandOptions): Promise<string[]> {
-  const [, images] = await Promise.all([
+  const [, known] = await Promise.all([
     options.environments.refresh(),
-    options.api.images().catch(() => ({ items: [] }))
+    options.api.environments().catch(() => ({ items: [] }))
   ]);
-  const own = options.environments.found.items.filter(one => one.generation !== undefined);
-  return [...own.map(one => one.name), ...images.items.map(one => one.name)];
+  const here = options.environments.found.items.filter(one => one.generation !== undefined);
+  const usable = known.items.filter(one => one.haienv?.generation !== null);
+  const [images, haienvs] = [
+    usable.filter(one => one.kind === 'image'),
+    usable.filter(one => one.kind === 'haienv')
+  ];
+  // This server's folder and the service know mostly the same ones.
+  return [...new Set([...here, ...haienvs, ...images].map(one => one.name))];
 }
 
 function openEnvironments(options: ICommandOptions): void {

@@ -1,6 +1,6 @@
 /** Words and numbers as users read them. Pure functions. */
 
-import type { IHaienv, IRun, ITaskSummary, PriorityChoice, TaskState } from './api/types';
+import type { IHaienv, IRun, ICodeSnapshot, ITaskSummary, PriorityChoice, TaskState } from './api/types';
 
 const ENDED: readonly TaskState[] = ['succeeded', 'failed', 'stopped'];
 
@@ -131,10 +131,22 @@ export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason.replaceAll('_', ' ');
 }
 
+/** An image with a short digest: `registry.example/torch:2@sha256:1234...`. */
+export function imageText(image: string): string {
+  return image.replace(/(@sha256:[0-9a-f]{12})[0-9a-f]+$/, '$1...');
+}
+
 /** An environment of haienv in one line: `users/ann/vision@3 (sha256:1234...)`. */
 export function environmentText(haienv: IHaienv): string {
   const generation = `${haienv.name}@${haienv.generation} (${haienv.digest.slice(0, 19)}...)`;
   return haienv.latest ? `${generation}; each run takes the newest` : generation;
+}
+
+/** A snapshot of code in one line: `1a2b3c4d5e6f (812 files; commit 9f8e7d6c5b4a, with changes)`. */
+export function snapshotText(snapshot: ICodeSnapshot): string {
+  const { digest, files, commit, dirty } = snapshot;
+  const git = commit === null ? '' : `; commit ${commit.slice(0, 12)}${dirty ? ', with changes' : ''}`;
+  return `${digest.slice(0, 12)} (${files} ${files === 1 ? 'file' : 'files'}${git})`;
 }
 
 /** How a run ended, for its colour. */

@@ -50,7 +50,7 @@ function activate(
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);
   const cluster = new ClusterModel(api, feed);
-  const environments = new EnvironmentsModel(new EnvironmentsApi(app.serviceManager.serverSettings));
+  const environments = new EnvironmentsModel(new EnvironmentsApi(app.serviceManager.serverSettings), api);
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
 

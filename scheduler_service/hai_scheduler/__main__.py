@@ -13,8 +13,8 @@ def main(argv: list[str]) -> int:
         from hai_scheduler.adapters.local.nodes import NodesError
         from hai_scheduler.adapters.sql.refusal import StateUnusable
         from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
-        from hai_scheduler.app.compose import serve
         from hai_scheduler.app.config import ConfigError, HaiScheduler
+        from hai_scheduler.app.serve import serve
         from hai_scheduler.ports.errors import Temporary
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)

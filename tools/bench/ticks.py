@@ -21,9 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.figures import Report, percentile, say
-from hai_scheduler.adapters.memory.behaviour import Behaviour
-from hai_scheduler.adapters.memory.clock import VirtualClock
-from hai_scheduler.adapters.memory.cluster import MemoryCluster, notices_of
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
@@ -46,6 +43,9 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.builders import a_spec, a_task, some_nodes
+from kit.memory.behaviour import Behaviour
+from kit.memory.clock import VirtualClock
+from kit.memory.cluster import MemoryCluster, notices_of
 
 QUEUED, NODES, USERS = 10_000, 4, 20
 IDLE, SUBMITTED, CHURNED, READS = 60, 40, 60, 10

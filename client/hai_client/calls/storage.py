@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import uuid
 import warnings
 from collections.abc import Iterable, Mapping
 
 from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
-from hai_client.wire.storage import ContainerConfig, Environment, EnvironmentList, MountRule, MountRuleList
+from hai_client.wire.schema import Task
+from hai_client.wire.storage import (
+    ContainerConfig,
+    Environment,
+    EnvironmentDetail,
+    EnvironmentList,
+    MountRule,
+    MountRuleList,
+)
 
 
 class StorageCalls(Calls):
@@ -63,10 +72,75 @@ class StorageCalls(Calls):
         """Remove a mount rule. For admins."""
         self._http.call("DELETE", f"/mounts/{quoted(name, 'name')}")
 
-    def environments(self, *, everybodys: bool = False) -> tuple[Environment, ...]:
-        """Return the environments that the caller may use, by name; for admins all of them, if `everybodys` is set."""
-        query: Query = {"all": "true"} if everybodys else {}
-        return self._get(EnvironmentList, "GET", "/environments", query=query).items
+    def environments(self, *, everybodys: bool = False, kind: str | None = None) -> tuple[Environment, ...]:
+        """Return what the caller's tasks can run in: images by name, then environments of haienv by owner and name.
+
+        Args:
+            everybodys: For admins: also what the caller may not use.
+            kind: `image` or `haienv` alone (default: both).
+        """
+        return self.environment_list(everybodys=everybodys, kind=kind).items
+
+    def environment_list(self, *, everybodys: bool = False, kind: str | None = None) -> EnvironmentList:
+        """Return the same list, with the owners for whom the caller may build, and with warnings."""
+        query: Query = {"all": "true" if everybodys else None, "kind": kind}
+        return self._get(EnvironmentList, "GET", "/environments", query=query)
+
+    def environment(self, name: str) -> EnvironmentDetail:
+        """Return what a name means for the caller, with its packages: `vision`, `groups/cv/vision@3`, `images/torch`.
+
+        Raises:
+            NotFound: There is none that the caller may use.
+        """
+        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'name')}")
+
+    def build_environment(
+        self,
+        name: str,
+        verb: str,
+        *,
+        requirements: Iterable[str] = (),
+        extend: str | None = None,
+        python: str | None = None,
+        kernel: bool = True,
+        description: str = "",
+        generation: int | None = None,
+        groups: Iterable[str] = (),
+        users: Iterable[str] = (),
+        everyone: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Task:
+        """Have the platform create or change an environment of haienv; returns the task that does it.
+
+        Args:
+            name: The environment; a bare name is the caller's own.
+            verb: create, install, uninstall, rebuild, rollback, share, unshare or remove.
+            requirements: create, install: such as `timm==1.0.20`. uninstall: names of packages.
+            extend: create: the full name of an environment whose packages it has too.
+            python: create: the version of Python, such as 3.11.
+            kernel: create: whether Jupyter offers it as a kernel.
+            description: create: what it is for.
+            generation: rollback: where to (default: the one before).
+            groups: share, unshare: groups.
+            users: share, unshare: users.
+            everyone: share, unshare: everybody.
+            idempotency_key: As for `submit`.
+        """
+        body = {
+            "verb": verb,
+            "requirements": list(requirements),
+            "extend": extend,
+            "python": python,
+            "kernel": kernel,
+            "description": description,
+            "generation": generation,
+            "groups": list(groups),
+            "users": list(users),
+            "everyone": everyone,
+        }
+        headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
+        path = f"/environments/{quoted(name, 'name')}/builds"
+        return self._get(Task, "POST", path, body=body, headers=headers, again=True)
 
     def set_environment(
         self,
@@ -79,7 +153,7 @@ class StorageCalls(Calls):
         description: str = "",
         default: bool = False,
     ) -> Environment:
-        """Write a complete environment; it replaces an earlier one of the same name. For admins.
+        """Write a complete image; it replaces an earlier one of the same name. For admins.
 
         Args:
             name: Its name.
@@ -101,7 +175,7 @@ class StorageCalls(Calls):
         return self._get(Environment, "PUT", f"/environments/{quoted(name, 'name')}", body=body)
 
     def delete_environment(self, name: str) -> None:
-        """Remove an environment; tasks that name it cannot start any more. For admins."""
+        """Remove an image; tasks that name it cannot start any more. For admins."""
         self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
 
     def places(

@@ -12,7 +12,15 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.parser import Command, build
 
 #: The kind of a word, by its name in the help.
-_KINDS = {"TASK": "tasks", "NODE": "nodes", "PRIORITY": "priorities", "LEVEL": "levels", "FILE": "files", "DIR": "dirs"}
+_KINDS = {
+    "TASK": "tasks",
+    "NODE": "nodes",
+    "ENVIRONMENT": "environments",
+    "PRIORITY": "priorities",
+    "LEVEL": "levels",
+    "FILE": "files",
+    "DIR": "dirs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,7 @@ _hai_words() {
   fi
   [[ -z $value && -n $verbs ]] && kind="$verbs"
   case "$kind" in
-    tasks|nodes) COMPREPLY=($(compgen -W "$(hai __complete "$kind" 2>/dev/null)" -- "$cur")) ;;
+    tasks|nodes|environments) COMPREPLY=($(compgen -W "$(hai __complete "$kind" 2>/dev/null)" -- "$cur")) ;;
     files|commands) COMPREPLY=($(compgen -f -- "$cur")) ;;
     dirs) COMPREPLY=($(compgen -d -- "$cur")) ;;
     *) COMPREPLY=($(compgen -W "$kind" -- "$cur")) ;;
@@ -167,7 +175,7 @@ _hai_words() {
   fi
   [[ -z $value && -n $verbs ]] && kind="$verbs"
   case "$kind" in
-    (tasks|nodes) compadd -- ${(f)"$(hai __complete "$kind" 2>/dev/null)"} ;;
+    (tasks|nodes|environments) compadd -- ${(f)"$(hai __complete "$kind" 2>/dev/null)"} ;;
     (files|commands) _files ;;
     (dirs) _files -/ ;;
     (*) compadd -- ${=kind} ;;
@@ -228,7 +236,7 @@ def _fish_parts(level: Level) -> Iterator[str]:
 
 
 def _fish_words(kind: str) -> str:
-    if kind in ("tasks", "nodes"):
+    if kind in ("tasks", "nodes", "environments"):
         return f"(hai __complete {kind} 2>/dev/null)"
     if kind in ("files", "dirs"):
         return "(__fish_complete_path)" if kind == "files" else "(__fish_complete_directories)"

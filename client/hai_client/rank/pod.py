@@ -71,7 +71,7 @@ def _run(pod: PodSpec, status: PodStatus, wakeup_pipe: WakeupPipe) -> None:
     api = RankApi(spec.api_url, spec.token(), spec.run_id, spec.rank)
     uploader = LogUploader(api, spec.log_dir, rate=pod.log_rate, every_s=every_s(pod.rank, len(pod.nodes)))
     stop_signals = PodEviction(wakeup_pipe, api, grace_s=pod.grace_s, term_wait_s=spec.term_wait_s)
-    supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals)
+    supervisor = Supervisor(spec, status, wakeup_pipe, api, stop_signals, pod=True)
     if pod.upload_log:
         uploader.start()
     addresses = _addresses(pod, api, wakeup_pipe, supervisor)

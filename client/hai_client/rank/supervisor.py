@@ -35,12 +35,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hai_client.rank.identity import Account
+    from hai_client.rank.metrics import RankMetrics
     from hai_client.rank.stop_signals import PodEviction
 
 READ_BYTES = 256 * 1024
 TICK_S = 0.1
 #: When to begin to listen for notices, seconds: short commands have ended by then.
 LISTEN_AFTER_S = 0.1
+#: When to begin to measure, seconds: short commands have ended by then.
+MEASURE_AFTER_S = 1.0
+#: How long the end of the rank waits for its last metrics to be sent, seconds.
+METRICS_WAIT_S = 1.0
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
 #: Time between SIGTERM and SIGKILL when all ranks have said that they are done, seconds.
@@ -140,8 +145,10 @@ class Supervisor:
         *,
         keeper: int | None = None,
         account: Account | None = None,
+        pod: bool = False,
     ) -> None:
         self._spec = spec
+        self._pod = pod
         self._account = account
         self._keeper = keeper
         self._wakeup_pipe = wakeup_pipe
@@ -158,6 +165,7 @@ class Supervisor:
         self._notice: dict[str, Any] | None = None
         self._yielded = False
         self._usage = RankUsage()
+        self._metrics: RankMetrics | None = None
         self._output = -1
         self._main = 0
         self._exit_code: int | None = None
@@ -197,6 +205,8 @@ class Supervisor:
         self._records.take_reports()
         self._look_for_the_last_time()
         self._records.data["usage"] = self._usage.final()
+        if self._metrics is not None:
+            self._metrics.finish(METRICS_WAIT_S)
         self._records.end(self._exit_code)
 
     def _look_up(self) -> None:
@@ -229,10 +239,20 @@ class Supervisor:
             if now >= next_usage:
                 next_usage = now + USAGE_EVERY_S
                 self._sample()
+            if self._metrics is not None:
+                self._metrics.step(now)
+            elif now - begin >= MEASURE_AFTER_S:
+                self._measure()
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
                 if fd == self._output and not self._read_output():
                     poll.unregister(fd)
             self._wakeup_pipe.clear()
+
+    def _measure(self) -> None:
+        # Imported here: a short command has ended before it is needed.
+        from hai_client.rank.metrics import RankMetrics, readers_of
+
+        self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod))
 
     def _step(self, now: float) -> None:
         """Do what is due: take reports, notices and evidence, and end the rank if it must end."""

@@ -91,6 +91,7 @@ class RehearsalRun:
         )
         own = {
             "HAI_TASK_NAME": "rehearsal",
+            "HAI_SUBMIT_DIR": str(run.cwd),
             "HAI_RESTARTS": str(number - 1),
             "HAI_CHECKPOINT_DIR": str(plan.checkpoints),
             **({} if state is None else {"HAI_STATE": state}),

@@ -221,10 +221,12 @@ class Batch:
         options, streams = self._options, {}
         readers: list[threading.Thread] = []
         files: dict[str, int] = {}
+        # Nothing can be written into a snapshot of code: names are meant where the job was submitted, as with Slurm.
+        here = os.environ["HAI_SUBMIT_DIR"] if os.environ.get("HAI_SNAPSHOT") else os.getcwd()  # noqa: PTH109
         for stream, pattern in ((1, options.get("output")), (2, options.get("error") or options.get("output"))):
             if not pattern:
                 continue
-            path = file_name(pattern, self._facts(), os.getcwd())  # noqa: PTH109
+            path = file_name(pattern, self._facts(), here)
             try:
                 if path not in files:
                     files[path] = open_file(path, append=self._appends())

@@ -58,9 +58,9 @@ def layout_of(found: Words, env: Mapping[str, str]) -> Layout:
     addresses = _addresses(env)
     allowed = list(range(len(addresses)))
     if "nodelist" in found.given:
-        allowed = [_node(name, addresses) for name in expand(found.given["nodelist"])]
+        allowed = [_node("nodelist", name, env) for name in expand(found.given["nodelist"])]
     if "exclude" in found.given:
-        out = {_node(name, addresses) for name in expand(found.given["exclude"])}
+        out = {_node("exclude", name, env) for name in expand(found.given["exclude"])}
         allowed = [node for node in allowed if node not in out]
     allowed = allowed[found.number("relative", least=0) or 0 :]
     if not allowed:
@@ -90,13 +90,14 @@ def _addresses(env: Mapping[str, str]) -> list[str]:
     return env.get("HAI_NODE_ADDRESSES", "127.0.0.1").split(",")
 
 
-def _node(name: str, addresses: list[str]) -> int:
-    names = os.environ.get("HAI_NODE_LIST", "").split(",")
+def _node(option: str, name: str, env: Mapping[str, str]) -> int:
+    """Return the rank of a node that an option names by its address or its name. Raises BadOption."""
+    addresses, names = _addresses(env), env.get("HAI_NODE_LIST", "").split(",")
     if name in addresses:
         return addresses.index(name)
     if name in names:
         return names.index(name)
-    raise BadOption(f"--nodelist: {name!r} is no node of this job; they are {', '.join(addresses)}")
+    raise BadOption(f"--{option}: {name!r} is no node of this job; they are {', '.join(addresses)}")
 
 
 def request_of(found: Words, layout: Layout, env: Mapping[str, str]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class PolicyNumber:
     name: str
     #: Its names in earlier releases, which changes may still use.
     former: tuple[str, ...] = ()
-    #: One of duration, float, int, weights.
+    #: One of duration, float, int, weights, choice.
     kind: str
     #: The ids of the rules that use it (docs/scheduling.md).
     rule: str

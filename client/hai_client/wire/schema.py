@@ -15,6 +15,18 @@ from hai_client.backports import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotIn:
+    """A snapshot of code that the caller has sent."""
+
+    #: The SHA-256 of its manifest.
+    digest: str
+    #: The commit of git that was checked out; None: there is none.
+    commit: str | None = None
+    #: Whether a file was not as in that commit.
+    dirty: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRequest:
     """A task to submit."""
 
@@ -61,6 +73,11 @@ class TaskRequest:
     #: Whether each run takes the generation of the environment of haienv that is current at its start; else all runs
     #: use the generation that is current now.
     env_latest: bool = False
+    #: The snapshot of its code, in which all runs start; None: they start in `cwd` as it is then.
+    snapshot: SnapshotIn | None = None
+    #: In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and
+    #: to set `snapshot`.
+    take_snapshot: bool | None = None
     #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; None: once,
     #: and RANK counts nodes.
     ranks_per_node: int | str | None = None
@@ -140,6 +157,21 @@ class TaskSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeSnapshot:
+    """The snapshot of a task's code."""
+
+    #: The SHA-256 of its manifest.
+    digest: str
+    #: How many files and links it has, and the bytes of all files.
+    files: int
+    size: int
+    #: The commit of git that was checked out, as the client has said; None: there was none.
+    commit: str | None = None
+    #: Whether a file was not as in that commit, as the client has said.
+    dirty: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task(TaskSummary):
     """A task with its runs and what it executes."""
 
@@ -164,8 +196,12 @@ class Task(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the image that the task runs in; None: the platform's own.
     environment: str | None = None
+    #: That image with its digest, to which the task is pinned; None: what its name means at each start.
+    image: str | None = None
     #: The generation of an environment of haienv that the task is pinned to; None: it uses none.
     haienv: Haienv | None = None
+    #: The snapshot of the code in which all runs start; None: they start in `cwd` as it is then.
+    snapshot: CodeSnapshot | None = None
     #: How often the command runs on each node; None: once, without a launcher.
     ranks_per_node: int | str | None = None
     #: In the answer to a submission: warnings on what will probably not work as the user expects.

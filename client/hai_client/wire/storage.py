@@ -1,4 +1,4 @@
-"""Mount rules and environments, as frozen dataclasses.
+"""Mount rules, images, environments and snapshots, as frozen dataclasses.
 
 Written by `make reference` from the models of the service: change those, not this. Times are aware
 datetimes; lengths of time are seconds in fields that end in `_s`; states, priorities, kinds and reasons are the plain
@@ -6,6 +6,8 @@ words of the wire.
 """
 
 from __future__ import annotations
+
+from dataclasses import field
 
 from hai_client.backports import dataclass
 
@@ -35,31 +37,6 @@ class MountRuleList:
     """All mount rules, by name."""
 
     items: tuple[MountRule, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """An environment."""
-
-    name: str
-    image: str | None = None
-    python: str | None = None
-    #: Variables as they were written, with `{user}` and `{task}`.
-    variables: dict[str, str]
-    subjects: tuple[str, ...]
-    description: str
-    default: bool
-    #: Whether the caller gets it when the caller chooses none.
-    chosen: bool
-    #: In the answer to a change: warnings on values that are probably mistakes.
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentList:
-    """Environments, by name."""
-
-    items: tuple[Environment, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +91,114 @@ class ContainerConfig:
     left_out: tuple[Overruled, ...]
     environments: tuple[ContainerEnvironment, ...]
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HaienvFacts:
+    """An environment of haienv: facts of one of its generations."""
+
+    #: `users/ann`, `groups/cv` or `base`.
+    owner: str
+    #: The current generation; None: there is none that can be read.
+    generation: int | None = None
+    #: Its complete generations, in order; at most the last hundred.
+    generations: tuple[int, ...]
+    #: The digest of the files of the generation.
+    digest: str
+    #: The version of Python, such as 3.11.7.
+    python: str
+    #: The version of CUDA that its packages are for.
+    cuda: str | None = None
+    files: int | None = None
+    #: In bytes.
+    size: int | None = None
+    #: The generation that it extends, such as `base/torch@3`.
+    extends: str | None = None
+    built_by: str
+    built_at: str
+    #: Whether Jupyter offers it as a kernel.
+    kernel: bool
+    #: Whether there is a draft with changes that no generation has yet.
+    draft: bool
+    #: What is wrong with it; empty: nothing.
+    trouble: str
+    #: Whether the caller may have it built.
+    may_build: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What a task can run in: an image, which admins set up, or an environment of haienv, which lives in one."""
+
+    #: One of image, haienv.
+    kind: str = "image"
+    #: The name of an image; the full name of an environment: `users/ann/vision`, `groups/cv/vision`, `base/torch`.
+    name: str
+    #: The name that means nothing else: `images/torch`, `users/ann/vision`.
+    full_name: str = ""
+    image: str | None = None
+    #: Of an image: the path of its Python program.
+    python: str | None = None
+    #: Variables as they were written, with `{user}` and `{task}`.
+    variables: dict[str, str]
+    subjects: tuple[str, ...]
+    description: str
+    default: bool
+    #: Whether the caller gets it when the caller chooses none.
+    chosen: bool
+    #: The facts of an environment; None: it is an image.
+    haienv: HaienvFacts | None = None
+    #: In the answer to a change: warnings on values that are probably mistakes.
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentList:
+    """Images by name, then environments: the caller's own, their groups', base ones, those of others."""
+
+    items: tuple[Environment, ...]
+    #: The owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`.
+    owners: tuple[str, ...] = ()
+    #: What is missing in the list, and why.
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentDetail(Environment):
+    """One image, or one generation of an environment with its packages."""
+
+    #: The generation that is shown.
+    generation: int | None = None
+    #: Versions by package.
+    packages: dict[str, str] = field(default_factory=dict)
+    #: The folder of its Python, as tasks see it.
+    prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRules:
+    """What a client needs to know before it takes a snapshot of a folder."""
+
+    #: Whether tasks of the group start in a snapshot of their code: never, if users choose it, or always. One of off,
+    #: offered, required.
+    mode: str
+    #: A text by which a client on the platform's own machine knows that tasks see its files; None: no client does.
+    machine: str | None = None
+    #: The most files and bytes of a snapshot, and bytes of a single file.
+    max_files: int
+    max_bytes: int
+    max_file_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotState:
+    """How much of a snapshot the service has."""
+
+    digest: str
+    #: How many files and links it has, and the bytes of all files.
+    files: int
+    size: int
+    #: Whether everything is there, so that tasks can start in it.
+    complete: bool
+    #: The SHA-256 of each content that is missing, in the order of the manifest.
+    missing: tuple[str, ...]

@@ -51,7 +51,7 @@ def server_traits(around: ChartEnv) -> dict[str, Traits]:
         "hai_url": around.public_url + around.value("hub.baseUrl").rstrip("/"),
         "scheduler_token_file": around.spawner_token_file,
     }
-    own |= _given(around, _HAI)
+    own |= _given(around, _HAI) | _environments(around)
     kube: Traits = {
         "common_labels": {"app": "jupyterhub", "release": around.release},
         "extra_labels": dict(around.value("singleuser.extraLabels")),
@@ -60,9 +60,25 @@ def server_traits(around: ChartEnv) -> dict[str, Traits]:
         "namespace": around.namespace,
     }
     kube |= _given(around, _KUBE) | _storage(around.value("singleuser.storage"))
+    if around.value("haienv.enabled"):
+        # An environment whose Python lies in the server's image would not start in another image.
+        pythons = {"UV_PYTHON_PREFERENCE": around.value("haienv.pythons")}
+        kube["environment"] = pythons | dict(kube.get("environment", {}))
     if "service_account" in kube:
         kube["automount_service_account_token"] = True
     return {"HaiKubeSpawner": own, "KubeSpawner": kube}
+
+
+def _environments(around: ChartEnv) -> Traits:
+    """Return the settings that mount the environments of haienv; empty where there are none."""
+    if not around.value("haienv.enabled"):
+        return {}
+    return {
+        "haienv_claim": around.value("haienv.claim"),
+        "haienv_init_image": image(around, around.value("singleuser.image")),
+        "haienv_makers": around.value("haienv.makersGid"),
+        "haienv_root": around.value("haienv.root"),
+    }
 
 
 def culling_traits(cull: Mapping[str, Any]) -> Traits:

@@ -12,6 +12,8 @@ ADMIN: Final = "custom:hai:admin"
 METRICS: Final = "custom:hai:metrics"
 CONTAINERS: Final = "custom:hai:containers"
 ACTIVE_USERS: Final = "custom:hai:active-users"
+#: With a filter, such as `!group=cv`, for that group alone.
+ENVIRONMENTS: Final = "custom:hai:environments"
 #: Names of scopes in earlier releases. A token with the scope has the former one too, for a service of before; the
 #: service of now takes a token that has the former one only, as an administrator's own roles may give it.
 FORMER: Final[dict[str, str]] = {CONTAINERS: "custom:hai:places", ACTIVE_USERS: "custom:hai:owners"}
@@ -23,13 +25,17 @@ UP_SERVICE: Final = "hai-up"
 CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     READ: {"description": "See own tasks, the cluster and the queue"},
     WRITE: {"description": "Submit and change own tasks", "subscopes": [READ]},
-    ADMIN: {"description": "Act on all tasks, on nodes and on quota", "subscopes": [WRITE, CONTAINERS, ACTIVE_USERS]},
+    ADMIN: {
+        "description": "Act on all tasks, on nodes and on quota",
+        "subscopes": [WRITE, CONTAINERS, ACTIVE_USERS, ENVIRONMENTS],
+    },
     METRICS: {"description": "Read the scheduler's metrics"},
     CONTAINERS: {
         "description": "Read which folders and environments a user's containers get",
         "subscopes": [FORMER[CONTAINERS]],
     },
     ACTIVE_USERS: {"description": "Read the names of users with live tasks", "subscopes": [FORMER[ACTIVE_USERS]]},
+    ENVIRONMENTS: {"description": "Build environments of the groups that one is in"},
     **{former: {"description": f"Former name of {scope}; use that"} for scope, former in FORMER.items()},
 }
 
@@ -37,10 +43,10 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
 USER_SCOPES: Final = frozenset({ACCESS, WRITE})
 
 #: Scopes of the token of a user's JupyterLab server; the Hub reduces them to those that the user holds.
-SERVER_SCOPES: Final = ("users:activity!user", "access:servers!server", ACCESS, WRITE)
+SERVER_SCOPES: Final = ("users:activity!user", "access:servers!server", ACCESS, WRITE, ENVIRONMENTS)
 
 #: Scopes of a browser session at the scheduler service; the Hub reduces them in the same way.
-BROWSER_SCOPES: Final = (WRITE, ADMIN)
+BROWSER_SCOPES: Final = (WRITE, ENVIRONMENTS, ADMIN)
 
 #: What an administrator of the platform may do: all of HAI, and look after users, their tokens and servers.
 ADMIN_SCOPES: Final = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -343,6 +344,7 @@ class _Up:
             "",
             *_activation(),
             *self._exports(),
+            *_haienv_export(settings.haienv_root),
             f"  {_EXAMPLE.format(nodes=example)}",
             "  hai list",
             "  hai logs -f digits",
@@ -389,6 +391,13 @@ _WITHDRAWN: Final = (
 _EXAMPLE: Final = (
     "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
 )
+
+
+def _haienv_export(root: Path | None) -> list[str]:
+    """Return the line with which `haienv` in a terminal sees the platform's environments; empty if it does without."""
+    if root is None or os.environ.get("HAIENV_ROOT") == str(root):
+        return []
+    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # for the command haienv"]
 
 
 def _activation() -> list[str]:

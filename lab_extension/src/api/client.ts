@@ -1,12 +1,14 @@
 /** The REST interface of HAI as functions. */
 
 import type { ServerConnection } from '@jupyterlab/services';
-import type { ISubmitDefaults } from './extension';
+import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
 import type {
+  IBuildSubmit,
   ICluster,
   IDecisionPage,
+  IEnvironment,
   IEnvironmentList,
   IExplanation,
   ILogHits,
@@ -18,6 +20,9 @@ import type {
   ITaskSubmit,
   PriorityChoice
 } from './types';
+
+/** Which of the two a task can run in. */
+export type EnvironmentKind = IEnvironment['kind'];
 
 /** What can be done to a task with one word. */
 export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
@@ -45,7 +50,11 @@ export interface IApi {
   logSearch(id: number, text: string): Promise<ILogHits>;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
-  images(): Promise<IEnvironmentList>;
+  environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
+  /** Have an environment made or changed by a task. */
+  build(name: string, change: IBuildSubmit, key: string): Promise<ITaskDetail>;
+  /** Store a folder of this server as it is now. */
+  snapshot(folder: string, group: string): Promise<ISnapshotTaken>;
 }
 
 /** The platform behind the server extension. */
@@ -128,8 +137,20 @@ export class Api implements IApi {
     return requestJson(this.settings, 'submit-defaults', { query: { path } });
   }
 
-  /** The environments that administrators have set up for the user. */
-  images(): Promise<IEnvironmentList> {
-    return requestJson(this.settings, 'api/environments');
+  /** What the user's tasks can run in: images, and environments of haienv. */
+  environments(kind?: EnvironmentKind): Promise<IEnvironmentList> {
+    return requestJson(this.settings, 'api/environments', kind === undefined ? {} : { query: { kind } });
+  }
+
+  build(name: string, change: IBuildSubmit, key: string): Promise<ITaskDetail> {
+    return requestJson(this.settings, `api/environments/${encodeURIComponent(name)}/builds`, {
+      method: 'POST',
+      body: change,
+      headers: { 'Idempotency-Key': key }
+    });
+  }
+
+  snapshot(folder: string, group: string): Promise<ISnapshotTaken> {
+    return requestJson(this.settings, 'snapshot', { method: 'POST', body: { folder, group } });
   }
 }

@@ -25,6 +25,17 @@ export interface ISubmitDefaults {
   environment?: string;
 }
 
+/** A folder that was stored as it is. */
+export interface ISnapshotTaken {
+  digest: string;
+  commit: string | null;
+  dirty: boolean;
+  /** What was taken and sent, in one line. */
+  told: string;
+  /** What is left out, although no rule says so. */
+  notes: string[];
+}
+
 /** An environment of haienv in a list. Without a generation, `trouble` says why. */
 export interface IEnvironment {
   /** `users/ann/vision`, `groups/cv/vision`, `base/torch`. */
@@ -44,6 +55,15 @@ export interface IEnvironment {
   built_by?: string;
   /** Whether Jupyter offers it as a kernel. */
   kernel?: boolean;
+  /** Whether there is a draft, which may have changes that are in no generation. */
+  draft?: boolean;
+}
+
+/** What became of the draft of an environment. */
+export interface IFrozen {
+  /** Whether a generation was made. */
+  changed: boolean;
+  generation: number | null;
 }
 
 /** A generation of an environment. */

@@ -41,6 +41,90 @@ export interface ICluster {
   standstill: string | null;
 }
 
+/** An environment of haienv: facts of one of its generations. */
+export interface IHaienvFacts {
+  /** `users/ann`, `groups/cv` or `base`. */
+  owner: string;
+  /** The current generation; null: there is none that can be read. */
+  generation: number | null;
+  /** Its complete generations, in order; at most the last hundred. */
+  generations: number[];
+  /** The digest of the files of the generation. */
+  digest: string;
+  /** The version of Python, such as 3.11.7. */
+  python: string;
+  /** The version of CUDA that its packages are for. */
+  cuda: string | null;
+  files: number | null;
+  /** In bytes. */
+  size: number | null;
+  /** The generation that it extends, such as `base/torch@3`. */
+  extends: string | null;
+  built_by: string;
+  built_at: string;
+  /** Whether Jupyter offers it as a kernel. */
+  kernel: boolean;
+  /** Whether there is a draft with changes that no generation has yet. */
+  draft: boolean;
+  /** What is wrong with it; empty: nothing. */
+  trouble: string;
+  /** Whether the caller may have it built. */
+  may_build: boolean;
+}
+
+/** What a task can run in: an image, which admins set up, or an environment of haienv, which lives in one. */
+export interface IEnvironment {
+  kind: 'image' | 'haienv';
+  /** The name of an image; the full name of an environment: `users/ann/vision`, `groups/cv/vision`, `base/torch`. */
+  name: string;
+  /** The name that means nothing else: `images/torch`, `users/ann/vision`. */
+  full_name: string;
+  image: string | null;
+  /** Of an image: the path of its Python program. */
+  python: string | null;
+  /** Variables as they were written, with `{user}` and `{task}`. */
+  variables: Record<string, string>;
+  subjects: string[];
+  description: string;
+  default: boolean;
+  /** Whether the caller gets it when the caller chooses none. */
+  chosen: boolean;
+  /** The facts of an environment; null: it is an image. */
+  haienv: IHaienvFacts | null;
+  /** In the answer to a change: warnings on values that are probably mistakes. */
+  warnings: string[];
+}
+
+/** Images by name, then environments: the caller's own, their groups', base ones, those of others. */
+export interface IEnvironmentList {
+  items: IEnvironment[];
+  /** The owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`. */
+  owners: string[];
+  /** What is missing in the list, and why. */
+  warnings: string[];
+}
+
+/** A change of an environment of haienv, which a task makes. */
+export interface IBuildSubmit {
+  verb: 'create' | 'install' | 'uninstall' | 'rebuild' | 'rollback' | 'share' | 'unshare' | 'remove';
+  /** `create`: the full name of an environment whose packages it has too, perhaps with a generation: `base/torch@3`. */
+  extend?: string | null;
+  /** `create`: the version of Python, such as 3.11. */
+  python?: string | null;
+  /** `create`: whether Jupyter offers it as a kernel. */
+  kernel?: boolean;
+  /** `create`: what it is for. */
+  description?: string;
+  /** `create`, `install`: requirements, such as `timm==1.0.20`. `uninstall`: names of packages. */
+  requirements?: string[];
+  /** `rollback`: the generation; null: the one before. */
+  generation?: number | null;
+  /** `share`, `unshare`: groups, users, or everybody. */
+  groups?: string[];
+  users?: string[];
+  everyone?: boolean;
+}
+
 /** One event of the history. */
 export interface IEvent {
   seq: number;
@@ -153,7 +237,7 @@ export interface IPolicyNumber {
   name: string;
   /** Its names in earlier releases, which changes may still use. */
   former: string[];
-  kind: 'duration' | 'float' | 'int' | 'weights';
+  kind: 'duration' | 'float' | 'int' | 'weights' | 'choice';
   /** The ids of the rules that use it (docs/scheduling.md). */
   rule: string;
   /** What the number does, in one sentence. */
@@ -321,25 +405,14 @@ export interface IFailure {
   lines: string[];
 }
 
-/** An environment. */
-export interface IEnvironment {
-  name: string;
-  image: string | null;
-  python: string | null;
-  /** Variables as they were written, with `{user}` and `{task}`. */
-  variables: Record<string, string>;
-  subjects: string[];
-  description: string;
-  default: boolean;
-  /** Whether the caller gets it when the caller chooses none. */
-  chosen: boolean;
-  /** In the answer to a change: warnings on values that are probably mistakes. */
-  warnings: string[];
-}
-
-/** Environments, by name. */
-export interface IEnvironmentList {
-  items: IEnvironment[];
+/** A snapshot of code that the caller has sent. */
+export interface ISnapshotIn {
+  /** The SHA-256 of its manifest. */
+  digest: string;
+  /** The commit of git that was checked out; null: there is none. */
+  commit?: string | null;
+  /** Whether a file was not as in that commit. */
+  dirty?: boolean;
 }
 
 /** A task to submit. */
@@ -384,6 +457,10 @@ export interface ITaskSubmit {
   environment?: string | null;
   /** Whether each run takes the generation of the environment of haienv that is current at its start; else all runs use the generation that is current now. */
   env_latest?: boolean;
+  /** The snapshot of its code, in which all runs start; null: they start in `cwd` as it is then. */
+  snapshot?: ISnapshotIn | null;
+  /** In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and to set `snapshot`. */
+  take_snapshot?: boolean | null;
   /** How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs; null: once, and RANK counts nodes. */
   ranks_per_node?: number | 'gpu' | null;
 }
@@ -454,6 +531,19 @@ export interface ITaskSummary {
   tags: string[];
 }
 
+/** The snapshot of a task's code. */
+export interface ICodeSnapshot {
+  /** The SHA-256 of its manifest. */
+  digest: string;
+  /** How many files and links it has, and the bytes of all files. */
+  files: number;
+  size: number;
+  /** The commit of git that was checked out, as the client has said; null: there was none. */
+  commit: string | null;
+  /** Whether a file was not as in that commit, as the client has said. */
+  dirty: boolean;
+}
+
 /** A task with its runs and what it executes. */
 export interface ITaskDetail extends ITaskSummary {
   command: string[];
@@ -477,8 +567,12 @@ export interface ITaskDetail extends ITaskSummary {
   retry_at: string | null;
   /** Name of the image that the task runs in; null: the platform's own. */
   environment: string | null;
+  /** That image with its digest, to which the task is pinned; null: what its name means at each start. */
+  image: string | null;
   /** The generation of an environment of haienv that the task is pinned to; null: it uses none. */
   haienv: IHaienv | null;
+  /** The snapshot of the code in which all runs start; null: they start in `cwd` as it is then. */
+  snapshot: ICodeSnapshot | null;
   /** How often the command runs on each node; null: once, without a launcher. */
   ranks_per_node: number | 'gpu' | null;
   /** In the answer to a submission: warnings on what will probably not work as the user expects. */

@@ -60,12 +60,12 @@ export abstract class LiveModel implements IDisposable {
     return this._isDisposed;
   }
 
-  /** Begin to read. */
+  /** Begin to read. It does not wait for the first reading: `changed` tells of it. */
   start(): Promise<void> {
     return this.poll.start();
   }
 
-  /** Read everything again, now. */
+  /** Order a reading of everything, now. It does not wait for that: `changed` tells of it. */
   refresh(): Promise<void> {
     return this.poll.refresh();
   }

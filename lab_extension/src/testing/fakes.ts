@@ -56,7 +56,9 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     time_limit_s: null,
     checkpoint_dir: '/shared/41',
     environment: null,
+    image: null,
     haienv: null,
+    snapshot: null,
     ranks_per_node: null,
     warnings: [],
     job_state: null,
@@ -237,10 +239,19 @@ export function someEnvironments(given: Partial<IEnvironmentsApi> = {}): IEnviro
     begin: vi.fn(async (change: EnvironmentChange) =>
       aBuild({ verb: change.verb, environment: change.name })
     ),
+    freeze: vi.fn(async () => ({ changed: false, generation: null })),
     stop: vi.fn(async () => aBuild()),
     log: () => new FakeStream(),
     watch: () => new FakeStream(),
     ...given
+  };
+}
+
+/** A platform that builds for some owners; give what differs. */
+export function somePlatform(owners: string[] = []): Pick<IApi, 'environments' | 'build'> {
+  return {
+    environments: vi.fn(async () => ({ items: [], owners, warnings: [] })),
+    build: vi.fn(async () => aTask({ id: 7 }))
   };
 }
 

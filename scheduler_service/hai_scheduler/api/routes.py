@@ -10,20 +10,22 @@ from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.handlers import (
     active_users,
     cluster,
+    environments,
     events,
     explaining,
     logs,
     meta,
+    metrics,
     orphans,
     policy,
     probes,
-    run_facts,
-    runs,
+    snapshots,
     storage,
     tasks,
 )
+from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.route import OPEN, RUN, Ask, Route, Text
+from hai_scheduler.api.server.route import OPEN, Ask, Route, Text
 from hai_scheduler.api.wire.events import EventOut
 from hai_scheduler.api.wire.logs import LogLine
 from hai_scheduler.api.wire.params import Nothing
@@ -39,6 +41,10 @@ from hai_scheduler.service.shared.caller import (
 
 #: Below the service's prefix.
 API: Final = "api/v1"
+
+#: The largest manifest of a snapshot as it is sent, and the largest stream of contents, in bytes.
+MAX_PACKED_MANIFEST: Final = 16 * 1024 * 1024
+MAX_CONTENTS: Final = 1024 * 1024 * 1024
 
 #: Messages of the two streams; a stream that fails after it has begun sends a `problem`.
 _LINES = {"line": LogLine, "end": None, "problem": Problem}
@@ -242,6 +248,14 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
+        path="/tasks/{task}/metrics",
+        access=SCOPE_READ,
+        call=metrics.read,
+        summary="What the ranks of a task used, over all its runs",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="GET",
         path="/tasks/{task}/logs/search",
         access=SCOPE_READ,
         call=logs.search,
@@ -249,6 +263,61 @@ ROUTES: Final[tuple[Route, ...]] = (
         summary="Search for a text in the logs of all ranks and runs",
         codes=("not_found", "too_large", "too_many", "unavailable"),
         waits=True,
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/snapshot",
+        access=SCOPE_READ,
+        call=snapshots.manifest,
+        summary="The manifest of the snapshot of a task's code: path, kind, size and SHA-256 of each file",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/snapshot/pack",
+        access=SCOPE_READ,
+        call=snapshots.pack,
+        kind=Kind.UPLOAD,
+        summary="The contents of a task's snapshot, from the one with number `start` on, as many as are one piece: a "
+        "zlib stream of records, each SHA-256, size and bytes",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="GET",
+        path="/snapshots/rules",
+        access=SCOPE_READ,
+        call=snapshots.rules,
+        summary="Whether tasks of a node group start in a snapshot of their code, and how large one may be",
+    ),
+    Route(
+        method="GET",
+        path="/snapshots/{digest}",
+        access=SCOPE_WRITE,
+        call=snapshots.show,
+        summary="How much of a snapshot of the caller's is stored",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="PUT",
+        path="/snapshots/{digest}",
+        access=SCOPE_WRITE,
+        call=snapshots.offer,
+        kind=Kind.UPLOAD,
+        most=MAX_PACKED_MANIFEST,
+        summary="Send the manifest of a snapshot, compressed with zlib; the answer says which contents are missing",
+        codes=("too_large", "unavailable"),
+    ),
+    Route(
+        method="POST",
+        path="/snapshots/{digest}/contents",
+        access=SCOPE_WRITE,
+        call=snapshots.send,
+        begin=snapshots.begin,
+        kind=Kind.UPLOAD,
+        most=MAX_CONTENTS,
+        summary="Send contents that are missing, in one zlib stream of records, each SHA-256, size and bytes; those "
+        "that have arrived are kept if the stream breaks off",
+        codes=("not_found", "too_large", "unavailable"),
     ),
     Route(
         method="GET",
@@ -338,22 +407,41 @@ ROUTES: Final[tuple[Route, ...]] = (
         method="GET",
         path="/environments",
         access=SCOPE_READ,
-        call=storage.environments,
-        summary="Environments that the caller may use, by name",
+        call=environments.show_all,
+        summary="What the caller's tasks can run in: images, and environments of haienv",
+    ),
+    Route(
+        method="GET",
+        path="/environments/{environment}",
+        access=SCOPE_READ,
+        call=environments.show,
+        summary="What a name means for the caller: an image, or an environment with its packages",
+        codes=("not_found",),
+    ),
+    Route(
+        method="POST",
+        path="/environments/{environment}/builds",
+        access=SCOPE_WRITE,
+        call=environments.build,
+        summary="Create or change an environment of haienv by a task, whose log is that of the build",
+        status=201,
+        codes=("not_found", "conflict", "quota", "unavailable"),
+        location="/tasks/{id}",
+        headers={"Idempotency-Key": "As for `POST /tasks`: sent again with the same body, it returns the same task."},
     ),
     Route(
         method="PUT",
         path="/environments/{environment}",
         access=SCOPE_ADMIN,
-        call=storage.put_environment,
-        summary="Write an environment: image, Python, variables, and who may use it",
+        call=environments.put,
+        summary="Write an image under a name: image, Python, variables, and who may use it",
     ),
     Route(
         method="DELETE",
         path="/environments/{environment}",
         access=SCOPE_ADMIN,
-        call=storage.delete_environment,
-        summary="Remove an environment; tasks that name it cannot start any more",
+        call=environments.delete,
+        summary="Remove an image; tasks that name it cannot start any more",
         status=204,
         codes=("not_found",),
     ),
@@ -373,50 +461,5 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",
     ),
-    Route(
-        method="GET",
-        path="/runs/{run_id}",
-        access=RUN,
-        call=run_facts.show,
-        summary="The user and the task of a run, and where its first rank can be reached",
-        codes=("gone", "unavailable"),
-    ),
-    Route(
-        method="GET",
-        path="/runs/{run_id}/notice",
-        access=RUN,
-        call=runs.notice,
-        kind=Kind.RUN_WAIT,
-        summary="Whether a run must leave: answers at once, or waits for a notice that is newer than `seen`",
-        codes=("gone",),
-        waits=True,
-    ),
-    Route(
-        method="GET",
-        path="/runs/{run_id}/addresses",
-        access=RUN,
-        call=runs.addresses,
-        kind=Kind.RUN_WAIT,
-        summary="Where the ranks of a run reach each other: answers once all are up, or null after `wait` seconds",
-        codes=("gone",),
-        waits=True,
-    ),
-    Route(
-        method="PUT",
-        path="/runs/{run_id}/ranks/{rank}/log",
-        access=RUN,
-        call=runs.take_log,
-        summary="Add a piece to a rank's log; a piece with the wrong offset is a conflict, and the header "
-        "`Upload-Offset` has the right one",
-        codes=("gone", "conflict"),
-    ),
-    Route(
-        method="POST",
-        path="/runs/{run_id}/ranks/{rank}/report",
-        access=RUN,
-        call=runs.report,
-        summary="A report of a rank; repeating it is harmless",
-        status=204,
-        codes=("gone", "conflict"),
-    ),
+    *RUN_ROUTES,
 )

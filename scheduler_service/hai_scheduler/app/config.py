@@ -24,11 +24,14 @@ from hai_client.errors import Invalid
 from hai_client.secret_files import address_of, secret_of
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.local.accounts import users_folder
 from hai_scheduler.api.server.kinds import LimitSettings
+from hai_scheduler.app.builds_config import builder_of
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.snapshots import SnapshotLimits
 from hai_scheduler.service.policy.numbers import BY_NAME, NUMBERS, NumberKind, changed, current_name, former_name_note
 from hai_scheduler.service.quota.default import ON_A_CLUSTER
 from hai_scheduler.service.shared.settings import ServiceSettings
@@ -55,6 +58,7 @@ def _traits() -> dict[str, Any]:
         NumberKind.FLOAT: Float,
         NumberKind.INT: Int,
         NumberKind.WEIGHTS: Dict,
+        NumberKind.CHOICE: Unicode,
     }
     return {
         number.name: kinds[number.kind](
@@ -143,6 +147,11 @@ class Settings:
     unix_users: str = ""
     #: The folder of the environments of haienv, at the same path for the service and for ranks; None: there is none.
     haienv_root: Path | None = None
+    #: The folder of the snapshots of code; None: none are stored.
+    snapshots_root: Path | None = None
+    #: On Kubernetes: the persistent volume claim that this folder is, from which ranks mount their snapshot.
+    snapshots_claim: str = ""
+    snapshot_limits: SnapshotLimits = field(default_factory=SnapshotLimits)
     #: The Kubernetes cluster on which ranks are pods; None: ranks are processes of this machine.
     kubernetes: ClusterSettings | None = None
     #: The address of the bus between replicas; None: this replica is the only one. It may hold a password.
@@ -212,8 +221,42 @@ class HaiScheduler(Application):
     haienv_root = Unicode(
         "",
         help="Folder of the environments of haienv (HAIENV_ROOT), absolute. The service and all tasks must see it at "
-        "this path: on Kubernetes, mount it into the service's pods and, by a mount rule, into users' pods. Empty: "
-        "there are none. `hai up` sets it to `haienv` in its state folder or, with `--unix-users`, to one beside it.",
+        "this path: on Kubernetes, mount it into the service's pods; KubernetesSettings.haienv_claim shows it to tasks."
+        " Empty: there are none. `hai up` sets it to `haienv` in its state folder or, with `--unix-users`, to one "
+        "beside it.",
+    ).tag(config=True)
+    build_account = Unicode(
+        "",
+        help="The account that builds of base and group environments run as: with `unix_users` the name of a Unix "
+        "account, on Kubernetes the number of a user; never root. Empty: that of the tasks of the user who asks.",
+    ).tag(config=True)
+    build_image = Unicode(
+        "",
+        help="On Kubernetes: the image of builds of environments, which must have `haienv` and uv, as the image of "
+        "JupyterLab has. Empty: that of the user's other tasks.",
+    ).tag(config=True)
+    build_group = Unicode(
+        "jupyter",
+        help="The node group that builds of environments run in, if it has nodes for tasks; else they are tasks of the "
+        "smallest size that there is.",
+    ).tag(config=True)
+    snapshots_root = Unicode(
+        "",
+        help="Folder of the snapshots of code (`hai submit --snapshot`), absolute. Empty is `snapshots` in the state "
+        "folder or, with `unix_users`, beside it; on Kubernetes it is no snapshots. There both roles need the volume "
+        "that `snapshots_claim` names at this path, writable.",
+    ).tag(config=True)
+    snapshots_claim = Unicode(
+        "",
+        help="On Kubernetes: the persistent volume claim, in the namespace of tasks, with the folder of snapshots; "
+        "ranks mount their own snapshot of it, read-only.",
+    ).tag(config=True)
+    snapshot_files = Int(20_000, help="Files that one snapshot of code may have.").tag(config=True)
+    snapshot_mib = Int(512, help="MiB that all files of one snapshot of code may have.").tag(config=True)
+    snapshot_file_mib = Int(64, help="MiB that a single file in a snapshot of code may have.").tag(config=True)
+    snapshot_files_per_user = Int(1_000_000, help="Files that a user's kept snapshots may have.").tag(config=True)
+    snapshot_mib_per_user = Int(
+        10_240, help="MiB that the different contents of all kept snapshots of one user may take."
     ).tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
@@ -315,6 +358,21 @@ class HaiScheduler(Application):
             raise ConfigError(f"haienv-root: is {self.haienv_root!r}: write an absolute path without '..'")
         return root
 
+    def _snapshots_root(self, state_dir: Path) -> Path | None:
+        """The folder of the snapshots of code; None: none are stored. Raises ConfigError."""
+        if not self.snapshots_root:
+            if self.cluster == "kubernetes":
+                return None
+            return (users_folder(state_dir) if self.unix_users else state_dir) / "snapshots"
+        root = Path(self.snapshots_root)
+        if not root.is_absolute() or ".." in root.parts:
+            raise ConfigError(
+                f"HaiScheduler.snapshots_root is {self.snapshots_root!r}: write an absolute path without '..'"
+            )
+        if self.cluster == "kubernetes" and not self.snapshots_claim:
+            raise ConfigError("HaiScheduler.snapshots_claim: is empty: name the volume claim of snapshots_root")
+        return root
+
     def _settings(self) -> Settings:
         if self.role is None:
             raise ConfigError("role: is not given: start one process with --role loop and one with --role api")
@@ -325,7 +383,10 @@ class HaiScheduler(Application):
         secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         unix_users = self._accounts()
         policy, policy_written = SchedulingPolicy(parent=self).numbers()
-        kubernetes = KubernetesSettings(parent=self).frozen() if self.cluster == "kubernetes" else None
+        root = self._haienv_root()
+        kubernetes = None
+        if self.cluster == "kubernetes":
+            kubernetes = KubernetesSettings(parent=self).frozen("" if root is None else str(root))
         return Settings(
             role=cast("Role", self.role),
             state_dir=state_dir,
@@ -342,7 +403,16 @@ class HaiScheduler(Application):
             nodes_file=Path(self.nodes_file) if self.nodes_file else None,
             workers=self.workers,
             unix_users=unix_users,
-            haienv_root=self._haienv_root(),
+            haienv_root=root,
+            snapshots_root=self._snapshots_root(state_dir),
+            snapshots_claim=self.snapshots_claim,
+            snapshot_limits=SnapshotLimits(
+                files=_at_least(self, "snapshot_files", 1),
+                files_per_user=_at_least(self, "snapshot_files_per_user", 1),
+                file_size=_at_least(self, "snapshot_file_mib", 1) * 2**20,
+                size=_at_least(self, "snapshot_mib", 1) * 2**20,
+                size_per_user=_at_least(self, "snapshot_mib_per_user", 1) * 2**20,
+            ),
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,
@@ -355,6 +425,13 @@ class HaiScheduler(Application):
                 bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
                 lines_per_task=_at_least(self, "lines_per_task", 100),
                 default_quota=self._default_quota(),
+                builder=builder_of(
+                    self.build_account,
+                    self.build_image,
+                    self.build_group,
+                    unix_users=bool(unix_users),
+                    kubernetes=kubernetes is not None,
+                ),
             ),
             limits=ApiLimits(parent=self).frozen(),
             kubernetes=kubernetes,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from traitlets import Dict, Enum, Float, Int, List, Unicode
+from traitlets import Bool, Dict, Enum, Float, Int, List, Unicode
 from traitlets.config import Configurable
 
 from hai_client.durations import parse_duration
@@ -27,6 +27,7 @@ _TIMES: Final = (
     "stale_after",
     "relist_every",
     "watch_for",
+    "registry_timeout",
 )
 
 
@@ -65,6 +66,22 @@ class KubernetesSettings(Configurable):
         config=True
     )
     image_pull_secrets = List(Unicode(), help="Secrets of the namespace for pulling images.").tag(config=True)
+    resolve_images = Bool(
+        True,
+        help="Whether a task goes on with the image that the tag of its environment meant at submission: the registry "
+        "is asked for its digest. Where it does not answer, the tag counts at each start, and the submission says so.",
+    ).tag(config=True)
+    registry_timeout = Unicode("3s", help="How long a registry may take to tell the digest of an image.").tag(
+        config=True
+    )
+    insecure_registries = List(
+        Unicode(), help="Registries that are asked by plain HTTP, as `HOST:PORT`; no password is sent to them."
+    ).tag(config=True)
+    registry_auth_file = Unicode(
+        "",
+        help="File of a pull secret (`.dockerconfigjson`) with which registries are asked; empty: they are asked "
+        "without a name, and private images stay by their tags.",
+    ).tag(config=True)
     python = Unicode("python3", help="Python that starts the supervisor in the image: 3.8 or newer.").tag(config=True)
     gpu_resources = List(Unicode(), ["nvidia.com/gpu"], help="Resources that are GPUs.").tag(config=True)
     binding = Enum(
@@ -114,6 +131,34 @@ class KubernetesSettings(Configurable):
         help='RDMA resources of each pod of these users, and how many, for example `{"rdma/hca": 1}`.'
     ).tag(config=True)
     master_port = Int(29500, help="MASTER_PORT: each pod has a network of its own.").tag(config=True)
+    haienv_claim = Unicode(
+        "",
+        help="Claim of the namespace with the environments of haienv: every rank sees it at `HaiScheduler.haienv_root`,"
+        " read-only; a build of an environment may write the folder of its owner. Empty: a mount rule shows them.",
+    ).tag(config=True)
+    haienv_makers = Int(
+        60100,
+        help="With `haienv_claim`: number of the group that may make folders of users and groups: the one of `haienv "
+        "init --makers`. The init container of builds alone has it.",
+    ).tag(config=True)
+    haienv_build_variables = Dict(
+        help='With `haienv_claim`: variables of builds of environments, for example `{"UV_PYTHON_PREFERENCE": '
+        '"only-managed"}`.',
+    ).tag(config=True)
+    haienv_local_claim = Unicode(
+        "",
+        help="Claim of a volume that is a folder of each node's own disk (a `hostPath` volume). An init container "
+        "copies a task's environment there, compared with its digest, once for all ranks of the node, and they run it "
+        "from there. It belongs to `run_as_user`. Empty: ranks read the shared volume.",
+    ).tag(config=True)
+    haienv_image = Unicode(
+        "",
+        help="Image of the init containers that make the folder of a build's owner and copies on nodes: it has "
+        "`haienv` on its PATH, and may have `unsquashfs`. `haienv_claim` needs it.",
+    ).tag(config=True)
+    haienv_local_days = Float(
+        30.0, help="Days after which a copy that no start has used is removed; longer than any run takes."
+    ).tag(config=True)
     log_dir = Unicode(
         "", help="Where this service sees the shared log volume; empty: ranks send their logs to the service."
     ).tag(config=True)
@@ -148,8 +193,15 @@ class KubernetesSettings(Configurable):
     )
     parallel = Int(32, help="How many requests to the API server may run at once.").tag(config=True)
 
-    def frozen(self) -> ClusterSettings:
-        """The checked settings, as the adapter takes them. Raises KubernetesError."""
+    def frozen(self, haienv_root: str = "") -> ClusterSettings:
+        """The checked settings, as the adapter takes them.
+
+        Args:
+            haienv_root: The folder of the environments of haienv; empty: there are none.
+
+        Raises:
+            KubernetesError: A setting is wrong.
+        """
         values = {name: getattr(self, name) for name in self.class_own_traits(config=True)}
         for name in _TIMES:
             values[name] = self._time(name)
@@ -161,9 +213,17 @@ class KubernetesSettings(Configurable):
             values[name] = kind(values[name])
         values["namespace"] = self._namespace()
         values["api_url"] = self.api_url.rstrip("/")
+        values["registry_auth_file"] = Path(self.registry_auth_file) if self.registry_auth_file else None
         values["log_dir"] = Path(self.log_dir) if self.log_dir else None
         if bool(self.log_dir) is not bool(self.log_claim):
             raise self._wrong("log_claim", "name both the folder (log_dir) and the claim of the log volume, or neither")
+        if self.haienv_claim and not haienv_root:
+            raise self._wrong("haienv_claim", "say where ranks see it: HaiScheduler.haienv_root")
+        if self.haienv_claim and not self.haienv_image:
+            raise self._wrong("haienv_claim", "set haienv_image too: with it a build makes the folder of its owner")
+        if self.haienv_local_claim and not self.haienv_claim:
+            raise self._wrong("haienv_local_claim", "set haienv_claim and haienv_image too")
+        values["haienv_root"] = haienv_root.rstrip("/")
         settings = ClusterSettings(**values)
         if settings.watch_for * 2 > settings.stale_after:
             raise self._wrong("watch_for", f"make it at most half of stale_after, which is {self.stale_after}")
@@ -192,7 +252,7 @@ def _not_negative(value: float) -> str:
     return "" if value >= 0 else "write a number of CPUs, 0 or more"
 
 
-def _positive(value: int) -> str:
+def _positive(value: float) -> str:
     return "" if value > 0 else "write a number greater than 0"
 
 
@@ -232,6 +292,11 @@ def _counts(value: Mapping[object, object]) -> str:
     return "" if good else 'write how many of which resource, for example {"rdma/hca": 1}'
 
 
+def _texts(value: Mapping[object, object]) -> str:
+    good = all(isinstance(part, str) for pair in value.items() for part in pair)
+    return "" if good else "write names of variables and their values, all as text"
+
+
 _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "namespace": _namespace,
     "api_url": _url,
@@ -244,6 +309,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "memory_reserve": _size,
     "run_as_user": _positive,
     "run_as_group": _positive,
+    "haienv_local_days": _positive,
+    "haienv_makers": _positive,
+    "haienv_build_variables": _texts,
     "log_max_bytes": _positive,
     "master_port": _positive,
     "parallel": _positive,
@@ -255,6 +323,7 @@ _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "image_pull_secrets": tuple,
     "gpu_resources": tuple,
     "tolerations": tuple,
+    "insecure_registries": frozenset,
     "rdma_groups": frozenset,
     "ignored_groups": frozenset,
 }

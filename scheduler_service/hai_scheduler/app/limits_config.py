@@ -21,6 +21,7 @@ _MEANINGS: Final[Mapping[Kind, str]] = {
     Kind.WRITE: "Requests that change something, by user.",
     Kind.EXPENSIVE: "Requests that compute, by user: experiment files, forecasts, dry runs, explanations, "
     "searches in logs.",
+    Kind.UPLOAD: "Requests that send or fetch files of snapshots of code, by user.",
     Kind.STREAM: "Open streams of events and logs, by user.",
     Kind.RUN: "Reports and logs of ranks, by run.",
     Kind.RUN_WAIT: "Requests of ranks that wait for a notice or for each other, by run.",
@@ -62,7 +63,7 @@ class ApiLimits(Configurable):
     ).tag(config=True)
 
     def frozen(self) -> LimitSettings:
-        """The checked limits. Raises LimitsError."""
+        """The checked limits. Raises LimitsError, and Invalid for a wrong length of time."""
         if self.unit < _SHORTEST_UNIT:
             raise LimitsError(f"ApiLimits.unit is {self.unit}: give {_SHORTEST_UNIT} bytes or more")
         return LimitSettings(

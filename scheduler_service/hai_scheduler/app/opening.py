@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hai_client.snapshots.machine import machine_id
 from hai_scheduler.adapters.environments.folder import HaienvFolder
+from hai_scheduler.adapters.environments.this_machine import this_machine
 from hai_scheduler.adapters.kubernetes.files import PodFiles
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -25,7 +30,9 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
+from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.workspace.rank_env import RankLocations
@@ -45,30 +52,55 @@ class Adapters:
     workers: ComputePool | None = None
     #: The environments of haienv; None: this platform has none.
     haienvs: Haienvs | None = None
+    #: The snapshots of code; None: this platform stores none.
+    snapshots: Snapshots | None = None
+    #: A text by which a client on this machine knows that tasks see its files; None: ranks are elsewhere.
+    machine: str | None = None
+    #: The registries that tell digests of images; None: none is asked.
+    images: Images | None = None
 
 
 async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
-    """Open all adapters. Raises ConfigError, Temporary, and the adapters' own errors for wrong settings."""
+    """Open all adapters. Raises ConfigError, Temporary, and the adapters' own errors for wrong settings.
+
+    If one cannot be opened, those that are open already are closed again: the start may be tried many times.
+    """
     clock = SystemClock()
-    if settings.kubernetes is not None:
-        store = await _open_store(settings)
-        try:
-            pods = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
-        except BaseException:
-            await store.close()
-            raise
+    async with contextlib.AsyncExitStack() as opened:
+        cluster: Cluster
+        files: Files
+        if settings.kubernetes is not None:
+            store = await _open_store(settings)
+            opened.push_async_callback(store.close)
+            cluster = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
+            opened.push_async_callback(cluster.close)
+            # Pods run as the one user of the settings.
+            files, accounts = PodFiles(), None
+        else:
+            cluster = _local_cluster(settings, api_url, accounts)
+            opened.push_async_callback(cluster.close)
+            store = await _open_store(settings)
+            opened.push_async_callback(store.close)
+            files = LocalFiles(accounts)
         bus = await _open_bus(settings, clock)
-        return Adapters(
-            store=store,
-            cluster=pods,
-            bus=bus,
-            clock=clock,
-            files=PodFiles(),
-            workers=_workers(settings),
-            haienvs=_haienvs(settings, None),
-        )
+        opened.pop_all()
+    return Adapters(
+        store=store,
+        cluster=cluster,
+        bus=bus,
+        clock=clock,
+        files=files,
+        workers=_workers(settings),
+        haienvs=_haienvs(settings, accounts),
+        snapshots=_snapshots(settings, clock, accounts),
+        machine=machine_id() if settings.kubernetes is None else None,
+        images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
+    )
+
+
+def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None) -> LocalCluster:
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
-    cluster = LocalCluster(
+    return LocalCluster(
         LocalSettings(
             runs_dir=settings.state_dir / "runs",
             nodes=nodes,
@@ -79,17 +111,20 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
             accounts=accounts,
         )
     )
-    store = await _open_store(settings)
-    bus = await _open_bus(settings, clock)
-    workers, files = _workers(settings), LocalFiles(accounts)
-    return Adapters(
-        store=store,
-        cluster=cluster,
-        bus=bus,
+
+
+def registries_of(settings: ClusterSettings, clock: Clock) -> Images | None:
+    """The registries of images; None: no digest is asked for."""
+    if not settings.resolve_images or settings.image_pull_policy == "Never":
+        # Images that are never pulled are not in a registry.
+        return None
+    from hai_scheduler.adapters.images.registries import Registries
+
+    return Registries(
         clock=clock,
-        files=files,
-        workers=workers,
-        haienvs=_haienvs(settings, accounts),
+        patience_s=settings.registry_timeout.total_seconds(),
+        insecure=settings.insecure_registries,
+        auth_file=settings.registry_auth_file,
     )
 
 
@@ -97,7 +132,23 @@ def _haienvs(settings: Settings, accounts: Accounts | None) -> Haienvs | None:
     """The environments of haienv below the folder of the settings; None: there is no such folder."""
     if settings.haienv_root is None:
         return None
-    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of)
+    # In a pod the image counts, of which the service knows nothing.
+    machine = None if settings.kubernetes is not None else this_machine()
+    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine)
+
+
+def _snapshots(settings: Settings, clock: Clock, accounts: Accounts | None) -> Snapshots | None:
+    """The snapshots of code below the folder of the settings; None: there is no such folder."""
+    root = settings.snapshots_root
+    if root is None:
+        return None
+    return SnapshotFolder(
+        root,
+        clock,
+        settings.snapshot_limits,
+        account_of=None if accounts is None else accounts.of,
+        claim=None if settings.kubernetes is None else settings.snapshots_claim,
+    )
 
 
 def _workers(settings: Settings) -> ComputePool | None:

@@ -40,6 +40,7 @@ for a node group wins over one that is written for all; otherwise what an admin 
 
 _KINDS = {
     "Unicode": "text",
+    "Bool": "true or false",
     "Int": "whole number",
     "Float": "number",
     "Dict": "table",

@@ -11,6 +11,7 @@ from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Signal
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.lineage import MarkedCluster
 from hai_scheduler.ports.logs import LogChunk, LogPlace
@@ -52,10 +53,19 @@ class LaunchOrder:
     image: str | None = None
     #: The Python of the task's environment, an absolute path: its folder comes first on the ranks' PATH.
     python: str | None = None
+    #: The generation of an environment of haienv that the ranks run with: HAI_VENV is its prefix. None: none.
+    haienv: Pin | None = None
+    #: The owner whose environments the ranks may write, `users/ann`, `groups/cv` or `base`: only the service says so,
+    #: for a build. Where ranks see the environments by a volume of the cluster's, this folder of it is mounted for
+    #: writing. None: they write none.
+    haienv_writes: str | None = None
     #: Folders that the ranks see, where ranks have file systems of their own; a folder comes before its subfolders.
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.
     rights: frozenset[str] = frozenset()
+    #: The account that the ranks run as, instead of the user's: the name of a Unix account or, on Kubernetes, the
+    #: number of a user. Never root's. None: the user's.
+    account: str | None = None
     #: Which database decided the run; `Cluster.observe` shows it again.
     origin: Origin | None = None
 

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
+from hai_scheduler.ports.series import SeriesStore
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
@@ -98,6 +99,11 @@ class Store(Protocol):
     @property
     def logs(self) -> LogStore:
         """The logs that ranks have sent."""
+        ...
+
+    @property
+    def series(self) -> SeriesStore:
+        """The series of metrics that ranks have sent."""
         ...
 
     def read(self) -> AbstractAsyncContextManager[Tx]:

@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
-from traitlets import Bool, List, TraitError, Unicode, default, validate
+from traitlets import Bool, Int, List, TraitError, Unicode, default, validate
 
 from hai_client.wire.storage import ContainerEnvironment
+from hai_spawner.containers.haienv_paths import haienv_name
+from hai_spawner.containers.haienv_volume import EnvironmentVolume, add_environments
 from hai_spawner.containers.manifest import add_mounts, require_group
 from hai_spawner.containers.menu import Refusal
 from hai_spawner.containers.mixin import HaiSpawnerMixin
@@ -48,10 +50,35 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         help="Whether pods of all namespaces count as used capacity. The Hub needs the right to list them.",
     )
 
+    haienv_claim = Unicode(
+        "",
+        config=True,
+        help="Claim of the namespace with all environments of haienv: it is mounted read-only at `haienv_root`, and "
+        "the folders of the user and of the user's groups for writing. Empty: other settings mount it.",
+    )
+    haienv_init_image = Unicode(
+        "",
+        config=True,
+        help="Image of the init container that makes these folders; it has `haienv` on its PATH. Empty: the image of "
+        "servers whose size and environment name none.",
+    )
+    haienv_makers = Int(
+        60100,
+        min=1,
+        config=True,
+        help="Number of the group that may make folders of users and groups: the one of `haienv init --makers`. The "
+        "init container alone has it.",
+    )
+
     # The base class has no types.
     node_selector: dict[str, str]
     extra_resource_limits: dict[str, str]
     extra_resource_guarantees: dict[str, str]
+
+    image: str
+    image_pull_policy: str | None
+    #: The image before the user's choices.
+    _configured_image = ""
 
     _readers: ClassVar[dict[tuple[int, str, str | None], CapacityReader]] = {}
 
@@ -140,6 +167,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
     def take(self, size: Size | None, environment: ContainerEnvironment | None) -> None:
         """Apply a size and an environment: image, devices and node selector, and what every spawner sets."""
         super().take(size, environment)
+        self._configured_image = self.image
         image = (environment.image if environment else None) or (size.image if size else None)
         if image is not None:
             self.image = image
@@ -157,6 +185,11 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         A server without a GPU gets `NVIDIA_VISIBLE_DEVICES=void`, because images for GPUs else see all GPUs of a node.
         """
         env: dict[str, str] = super().get_env()
+        if self.haienv_claim and haienv_name(self.user.name):
+            own = f"{self.haienv_root}/users/{self.user.name}"
+            # Hard links from the cache need the same mount, and the name is for those who wait for a build.
+            env.setdefault("UV_CACHE_DIR", f"{own}/.cache/uv")
+            env.setdefault("LOGNAME", self.user.name)
         if not any("/" in name for name in self.extra_resource_limits):
             env.setdefault("NVIDIA_VISIBLE_DEVICES", "void")
         return env
@@ -169,11 +202,24 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         pod.spec.enable_service_links = bool(pod.spec.enable_service_links)
         try:
             add_mounts(pod, self._container_config.mounts)
+            if self.haienv_claim:
+                self._add_environments(pod)
         except Refusal as refusal:
             raise spawn_exception(refusal) from None
         if self._size is not None:
             pod.metadata.labels = {**(pod.metadata.labels or {}), SIZE_LABEL: self._size.name}
         return pod
+
+    def _add_environments(self, pod: Any) -> None:
+        person = self.person()
+        volume = EnvironmentVolume(
+            claim=self.haienv_claim,
+            root=self.haienv_root.rstrip("/"),
+            init_image=self.haienv_init_image or self._configured_image,
+            pull_policy=self.image_pull_policy or "",
+            makers=self.haienv_makers,
+        )
+        add_environments(pod, volume, user=person.name, groups=sorted(person.groups), builds_base=person.admin)
 
     async def _make_create_pod_request(self, pod: Any, request_timeout: float) -> bool:
         """Create the pod, instead of KubeSpawner's method; returns whether it was made, False: try again.

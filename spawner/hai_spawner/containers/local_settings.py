@@ -41,7 +41,7 @@ class LocalSpawnerSettings(SimpleLocalProcessSpawner):
     @default("cmd")
     def _default_cmd(self) -> list[str]:
         # The same Python as the Hub's, whatever PATH says; -P: no module is imported from the home folder.
-        return [sys.executable, "-P", "-m", "jupyterhub.singleuser"]
+        return [sys.executable, "-P", "-m", "hai_spawner.containers.singleuser"]
 
     @default("args")
     def _default_args(self) -> list[str]:

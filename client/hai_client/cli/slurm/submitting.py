@@ -11,6 +11,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import SlurmRequest, asked
 from hai_client.cli.slurm.script import read_script
+from hai_client.cli.submitting.snapshot_options import with_snapshot
 from hai_client.cli.submitting.submit import folder
 from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
@@ -27,7 +28,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     request = task.request(script.text, script.arguments, file=script.file)
     if "test-only" in script.words.given:
         return forecast.dry_run(ctx, request, follow=False)
-    made = ctx.client.submit(request)
+    made = ctx.client.submit(with_snapshot(ctx, request, None, quiet=True))
     print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
     if "wait" not in script.words.given:
         return 0
@@ -52,7 +53,7 @@ def srun(argv: Sequence[str], ctx: Context) -> int:
             raise BadOption(f"--ntasks={ntasks}: {nodes} nodes do not take as many each; say --ntasks-per-node")
         each = ntasks // nodes
     request = TaskRequest(command=tuple(words.rest), ranks_per_node=each or 1, **task.fields)
-    made = ctx.client.submit(request)
+    made = ctx.client.submit(with_snapshot(ctx, request, None, quiet=True))
     return follow_to_end(ctx, made) and (status_of(ctx.client.task(made.id)) or 1)
 
 

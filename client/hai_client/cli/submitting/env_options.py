@@ -39,9 +39,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--environment",
-        metavar="NAME",
+        metavar="ENVIRONMENT",
         help="an environment of haienv, such as vision, vision@3 or groups/cv/vision, whose packages of now the task"
-        " keeps over all its turns; or an image of `hai environments` (your default)",
+        " keeps over all its turns; or an image (your default); `hai environments` lists both",
     )
     parser.add_argument(
         "--env-latest",

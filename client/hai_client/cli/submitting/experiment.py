@@ -11,7 +11,7 @@ from hai_client import names
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.submitting import python_options
+from hai_client.cli.submitting import python_options, snapshot_options
 from hai_client.cli.submitting.submit import add_dry_run, folder, send
 from hai_client.errors import Invalid
 from hai_client.experiments import MAX_EXPERIMENT_BYTES, too_large
@@ -27,6 +27,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
     add("--name", type=names.check_name, metavar="NAME", help="in place of the file's name")
     python_options.add_options(parser)
+    snapshot_options.add_options(parser)
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")
     add_dry_run(parser)
 
@@ -41,7 +42,9 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
     for name in ("nodes", "gpus", "group", "priority", "name"):
         if getattr(args, name) is not None:
             changes[name] = getattr(args, name)
-    return send(ctx, dataclasses.replace(request, **changes), follow=args.follow, dry_run=args.dry_run)
+    return send(
+        ctx, dataclasses.replace(request, **changes), follow=args.follow, dry_run=args.dry_run, snapshot=args.snapshot
+    )
 
 
 def _read(file: str, ctx: Context) -> TaskRequest:

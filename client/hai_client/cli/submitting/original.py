@@ -75,9 +75,8 @@ def _submit(name: str, command: Sequence[str], options: Sequence[str], ctx: Cont
     _check_file(name, command[0], submit.folder(args.cwd))
     if args.name is None:
         args.name = make_name(Path(command[0]).stem)
-    return submit.send(
-        ctx, submit.request_of(args, _MAKE[name](command), ctx), follow=args.follow, dry_run=args.dry_run
-    )
+    request = submit.request_of(args, _MAKE[name](command), ctx)
+    return submit.send(ctx, request, follow=args.follow, dry_run=args.dry_run, snapshot=args.snapshot)
 
 
 def _rehearse(name: str, command: Sequence[str], options: Sequence[str], here: str, ctx: Context) -> int:

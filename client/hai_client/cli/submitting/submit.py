@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import re
 import time
@@ -14,7 +15,7 @@ from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import clean, local_times
 from hai_client.cli.shared.parser import Command
-from hai_client.cli.submitting import env_options, python_options, scripts
+from hai_client.cli.submitting import drafts, env_options, python_options, scripts, snapshot_options
 from hai_client.cli.tasks import forecast
 from hai_client.cli.tasks.follow import follow_to_end
 from hai_client.constants import PROFILES
@@ -51,6 +52,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
     env_options.add_options(parser)
     python_options.add_options(parser)
+    drafts.add_options(parser)
+    snapshot_options.add_options(parser)
     add(
         "--profile",
         choices=PROFILES,
@@ -149,6 +152,7 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
     env, environment = env_options.read(args, ctx)
     env.update({PROVIDE: args.provide} if args.provide else {})
     env.update(python_options.variables(args, ctx, env, environment))
+    environment = drafts.settle(args, ctx, env, environment)
     if (literal := scripts.unexpanded(command)) is not None:
         ctx.out.note(literal)
     return TaskRequest(
@@ -177,10 +181,21 @@ def request_of(args: argparse.Namespace, command: Sequence[str], ctx: Context) -
     )
 
 
-def send(ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False) -> int:
-    """Submit a task and print the result; follow its log if asked to. A dry run prints when it would start."""
+def send(
+    ctx: Context, request: TaskRequest, *, follow: bool, dry_run: bool = False, snapshot: bool | None = None
+) -> int:
+    """Submit a task and print the result; follow its log if asked to. A dry run prints when it would start.
+
+    Args:
+        ctx: The command's context.
+        request: The task.
+        follow: Whether to follow its log.
+        dry_run: Whether to submit nothing; then no snapshot is taken.
+        snapshot: Whether to take a snapshot of its folder; None: as the file or the platform says.
+    """
     if dry_run:
-        return forecast.dry_run(ctx, request, follow=follow)
+        return forecast.dry_run(ctx, dataclasses.replace(request, take_snapshot=None), follow=follow)
+    request = snapshot_options.with_snapshot(ctx, request, snapshot)
     task = ctx.client.submit(request)
     if ctx.json:
         if not follow:
@@ -247,7 +262,7 @@ def _submit(words: Sequence[str], ctx: Context) -> int:
     if not command or not command[0]:
         raise Invalid("command: missing; write for example: hai submit -n 2 -- python train.py")
     command = scripts.command_of(command, folder(args.cwd))
-    return send(ctx, request_of(args, command, ctx), follow=args.follow, dry_run=args.dry_run)
+    return send(ctx, request_of(args, command, ctx), follow=args.follow, dry_run=args.dry_run, snapshot=args.snapshot)
 
 
 def _submit_line(args: argparse.Namespace, command: Sequence[str], ctx: Context) -> int:
@@ -256,7 +271,13 @@ def _submit_line(args: argparse.Namespace, command: Sequence[str], ctx: Context)
     if not args.shell.strip():
         raise Invalid("shell: the line is empty; write for example --shell 'torchrun train.py > $HAI_RANK.txt'")
     args.name = args.name or names.name_for(args.shell.split())
-    return send(ctx, request_of(args, ["bash", "-c", args.shell], ctx), follow=args.follow, dry_run=args.dry_run)
+    return send(
+        ctx,
+        request_of(args, ["bash", "-c", args.shell], ctx),
+        follow=args.follow,
+        dry_run=args.dry_run,
+        snapshot=args.snapshot,
+    )
 
 
 def _split_first(words: Sequence[str]) -> tuple[list[str], bool, list[str]]:

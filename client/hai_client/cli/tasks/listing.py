@@ -17,7 +17,7 @@ from hai_client.cli.tasks import view
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 from hai_client.errors import HaiError, Invalid
-from hai_client.wire.schema import Task, TaskRequest, TaskSummary
+from hai_client.wire.schema import SnapshotIn, Task, TaskRequest, TaskSummary
 
 _LIMIT = 50
 
@@ -144,16 +144,22 @@ def _said(request: TaskRequest) -> dict[str, Any]:
     return {name: value for name, value in encode(request).items() if retrying or not name.startswith("retr")}
 
 
+#: Fields of a request that a task has not, or has under another name or type.
+_NOT_SHOWN_ALIKE = {"hold", "environment", "env_latest", "snapshot", "take_snapshot"}
+
+
 def request_of(task: Task) -> TaskRequest:
     """Return the request from which a task was made."""
-    known = {field.name for field in dataclasses.fields(TaskRequest)} - {"hold", "environment", "env_latest"}
+    known = {field.name for field in dataclasses.fields(TaskRequest)} - _NOT_SHOWN_ALIKE
     pin = task.haienv
     if pin is None:
         environment, latest = task.environment, False
     else:
         environment, latest = (pin.name if pin.latest else f"{pin.name}@{pin.generation}"), pin.latest
     asked = {name: getattr(task, name) for name in known}
-    return TaskRequest(**asked, hold=task.held, environment=environment, env_latest=latest)
+    code = task.snapshot
+    snapshot = None if code is None else SnapshotIn(digest=code.digest, commit=code.commit, dirty=code.dirty)
+    return TaskRequest(**asked, hold=task.held, environment=environment, env_latest=latest, snapshot=snapshot)
 
 
 COMMANDS = {

@@ -14,7 +14,8 @@ from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, ago
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
-from hai_client.wire.schema import Haienv, Rank, Run, Task, TaskSummary, Verdict
+from hai_client.snapshots.amounts import amount
+from hai_client.wire.schema import CodeSnapshot, Haienv, Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
@@ -130,11 +131,20 @@ def _command_facts(task: Task) -> Iterator[tuple[str, str]]:
     yield "command", _command(task.command)
     yield "in", task.cwd
     if task.environment:
-        yield "image", task.environment
+        # Without a digest the name counts at each start.
+        yield "image", f"{task.environment} ({task.image})" if task.image else task.environment
     if task.haienv is not None:
         yield "environment", environment(task.haienv)
+    if task.snapshot is not None:
+        yield "snapshot", snapshot(task.snapshot)
     if task.tags:
         yield "tags", " ".join(task.tags)
+
+
+def snapshot(code: CodeSnapshot) -> str:
+    """Return a snapshot of code in one line: `1a2b3c4d5e6f (812 files, 1.2 MB; commit 9f8e7d6c, with changes)`."""
+    git = "" if code.commit is None else f"; commit {code.commit[:12]}{', with changes' if code.dirty else ''}"
+    return f"{code.digest[:12]} ({code.files} file{'' if code.files == 1 else 's'}, {amount(code.size)}{git})"
 
 
 def environment(haienv: Haienv) -> str:

@@ -52,6 +52,9 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- else if eq $db.type "postgres" }}
 {{ include "hai.secretSource" (list (required "scheduler.db.type is postgres: name a Secret in scheduler.db.existingSecret.name" $db.existingSecret.name) $db.existingSecret.key "db-url") }}
 {{- end }}
+{{- with .Values.scheduler.registrySecret }}
+{{ include "hai.secretSource" (list . ".dockerconfigjson" "registry.json") }}
+{{- end }}
 {{- if include "hai.redis" . }}
 {{ include "hai.secretSource" (list (include "hai.name" (list . "redis")) "password" "redis-password") }}
 {{- else if eq $redis.type "external" }}
@@ -80,9 +83,14 @@ affinity:
           labelSelector:
             matchLabels: {{- include "hai.selector" (list $root $component) | nindent 14 }}
 {{- end }}
-{{- if eq $scheduler.db.type "bundled" }}
+{{- if or (eq $scheduler.db.type "bundled") $root.Values.haienv.enabled }}
 initContainers:
+  {{- if eq $scheduler.db.type "bundled" }}
   {{- include "hai.waitForPostgresql" (list $root (include "hai.schedulerImage" $root) $scheduler) | nindent 2 }}
+  {{- end }}
+  {{- if $root.Values.haienv.enabled }}
+  {{- include "hai.waitForHaienv" (list $root (include "hai.schedulerImage" $root) $scheduler) | nindent 2 }}
+  {{- end }}
 {{- end }}
 volumes:
   {{- include "hai.schedulerVolumes" (list $root $component) | nindent 2 }}
@@ -133,6 +141,12 @@ volumeMounts:
 {{- if .Values.scheduler.logs.existingClaim }}
 - {name: scheduler-logs, mountPath: /var/log/hai}
 {{- end }}
+{{- if .Values.snapshots.existingClaim }}
+- {name: snapshots, mountPath: /var/lib/hai-snapshots}
+{{- end }}
+{{- if .Values.haienv.enabled }}
+{{ include "hai.haienvMounts" . }}
+{{- end }}
 {{- if .Values.scheduler.separate }}
 {{- with .Values.scheduler.extraVolumeMounts }}
 {{ toYaml . }}
@@ -156,6 +170,13 @@ volumeMounts:
 {{- with .Values.scheduler.logs.existingClaim }}
 - name: scheduler-logs
   persistentVolumeClaim: {claimName: {{ . }}}
+{{- end }}
+{{- with .Values.snapshots.existingClaim }}
+- name: snapshots
+  persistentVolumeClaim: {claimName: {{ . }}}
+{{- end }}
+{{- if .Values.haienv.enabled }}
+{{ include "hai.haienvVolume" . }}
 {{- end }}
 {{- if .Values.scheduler.separate }}
 {{- with .Values.scheduler.extraVolumes }}
@@ -185,6 +206,30 @@ volumeMounts:
 {{- with .Values.scheduler.logs.existingClaim }}
 {{- $_ := set $cluster "log_claim" . }}
 {{- $_ := set $cluster "log_dir" "/var/log/hai" }}
+{{- end -}}
+{{- with .Values.snapshots.existingClaim }}
+{{- $_ := set $service "snapshots_root" "/var/lib/hai-snapshots" }}
+{{- $_ := set $service "snapshots_claim" . }}
+{{- end -}}
+{{- if .Values.scheduler.registrySecret }}
+{{- $_ := set $cluster "registry_auth_file" "/etc/hai/scheduler-secrets/registry.json" }}
+{{- end -}}
+{{- if .Values.haienv.enabled }}
+{{- $_ := set $service "haienv_root" .Values.haienv.root }}
+{{- $image := include "hai.image" (list . .Values.singleuser.image) }}
+{{- $_ := set $service "build_image" $image }}
+{{- with .Values.singleuser.uid }}
+{{- $_ := set $service "build_account" (int64 . | toString) }}
+{{- end }}
+{{- $_ := set $cluster "haienv_claim" (include "hai.haienvClaim" .) }}
+{{- $_ := set $cluster "haienv_image" $image }}
+{{- $_ := set $cluster "haienv_makers" .Values.haienv.makersGid }}
+{{- $_ := set $cluster "haienv_build_variables" (dict "UV_PYTHON_PREFERENCE" .Values.haienv.pythons) }}
+{{- $_ := set $cluster "image_pull_secrets" (concat .Values.imagePullSecrets .Values.singleuser.image.pullSecrets | uniq) }}
+{{- if .Values.haienv.local.path }}
+{{- $_ := set $cluster "haienv_local_claim" (include "hai.name" (list . "haienv-local")) }}
+{{- $_ := set $cluster "haienv_local_days" .Values.haienv.local.days }}
+{{- end }}
 {{- end -}}
 {{- range $trait := list "db_url" "redis_url" -}}
 {{- if hasKey (get $.Values.scheduler.config "HaiScheduler" | default dict) $trait -}}

@@ -6,7 +6,14 @@ import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
 import { duration, priorityLabel } from '../../format';
 import { SelectField, TextField, type ITextOptions } from '../fields';
 import { Notice } from '../react';
-import { policyLength, type FieldName, type FormErrors, type IFormContext, type IFormValues } from './form';
+import {
+  policyLength,
+  snapshotMode,
+  type FieldName,
+  type FormErrors,
+  type IFormContext,
+  type IFormValues
+} from './form';
 
 const PROFILE_WORDS: Record<ProfileName, string> = {
   auto: 'By what it does (default)',
@@ -44,10 +51,22 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
   );
   const groups = context.policy?.groups ?? [values.group];
   const hasMoreErrors = (
-    ['environment', 'env', 'cwd', 'profile', 'ranks_per_node', 'signal', 'watch', 'hold', 'grace_s'] as const
+    [
+      'environment',
+      'env',
+      'cwd',
+      'profile',
+      'ranks_per_node',
+      'signal',
+      'watch',
+      'snapshot',
+      'hold',
+      'grace_s'
+    ] as const
   ).some(name => errors[name]);
   const grace = policyLength(context.policy, 'default_grace', values.group);
   const longest = policyLength(context.policy, 'max_grace', values.group);
+  const mode = snapshotMode(context.policy, values.group);
   const freeHere = free[values.group];
   return (
     <form
@@ -153,8 +172,32 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
           hint="The task keeps the generation of this moment over all its turns."
           onChange={value => set('environment', value)}
         />
+        {(context.drafts ?? []).includes(values.environment) && (
+          <label className="hai-Check">
+            <input
+              type="checkbox"
+              name="freeze"
+              checked={values.freeze}
+              onChange={event => set('freeze', event.target.checked)}
+            />
+            With what is in the draft: it becomes a new generation
+          </label>
+        )}
         {text('env', 'Variables', { rows: 3, placeholder: 'KEY=value, one a line' })}
         {text('cwd', 'Folder')}
+        {mode !== 'off' && (
+          <label className="hai-Check">
+            <input
+              type="checkbox"
+              name="snapshot"
+              checked={mode === 'required' || values.snapshot}
+              disabled={mode === 'required'}
+              onChange={event => set('snapshot', event.target.checked)}
+            />
+            Start in the folder as it is now, over all turns
+          </label>
+        )}
+        {errors.snapshot !== undefined && <Notice kind="error">{errors.snapshot}</Notice>}
         <label className="hai-Check">
           <input
             type="checkbox"

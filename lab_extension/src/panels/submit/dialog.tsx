@@ -6,18 +6,22 @@ import { UUID } from '@lumino/coreutils';
 import { Signal } from '@lumino/signaling';
 import type { IApi } from '../../api/client';
 import { ApiError, sentenceOf } from '../../api/request';
-import type { ISubmitDefaults } from '../../api/extension';
-import type { ITaskDetail } from '../../api/types';
+import type { IFrozen, ISnapshotTaken, ISubmitDefaults } from '../../api/extension';
+import type { ITaskDetail, ITaskSubmit } from '../../api/types';
 import { useSignal } from '../react';
 import { SubmitForm } from './SubmitForm';
 import {
   initialValues,
   readForm,
   serverErrors,
+  wantsSnapshot,
   type FormErrors,
   type IFormContext,
   type IFormValues
 } from './form';
+
+/** Makes a generation of the changes in a draft, if there are any. */
+export type Freeze = (name: string) => Promise<IFrozen>;
 
 /** The values of the form, and the state of their submission. */
 export class SubmitModel {
@@ -28,11 +32,13 @@ export class SubmitModel {
   /** Sending twice is harmless: the key makes it one task. */
   private key = UUID.uuid4();
   private tried = false;
+  private taken: ISnapshotTaken | null = null;
 
   constructor(
-    private readonly api: Pick<IApi, 'submit'>,
+    private readonly api: Pick<IApi, 'submit' | 'snapshot'>,
     defaults: ISubmitDefaults,
-    readonly context: IFormContext
+    readonly context: IFormContext,
+    private readonly freeze: Freeze | null = null
   ) {
     this.values = initialValues(defaults, context);
   }
@@ -41,6 +47,7 @@ export class SubmitModel {
   edit(values: IFormValues): void {
     this.values = values;
     this.key = UUID.uuid4();
+    this.taken = null;
     this.errors = this.tried ? readForm(values, this.context).errors : {};
     this.changed.emit();
   }
@@ -60,7 +67,8 @@ export class SubmitModel {
     this.busy = true;
     this.changed.emit();
     try {
-      return await this.api.submit(task, this.key);
+      const environment = await this.frozen(task.environment ?? null);
+      return await this.api.submit(await this.withSnapshot({ ...task, environment }), this.key);
     } catch (error) {
       this.errors =
         error instanceof ApiError
@@ -71,6 +79,31 @@ export class SubmitModel {
       this.busy = false;
       this.changed.emit();
     }
+  }
+
+  /** Freeze the draft of the environment, if there is one: a draft may change under the task. */
+  private async frozen(name: string | null): Promise<string | null> {
+    const { context, values } = this;
+    if (name === null || !this.freeze || !values.freeze || !(context.drafts ?? []).includes(name)) {
+      return name;
+    }
+    const { changed, generation } = await this.freeze(name);
+    if (!changed || generation === null) {
+      return name;
+    }
+    // Shown, and sent again under the same key if this try fails.
+    this.values = { ...this.values, environment: `${name}@${generation}` };
+    return this.values.environment;
+  }
+
+  /** The task with a snapshot of its folder, if it is to have one. The same form sent again has the same snapshot. */
+  private async withSnapshot(task: ITaskSubmit): Promise<ITaskSubmit> {
+    if (!wantsSnapshot(this.values, this.context.policy)) {
+      return task;
+    }
+    this.taken ??= await this.api.snapshot(task.cwd, this.values.group);
+    const { digest, commit, dirty } = this.taken;
+    return { ...task, snapshot: { digest, commit, dirty } };
   }
 }
 
@@ -163,13 +196,14 @@ class SubmitDialog extends Dialog<unknown> {
 
 /** Show the form; returns the submitted task, or null if the user cancelled. */
 export async function submitDialog(
-  api: Pick<IApi, 'submit'>,
+  api: Pick<IApi, 'submit' | 'snapshot'>,
   defaults: ISubmitDefaults,
   context: IFormContext,
-  free: Record<string, number>
+  free: Record<string, number>,
+  freeze: Freeze | null = null
 ): Promise<ITaskDetail | null> {
   const title = defaults.name === '' ? 'New task' : `Submit ${defaults.name}`;
-  const dialog = new SubmitDialog(new SubmitModel(api, defaults, context), title, free);
+  const dialog = new SubmitDialog(new SubmitModel(api, defaults, context, freeze), title, free);
   await dialog.launch();
   return dialog.task;
 }

@@ -32,7 +32,11 @@ export interface IFormValues {
   /** Name of the environment; empty: the default. */
   environment: string;
   env: string;
+  /** Whether it starts in its folder as that is now, over all turns. */
+  snapshot: boolean;
   hold: boolean;
+  /** Whether the changes in the draft of the environment become a generation first. */
+  freeze: boolean;
 }
 
 export type FieldName = keyof IFormValues;
@@ -45,6 +49,8 @@ export interface IFormContext {
   quota: readonly IOwnQuota[];
   /** Names of the environments that can be chosen. */
   environments?: readonly string[];
+  /** Those of which there is a draft. */
+  drafts?: readonly string[];
 }
 
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
@@ -72,8 +78,23 @@ export function initialValues(defaults: ISubmitDefaults, context: IFormContext):
     env: Object.entries(defaults.env ?? {})
       .map(([name, value]) => `${name}=${value}`)
       .join('\n'),
-    hold: false
+    snapshot: false,
+    hold: false,
+    freeze: true
   };
+}
+
+/** Whether tasks of a node group start in a snapshot of their folder: never, if the user says so, or always. */
+export function snapshotMode(policy: IPolicy | null, group: string): 'off' | 'offered' | 'required' {
+  const number = policy?.numbers.find(one => one.name === 'snapshots');
+  const mode: unknown = (number?.groups[group] ?? number?.common)?.value;
+  return mode === 'offered' || mode === 'required' ? mode : 'off';
+}
+
+/** Whether this task is to have a snapshot. */
+export function wantsSnapshot(values: IFormValues, policy: IPolicy | null): boolean {
+  const mode = snapshotMode(policy, values.group);
+  return mode === 'required' || (mode === 'offered' && values.snapshot);
 }
 
 /** Read the form. Exactly one of `task` and a non-empty `errors` is given. */

@@ -10,6 +10,7 @@ import {
   between,
   duration,
   environmentText,
+  imageText,
   isUnfinished,
   isWaiting,
   localTimes,
@@ -18,7 +19,8 @@ import {
   priorityLabel,
   priorityOf,
   relative,
-  size
+  size,
+  snapshotText
 } from '../../format';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
@@ -35,6 +37,35 @@ export interface IHeaderProps {
   onPriority: (priority: PriorityChoice) => void;
   /** Shows the log of a rank. */
   onShowLog?: (rank: number) => void;
+}
+
+/** What all its turns go on with: the image, the environment and the code of the submission. */
+function Pins({ task }: { task: ITaskDetail }): JSX.Element {
+  return (
+    <>
+      {task.image !== null && (
+        <Fact label="Image" wide>
+          <span title={task.image}>
+            {task.environment !== null
+              ? `${task.environment} (${imageText(task.image)})`
+              : imageText(task.image)}
+          </span>
+        </Fact>
+      )}
+      {task.haienv !== null && (
+        <Fact label="Environment" wide>
+          <span title={`Python ${task.haienv.python}\n${task.haienv.digest}`}>
+            {environmentText(task.haienv)}
+          </span>
+        </Fact>
+      )}
+      {task.snapshot !== null && (
+        <Fact label="Snapshot" wide>
+          <span title={`${task.snapshot.digest}\nof ${task.cwd}`}>{snapshotText(task.snapshot)}</span>
+        </Fact>
+      )}
+    </>
+  );
 }
 
 export function Header(props: IHeaderProps): JSX.Element {
@@ -110,13 +141,7 @@ export function Header(props: IHeaderProps): JSX.Element {
             {command.text}
           </code>
         </Fact>
-        {task.haienv !== null && (
-          <Fact label="Environment" wide>
-            <span title={`Python ${task.haienv.python}\n${task.haienv.digest}`}>
-              {environmentText(task.haienv)}
-            </span>
-          </Fact>
-        )}
+        <Pins task={task} />
       </dl>
     </header>
   );

@@ -116,6 +116,16 @@ describe('the header', () => {
     expect(screen.getByText(/; each run takes the newest$/)).toBeTruthy();
   });
 
+  it('names the image with the digest that the task goes on with', () => {
+    const props = { whatIf: [], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
+    const image = `registry.example/torch:2@sha256:${'0123456789abcdef'.repeat(4)}`;
+    const { rerender } = render(<Header task={aTask({ environment: 'torch' })} {...props} />);
+    expect(screen.queryByText('Image')).toBeNull();
+    rerender(<Header task={aTask({ environment: 'torch', image })} {...props} />);
+    const shown = screen.getByText('torch (registry.example/torch:2@sha256:0123456789ab...)');
+    expect(shown.title).toBe(image);
+  });
+
   it('says what would let a task start only while it waits', () => {
     const props = { whatIf: [aChange()], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
     render(<Header task={aTask({ message: 'Running on n-1.' })} {...props} />);

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from hai_client.rank.environment import PRIVATE_PREFIXES
+from hai_scheduler.adapters.kubernetes.builds import makes_folder, variables_of
 from hai_scheduler.adapters.kubernetes.names import (
     MANAGED,
     MANAGER,
@@ -29,6 +30,8 @@ from hai_scheduler.adapters.kubernetes.pod_parts import (
     SPEC,
     Volumes,
     container_security,
+    fetching,
+    local_pin,
     placement,
     pod_security,
     variables,
@@ -122,6 +125,7 @@ def secret(launch: LaunchOrder, settings: ClusterSettings, owned_by: dict[str, A
 
 def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
     """Return what `hai_client.rank` in a pod reads of its run; the pod's own variables say which rank it is."""
+    env = {**variables_of(launch, settings), **launch.env}
     return {
         "schema": _SPEC_SCHEMA,
         "run_id": launch.run_id,
@@ -130,7 +134,7 @@ def spec(launch: LaunchOrder, settings: ClusterSettings) -> dict[str, Any]:
         "nodes": list(launch.nodes),
         "command": list(launch.command),
         "cwd": launch.cwd,
-        "env": {name: value for name, value in launch.env.items() if not name.startswith(PRIVATE_PREFIXES)},
+        "env": {name: value for name, value in env.items() if not name.startswith(PRIVATE_PREFIXES)},
         "path_prefix": [str(PurePosixPath(launch.python).parent)] if launch.python else [],
         **leaving_of(launch),
         "group": launch.group,
@@ -167,11 +171,11 @@ def pod(
         "terminationGracePeriodSeconds": settings.grace_s(launch.grace),
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "securityContext": pod_security(settings),
+        "securityContext": pod_security(settings, launch.account),
         **placement(launch.nodes[rank], settings),
         "tolerations": [dict(toleration) for toleration in settings.tolerations],
         "imagePullSecrets": [{"name": secret_name} for secret_name in settings.image_pull_secrets],
-        "initContainers": _init_containers(settings),
+        "initContainers": _init_containers(launch, settings),
         "containers": [_container(launch, rank, capacity, settings, volumes)],
         "volumes": volumes.volumes,
         "runtimeClassName": settings.runtime_class,
@@ -210,10 +214,13 @@ def _container(
     }
 
 
-def _init_containers(settings: ClusterSettings) -> list[dict[str, Any]]:
+def _init_containers(launch: LaunchOrder, settings: ClusterSettings) -> list[dict[str, Any]]:
+    pin = local_pin(launch, settings)
+    environments = makes_folder(launch, settings) + ([] if pin is None else [fetching(launch, pin, settings)])
     if settings.client_config_map:
-        return []
+        return environments
     return [
+        *environments,
         {
             "name": INIT_CONTAINER,
             "image": settings.init_image,
@@ -222,5 +229,5 @@ def _init_containers(settings: ClusterSettings) -> list[dict[str, Any]]:
             "securityContext": {**container_security(), "readOnlyRootFilesystem": True},
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [{"name": "hai", "mountPath": HAI}],
-        }
+        },
     ]

@@ -7,8 +7,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from hai_client.quantity import mebibytes
+from hai_client.rank.pythons import VENV
 from hai_scheduler.adapters.kubernetes.names import run_name
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.cluster import LaunchOrder
 
@@ -19,7 +21,39 @@ SPEC: Final = f"{HAI}/spec"
 LOG: Final = f"{HAI}/log"
 #: Bytes that the platform's own folder holds besides the log: the client, the status, and pieces that are being sent.
 _PLATFORM_BYTES: Final = Decimal(512 * 1024 * 1024)
+#: The volume with copies of environments on the node's own disk, and where the init container sees it.
+LOCAL: Final = "haienv-local"
+COPIES: Final = f"{HAI}/environments"
+#: Name of that init container.
+FETCHING: Final = "haienv-fetch"
 SHM: Final = "/dev/shm"  # noqa: S108  # where programs expect it
+
+
+def local_pin(launch: LaunchOrder, settings: ClusterSettings) -> Pin | None:
+    """Return the generation of which the ranks use a copy on their node's own disk; None: none."""
+    return launch.haienv if settings.haienv_local_claim and launch.haienv is not None else None
+
+
+def fetching(launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> dict[str, Any]:
+    """Return the init container that makes the copy, with the account of ranks, where no code of a user runs."""
+    days = f"{settings.haienv_local_days:g}"
+    return {
+        "name": FETCHING,
+        "image": settings.haienv_image,
+        "imagePullPolicy": settings.image_pull_policy,
+        "command": ["haienv", "fetch", pin.reference, "--digest", pin.digest, "--to", COPIES, "--days", days],
+        "env": [{"name": "HAIENV_ROOT", "value": settings.haienv_root}, {"name": "HAIENV_USER", "value": launch.user}],
+        "resources": {
+            "requests": {"cpu": "0", "memory": "0", "ephemeral-storage": "0"},
+            "limits": {"memory": "1Gi", "ephemeral-storage": "64Mi"},
+        },
+        "securityContext": {**container_security(), "readOnlyRootFilesystem": True},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [
+            {"name": "haienv", "mountPath": settings.haienv_root, "readOnly": True},
+            {"name": LOCAL, "mountPath": COPIES},
+        ],
+    }
 
 
 def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
@@ -35,11 +69,16 @@ def placement(node: str, settings: ClusterSettings) -> dict[str, Any]:
     return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
 
 
-def pod_security(settings: ClusterSettings) -> dict[str, Any]:
-    """Return the security context of a pod, as the restricted profile of the Pod Security Standards asks."""
+def pod_security(settings: ClusterSettings, account: str | None = None) -> dict[str, Any]:
+    """Return the security context of a pod, as the restricted profile of the Pod Security Standards asks.
+
+    Args:
+        settings: The settings of the cluster.
+        account: The number of another user than the settings'; None: theirs.
+    """
     return {
         "runAsNonRoot": True,
-        "runAsUser": settings.run_as_user,
+        "runAsUser": settings.run_as_user if account is None else int(account),
         "runAsGroup": settings.run_as_group,
         "fsGroup": settings.run_as_group,
         "fsGroupChangePolicy": "OnRootMismatch",
@@ -83,6 +122,12 @@ class Volumes:
         self._platform(launch, rank, settings)
         for mount in launch.mounts:
             self._add(mount)
+        # A mount rule for the same folder goes before it.
+        if settings.haienv_claim and all(mount["mountPath"] != settings.haienv_root for mount in self.mounts):
+            self._environments(launch, settings)
+            pin = local_pin(launch, settings)
+            if pin is not None:
+                self._local_copy(launch, pin, settings)
 
     def _platform(self, launch: LaunchOrder, rank: int, settings: ClusterSettings) -> None:
         self._one("hai", {"emptyDir": {"sizeLimit": _platform_size(settings)}}, HAI)
@@ -97,6 +142,31 @@ class Volumes:
             self._one("hai-log", claim, LOG, subPath=f"{launch.run_id}/{rank}")
         memory = {"medium": "Memory", **({"sizeLimit": settings.shm_size} if settings.shm_size else {})}
         self._one("shm", {"emptyDir": memory}, SHM)
+
+    def _local_copy(self, launch: LaunchOrder, pin: Pin, settings: ClusterSettings) -> None:
+        """Show the copy of an environment on the node's own disk in the place of the shared one."""
+        self.volumes.append({"name": LOCAL, "persistentVolumeClaim": {"claimName": settings.haienv_local_claim}})
+        copy = f"{pin.digest.replace(':', '-')}/prefix"
+        # The copy of this task alone, and read-only: what others run cannot be changed.
+        self.mounts.append({"name": LOCAL, "mountPath": launch.env[VENV], "subPath": copy, "readOnly": True})
+
+    def _environments(self, launch: LaunchOrder, settings: ClusterSettings) -> None:
+        """Show all environments of haienv. No task writes there, by the volume and by the mount.
+
+        A build, which the service alone marks, writes the folder of its environment's owner, by a mount of its own.
+        """
+        claim: dict[str, Any] = {"claimName": settings.haienv_claim}
+        shown: list[dict[str, Any]] = [{"name": "haienv", "mountPath": settings.haienv_root, "readOnly": True}]
+        if launch.haienv_writes is None:
+            claim["readOnly"] = True
+        else:
+            place = f"{settings.haienv_root}/{launch.haienv_writes}"
+            # A rule that shows this very folder has been made writable by the service.
+            if all(mount["mountPath"] != place for mount in self.mounts):
+                shown.append({"name": "haienv", "mountPath": place, "subPath": launch.haienv_writes})
+        self.volumes.append({"name": "haienv", "persistentVolumeClaim": claim})
+        # First: a rule may show a folder below it.
+        self.mounts[:0] = shown
 
     def _one(self, name: str, source: Mapping[str, Any], path: str, **more: Any) -> None:
         self.volumes.append({"name": name, **source})

@@ -10,7 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.adapters.kubernetes.blame import blame_for_end
+from hai_scheduler.adapters.kubernetes.builds import MAKING
 from hai_scheduler.adapters.kubernetes.manifests import CONTAINER, INIT_CONTAINER
+from hai_scheduler.adapters.kubernetes.pod_parts import FETCHING
 from hai_scheduler.adapters.kubernetes.pod_status import (
     UNKNOWN,
     condition,
@@ -37,6 +39,13 @@ from hai_scheduler.adapters.shared.status import (
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
 
+#: The platform's own init containers: what it means that one has failed.
+_OURS: Final[Mapping[str, tuple[str, Blame]]] = {
+    INIT_CONTAINER: ("the platform's files could not be brought into its pod", Blame.NODE),
+    FETCHING: ("its environment could not be copied to its node's own disk", Blame.UNKNOWN),
+    # It would fail on every node: the folder belongs to somebody else, or the root has not been made.
+    MAKING: ("the folder of its environment could not be made", Blame.NOBODY),
+}
 #: Reasons of pods that their node or the cluster has ended: the rank was taken away from its user (H1).
 _TAKEN: Final = frozenset(
     {
@@ -265,11 +274,12 @@ def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservat
 
 
 def _helper_failed(rank: int, helper: dict[str, Any]) -> RankObservation:
-    """Return a start error for a failed init container: the platform's, or one that the cluster adds (a mesh)."""
+    """Return a start error for a failed init container: one of ours, or one that the cluster adds (a mesh)."""
     ended = helper["state"]["terminated"]
     words = line(ended.get("message")) or f"it ended with status {ended['exitCode']}"
-    if helper.get("name") == INIT_CONTAINER:
-        return _not_started(rank, f"the platform's files could not be brought into its pod: {words}")
+    if helper.get("name") in _OURS:
+        what, blame = _OURS[helper["name"]]
+        return _not_started(rank, f"{what}: {words}", blame)
     why = f"the init container {helper.get('name')}, which the cluster adds to its pod, failed: {words}"
     return _not_started(rank, why, Blame.UNKNOWN)
 

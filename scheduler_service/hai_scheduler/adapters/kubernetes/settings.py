@@ -36,6 +36,12 @@ class ClusterSettings:
     client_config_map: str = ""
     image_pull_policy: str = "IfNotPresent"
     image_pull_secrets: tuple[str, ...] = ()
+    #: Whether the registry is asked, at submission, which image a tag of an environment means; for how long; by plain
+    #: HTTP which ones; and the file with names and passwords (None: none are sent).
+    resolve_images: bool = True
+    registry_timeout: timedelta = timedelta(seconds=3)
+    insecure_registries: frozenset[str] = frozenset()
+    registry_auth_file: Path | None = None
     #: The Python in the image that starts the supervisor; 3.8 or newer.
     python: str = "python3"
 
@@ -67,6 +73,21 @@ class ClusterSettings:
     rdma_resources: Mapping[str, int] = field(default_factory=dict)
     #: The same port in every pod, because each pod has a network of its own.
     master_port: int = 29500
+
+    #: The claim with the environments of haienv, and where ranks see it, for reading. Empty: mount rules show it, or
+    #: nothing does.
+    haienv_claim: str = ""
+    haienv_root: str = ""
+    #: What builds of environments need there: the image of the init container that makes their owner's folder (see
+    #: `haienv_image`), the number of the group that may make it, and variables.
+    haienv_makers: int = 60100
+    haienv_build_variables: Mapping[str, str] = field(default_factory=dict)
+    #: The image of init containers that make folders and copies of environments: it has `haienv`.
+    haienv_image: str = ""
+    #: The claim of a folder of each node's own disk, where an init container keeps copies of environments for ranks;
+    #: and after how many days without use a copy goes. Empty: ranks read the shared one.
+    haienv_local_claim: str = ""
+    haienv_local_days: float = 30.0
 
     #: The shared log volume: its folder for this service, and its claim for pods. Both are set, or neither.
     log_dir: Path | None = None

@@ -72,11 +72,16 @@ class Accounts:
     def _runs(self) -> Path:
         return self._folder / "run"
 
-    def of(self, user: str) -> Account:
-        """Return the account of a user. Raises NoAccount."""
+    def of(self, user: str, account: str | None = None) -> Account:
+        """Return the account of a user, or another one for a run of theirs. Raises NoAccount, for root's too.
+
+        Args:
+            user: The user.
+            account: The name of the other account; None: the user's.
+        """
         if user in ("", ".", "..") or "/" in user:
             raise NoAccount(f"{user!r} is no name for a folder, so this user can have no files of their own")
-        return find_account(self._template, user)
+        return find_account(self._template if account is None else account, user)
 
     def prepare(self, user: str, account: Account, rank: Path, token: str) -> Path:
         """Create the folders of the job of a rank that has not begun. Returns the folder for its notices and reports.

@@ -84,7 +84,7 @@ class RankLauncher:
         if self._settings.accounts is None:
             return None, None
         try:
-            return self._settings.accounts.of(launch.user), None
+            return self._settings.accounts.of(launch.user, launch.account), None
         except NoAccount as error:
             return None, str(error)
 
@@ -146,7 +146,7 @@ class RankLauncher:
         if account is None or self._settings.accounts is None:
             return None
         place = folder.path.relative_to(self._root)
-        return self._settings.accounts.prepare(launch.user, account, place, launch.token.reveal())
+        return self._settings.accounts.prepare(launch.account or launch.user, account, place, launch.token.reveal())
 
 
 def _check_origin(folder: RunFolder, launch: LaunchOrder) -> None:

@@ -50,7 +50,8 @@ def _belongs(pid: int, folder: RankFolder, runtime: str) -> bool:
 def _listed(folder: RankFolder, table: dict[int, Process]) -> set[int]:
     try:
         boot, *lines = (folder.path / "processes").read_text(encoding="ascii").splitlines()
-        listed = [tuple(map(int, line.split())) for line in lines]
+        # A line with more or fewer words is damaged, and with it the list: a job may have written into it.
+        listed = [(int(pid), int(start)) for pid, start in map(str.split, lines)]
     except (OSError, ValueError):
         return set()
     if boot != boot_id():

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.pins import Pin
@@ -334,6 +335,18 @@ def pin_of(value: Mapping[str, Any] | None) -> Pin | None:
     return None if value is None else Pin(**value)
 
 
+def _snapshot_values(snapshot: CodeSnapshot | None) -> _Values | None:
+    if snapshot is None:
+        return None
+    return {
+        "digest": snapshot.digest,
+        "files": snapshot.files,
+        "size": snapshot.size,
+        "commit": snapshot.commit,
+        "dirty": snapshot.dirty,
+    }
+
+
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
     """Return all columns of a spec."""
     return {
@@ -347,6 +360,8 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
         "tags": list(spec.tags),
         "environment": spec.environment,
         "haienv": _pin_values(spec.haienv),
+        "snapshot": _snapshot_values(spec.snapshot),
+        "image": spec.image,
     }
 
 
@@ -363,6 +378,8 @@ def spec_of(row: Row[Any]) -> TaskSpec:
         tags=tuple(row.tags),
         environment=row.environment,
         haienv=pin_of(row.haienv),
+        snapshot=None if row.snapshot is None else CodeSnapshot(**row.snapshot),
+        image=row.image,
     )
 
 

@@ -15,6 +15,7 @@ from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.log_store import SqlLogs
 from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
+from hai_scheduler.adapters.sql.series_store import SqlSeries
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.adapters.sql.transaction import SqlTx
 from hai_scheduler.adapters.sql.trouble import translated
@@ -43,6 +44,8 @@ class SqlStore:
         self._turn = asyncio.Lock()
         #: See `hai_scheduler.ports.logs.LogStore`.
         self.logs = SqlLogs(engine, self._turn)
+        #: See `hai_scheduler.ports.series.SeriesStore`.
+        self.series = SqlSeries(engine, self._turn)
 
     def read(self) -> AbstractAsyncContextManager[SqlTx]:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""

@@ -125,6 +125,10 @@ SPECS = Table(
     _value("ranks_per_node"),
     # The environment of haienv, with its generation; NULL: none.
     _value("haienv"),
+    # The snapshot of the code; NULL: none.
+    _value("snapshot"),
+    # The image with its digest; NULL: the environment's name counts.
+    Column("image", Text),
 )
 
 RUNS = Table(
@@ -285,4 +289,22 @@ LOG_PIECES = Table(
     Column("start", BigInteger, primary_key=True, autoincrement=False),
     Column("next", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),
+)
+
+#: Series of metrics, in packed pieces (`core.metrics.packing`). No foreign key: they are deleted as logs are.
+SERIES = Table(
+    "hai_series",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("rank", Integer, nullable=False),
+    # The length of the spans of its points, seconds.
+    Column("step", Integer, nullable=False),
+    # The end of the last point, Unix time in seconds.
+    Column("until", BigInteger, nullable=False),
+    # Whether it holds all points of a chunk of time that is over.
+    Column("packed", Boolean, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Index("ix_hai_series_of_rank", "run_id", "rank", "step", "until"),
+    Index("ix_hai_series_to_pack", "step", "packed", "until"),
 )

@@ -34,9 +34,10 @@ PARTS: Final = {
     "task": "Id or name of a task.",
     "name": "Name of a node.",
     "rule": "Name of a mount rule.",
-    "environment": "Name of an environment.",
+    "environment": "Name of an image or environment: `torch`, or `users%2Fann%2Fvision` with each `/` as `%2F`.",
     "run_id": "Id of a run: `<task id>.<run number>`.",
     "rank": "Number of a rank, from 0.",
+    "digest": "SHA-256 of the manifest of a snapshot.",
 }
 
 
@@ -179,7 +180,7 @@ def _ref(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _mode(model: type[BaseModel]) -> JsonSchemaMode:
-    """Return the mode of a model's schema: inputs as they are read, outputs as written (all fields are present)."""
+    """Return the mode of a model's schema: inputs as they are read, outputs as they are written."""
     return "validation" if issubclass(model, Input) else "serialization"
 
 

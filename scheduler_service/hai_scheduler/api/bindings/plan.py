@@ -9,7 +9,21 @@ from pydantic import BaseModel
 
 from hai_scheduler.api.bindings import constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
-from hai_scheduler.api.wire import cluster, events, explain, logs, policy, problem, quota, runs, storage, tasks
+from hai_scheduler.api.wire import (
+    cluster,
+    environments,
+    events,
+    explain,
+    logs,
+    metrics,
+    policy,
+    problem,
+    quota,
+    runs,
+    snapshots,
+    storage,
+    tasks,
+)
 
 #: Answers and bodies that the client knows; models that they refer to are written too.
 CLIENT: Final[Sequence[type[BaseModel]]] = (
@@ -19,6 +33,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     runs.RunList,
     logs.LogPage,
     logs.LogHits,
+    metrics.TaskSeriesOut,
     events.EventPage,
     cluster.NodeList,
     cluster.ClusterOut,
@@ -30,8 +45,11 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     explain.ForecastOut,
     policy.PolicyOut,
     storage.MountRuleList,
-    storage.EnvironmentList,
+    environments.EnvironmentList,
+    environments.EnvironmentDetail,
     storage.ContainerConfigOut,
+    snapshots.SnapshotRules,
+    snapshots.SnapshotState,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -47,7 +65,8 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     explain.ExplainOut,
     explain.DecisionPage,
     policy.PolicyOut,
-    storage.EnvironmentList,
+    environments.EnvironmentList,
+    environments.BuildSubmit,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -73,8 +92,12 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("tasks", "runs", "logs", "events", "cluster", "quota"),
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
+    "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
-    "storage": ("Mount rules and environments, as frozen dataclasses.", ("storage",)),
+    "storage": (
+        "Mount rules, images, environments and snapshots, as frozen dataclasses.",
+        ("storage", "environments", "snapshots"),
+    ),
 }
 
 

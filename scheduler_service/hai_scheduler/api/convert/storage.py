@@ -1,4 +1,4 @@
-"""Converts mount rules and environments into models of the wire, and back."""
+"""Converts mount rules and configurations of containers into models of the wire, and back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from hai_scheduler.api.wire.storage import (
     ContainerConfigOut,
     ContainerEnvironment,
-    EnvironmentOut,
-    EnvironmentPut,
     MountedOut,
     MountPut,
     MountRuleOut,
     OverruledOut,
 )
-from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule, Placed
-from hai_scheduler.service.workspace.named_environments import Listed
 from hai_scheduler.service.workspace.runtime_env import ContainerView, EnvironmentOption
 
 
@@ -39,35 +35,6 @@ def rule_of(name: str, body: MountPut) -> MountRule:
 def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
     """Return the model of a mount rule."""
     return MountRuleOut.model_validate(rule).model_copy(update={"warnings": list(warnings)})
-
-
-def environment_of(name: str, body: EnvironmentPut) -> Environment:
-    """Return the environment that a client writes."""
-    return Environment(
-        name=name,
-        image=body.image,
-        python=body.python,
-        variables=dict(body.variables),
-        subjects=frozenset(body.subjects),
-        description=body.description,
-        default=body.default,
-    )
-
-
-def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> EnvironmentOut:
-    """Return the model of an environment."""
-    found = listed.environment
-    return EnvironmentOut(
-        name=found.name,
-        image=found.image,
-        python=found.python,
-        variables=dict(found.variables),
-        subjects=sorted(found.subjects),
-        description=found.description,
-        default=found.default,
-        chosen=listed.chosen,
-        warnings=list(warnings),
-    )
 
 
 def container_config_out(view: ContainerView) -> ContainerConfigOut:

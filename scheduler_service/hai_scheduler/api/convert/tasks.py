@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
@@ -17,12 +17,14 @@ from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Notice, Run
 from hai_scheduler.core.model.task import Retry, TaskSpec
 from hai_scheduler.core.model.verdicts import Holder, Verdict
+from hai_scheduler.core.workspace import builds
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
 from hai_scheduler.service.runs.rank_reports import Report, RunNotice
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: Reasons that end a task: a notice with one of them is of the kind `stop`.
 _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
@@ -33,7 +35,7 @@ _FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
 _SAME: Final = tuple(
     one.name
     for one in fields(Submission)
-    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal"}
+    if one.name in TaskSubmit.model_fields.keys() - {"priority", "profile", "signal", "snapshot"}
 )
 #: The same for fields of a task's spec that its details show.
 _SAME_IN_SPEC: Final = tuple(
@@ -50,6 +52,7 @@ def submission_of(body: TaskSubmit) -> Submission:
         priority=level_of(body.priority),
         profile=Profile(body.profile),
         signal=_signal_of(body.signal),
+        snapshot=None if body.snapshot is None else SnapshotRef(**body.snapshot.model_dump()),
         grace=_length(body.grace_s),
         time_limit=_length(body.time_limit_s),
         retry=_retry_of(body),
@@ -84,6 +87,7 @@ def submit_of(submission: Submission) -> TaskSubmit:
             "priority": choice_of(submission.priority),
             "profile": submission.profile.value,
             "signal": None if submission.signal is None else str(submission.signal),
+            "snapshot": None if submission.snapshot is None else asdict(submission.snapshot),
             "grace_s": _seconds(submission.grace),
             "time_limit_s": _seconds(submission.time_limit),
             **_retry_fields(submission.retry),
@@ -134,6 +138,8 @@ def detail(story: TaskStory, caller: Caller, failure: Failure | None = None) -> 
         {
             **_summary(story.view, caller, {}),
             **{name: getattr(spec, name) for name in _SAME_IN_SPEC},
+            # What marks a build is no variable that a further submission could give.
+            "env": {name: value for name, value in spec.env.items() if name != builds.VARIABLE},
             "profile": task.profile.value,
             "signal": None if task.signal is None else str(task.signal),
             "hint": story.hint,

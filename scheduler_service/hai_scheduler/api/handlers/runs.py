@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, RawBytes
 from hai_scheduler.api.wire.logs import LogTaken
@@ -33,7 +34,7 @@ async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:
 
 async def report(ask: Ask[Nothing, RankReport]) -> None:
     """Take a report on a rank."""
-    rank = _rank(ask.path["rank"])
+    rank = rank_of(ask.path["rank"])
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
@@ -44,7 +45,7 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
 
 async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
     """Store a piece of a rank's log. Raises Refused: 409 with the right offset if it does not fit."""
-    rank, query = _rank(ask.path["rank"]), ask.query
+    rank, query = rank_of(ask.path["rank"]), ask.query
     try:
         end = await ask.services.rank_logs.take(
             ask.run, rank, offset=query.offset, data=bytes(ask.body), skip=query.skip
@@ -55,9 +56,3 @@ async def take_log(ask: Ask[LogPieceQuery, RawBytes]) -> LogTaken:
         detail = f"The log goes on at {error.expected}, not at {query.offset}: send it from there."
         raise Refused("conflict", detail, {"Upload-Offset": str(error.expected)}) from None
     return LogTaken(next=end)
-
-
-def _rank(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 6):
-        raise Invalid("rank", text, "is not the number of a rank")
-    return int(text)

@@ -1,4 +1,4 @@
-"""Endpoints on mount rules, environments, and what a development container gets of them."""
+"""Endpoints on mount rules, and what a development container gets of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.storage import (
     ContainerConfigOut,
     ContainerQuery,
-    EnvironmentList,
-    EnvironmentOut,
-    EnvironmentPut,
-    EnvironmentQuery,
     MountPut,
     MountRuleList,
     MountRuleOut,
@@ -33,23 +29,6 @@ async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
 async def delete_mount(ask: Ask[Nothing, Nothing]) -> None:
     """Remove a mount rule."""
     await ask.services.mount_rules.delete(ask.caller, ask.path["rule"])
-
-
-async def environments(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
-    """Return the environments that the caller may use, or all."""
-    found = await ask.services.environments.show(ask.caller, everybodys=ask.query.all)
-    return EnvironmentList(items=[convert.environment_out(one) for one in found])
-
-
-async def put_environment(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
-    """Write an environment."""
-    environment = convert.environment_of(ask.path["environment"], ask.body)
-    return convert.environment_out(*await ask.services.environments.put(ask.caller, environment))
-
-
-async def delete_environment(ask: Ask[Nothing, Nothing]) -> None:
-    """Remove an environment."""
-    await ask.services.environments.delete(ask.caller, ask.path["environment"])
 
 
 async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfigOut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Mapping
 
 from hai_scheduler.api.convert import levels as levels_convert
 from hai_scheduler.api.convert import tasks as convert
@@ -17,6 +18,7 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import PIECE
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.tasks.admission import Admitted
 
 _KEY = re.compile(r"[\x21-\x7e]{1,200}")
 _LIVE = frozenset(state for state in TaskState if not state.ended)
@@ -24,17 +26,29 @@ _LIVE = frozenset(state for state in TaskState if not state.ended)
 
 async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
     """Submit a task."""
-    key = ask.headers.get("Idempotency-Key")
-    if key is not None and not _KEY.fullmatch(key):
-        raise Invalid("Idempotency-Key", key, "must be 1 to 200 printable ASCII characters without spaces")
+    key = key_of(ask.headers)
     submission = convert.submission_of(ask.body)
+    if submission.take_snapshot and submission.snapshot is None:
+        raise Invalid("take_snapshot", True, "asks for a snapshot of `cwd`: send one first, and set `snapshot`")
     admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
-    if admitted.spec is None:
-        shown = await _detail(ask, admitted.task)
-    else:
-        shown = convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
+    shown = await told_of(ask, admitted)
     warnings = await ask.services.submissions.warnings(ask.caller, submission, admitted.choice)
     return shown.model_copy(update={"warnings": warnings})
+
+
+def key_of(headers: Mapping[str, str]) -> str | None:
+    """Return the idempotency key of a request; None: it has none. Raises Invalid."""
+    key = headers.get("Idempotency-Key")
+    if key is not None and not _KEY.fullmatch(key):
+        raise Invalid("Idempotency-Key", key, "must be 1 to 200 printable ASCII characters without spaces")
+    return key
+
+
+async def told_of(ask: Ask[Nothing, object], admitted: Admitted) -> TaskDetail:
+    """Return a task that was submitted."""
+    if admitted.spec is None:
+        return await _detail(ask, admitted.task)
+    return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
 
 
 async def parse(ask: Ask[Nothing, YamlText]) -> TaskSubmit:

@@ -29,6 +29,7 @@ class ArrivingBody:
 
     def __init__(self, headers: HTTPHeaders) -> None:
         self._headers = headers
+        self._most = MAX_BODY
         self._kept = bytearray()
         self._arrived = 0
 
@@ -48,11 +49,22 @@ class ArrivingBody:
         """Whether so much has arrived that the connection is closed instead of throwing away more."""
         return self._arrived > MAX_DRAINED
 
-    def check_length(self) -> None:
-        """Check the length that the client has announced. Raises Refused (413)."""
+    def check_length(self, most: int | None = None) -> None:
+        """Check the length that the client has announced. Raises Refused (413).
+
+        Args:
+            most: The most bytes that the route takes; None: MAX_BODY.
+        """
+        self._most = MAX_BODY if most is None else most
         length = self._headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MAX_BODY:
-            raise _too_large()
+        if not length.isdigit() or int(length) > self._most:
+            raise _too_large(self._most)
+
+    def count(self, chunk: bytes) -> None:
+        """Count a piece that is kept nowhere. Raises Refused (413) for a piece that is one too many."""
+        self._arrived += len(chunk)
+        if self._arrived > self._most:
+            raise _too_large(self._most)
 
     def is_worth_waiting(self) -> bool:
         """Return whether to wait for a body that is refused: it is short enough, and the client sends it unasked."""
@@ -66,9 +78,9 @@ class ArrivingBody:
         self._arrived += len(chunk)
         if not keep:
             return
-        if self._arrived > MAX_BODY:
+        if self._arrived > self._most:
             self._kept.clear()
-            raise _too_large()
+            raise _too_large(self._most)
         self._kept += chunk
 
     def read(self, route: Route) -> object:
@@ -82,5 +94,5 @@ class ArrivingBody:
         return Nothing()
 
 
-def _too_large() -> Refused:
-    return Refused("too_large", f"The body is larger than {MAX_BODY // 1024 // 1024} MiB, which is the most.")
+def _too_large(most: int) -> Refused:
+    return Refused("too_large", f"The body is larger than {most // 1024 // 1024} MiB, which is the most.")

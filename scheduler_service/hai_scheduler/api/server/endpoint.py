@@ -26,10 +26,11 @@ from hai_scheduler.api.server.limits import Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.api.server.route import OPEN, RUN, Answer, Ask, Route, Stream, Text
+from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Route, Stream, Text
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.streaming import StreamSender
 from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
@@ -76,8 +77,11 @@ class Endpoint(HubHandler):
         self._who: Caller | RunId | None = None
         self._body = ArrivingBody(self.request.headers)
         self._refusal: Exception | None = None
+        #: What takes the body of a route that uses it up while it arrives.
+        self._arriving: Arriving | None = None
         self._work: asyncio.Future[Any] | None = None
         self._gone = False
+        self._aborting: asyncio.Future[None] | None = None
         self._began = time.monotonic()
 
     # -- before the body --------------------------------------------------------------------------
@@ -89,11 +93,15 @@ class Endpoint(HubHandler):
         try:
             self.route, self._path = self._table.find(self.request.method or "", self.request.path)
             self._mark_deprecated()
-            self._body.check_length()
+            self._body.check_length(self.route.most)
             client = await self._identify(self.route)
             # A body that is still arriving counts already: a client's unfinished bodies are limited like requests.
             self._pass = self._limits.arrive(self.route.budget, client, size=self._body.length)
             self._mark_deprecated()
+            if self.route.begin is not None:
+                # The work of such a request is its body: it has its turn before that is read.
+                await self._pass.begin()
+                self._arriving = await self.route.begin(self._ask(self.route, Nothing()))
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             if self.request.method not in HubHandler.SUPPORTED_METHODS:
@@ -131,8 +139,23 @@ class Endpoint(HubHandler):
 
     # -- the body ---------------------------------------------------------------------------------
 
-    def data_received(self, chunk: bytes) -> None:
-        """Keep a piece of the body, unless the request is refused already."""
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        """Keep a piece of the body, or use it up, unless the request is refused already."""
+        if self._arriving is not None and self._refusal is None:
+            return self._use_up(self._arriving, chunk)
+        self._keep(chunk)
+        return None
+
+    async def _use_up(self, arriving: Arriving, chunk: bytes) -> None:
+        """Hand a piece on; no further one is read from the connection before that is done."""
+        try:
+            self._body.count(chunk)
+            await arriving.take(chunk)
+        except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
+            self._refusal = error
+            await arriving.abort()
+
+    def _keep(self, chunk: bytes) -> None:
         try:
             self._body.take(chunk, keep=self._refusal is None)
         except Refused as refused:
@@ -153,7 +176,8 @@ class Endpoint(HubHandler):
         # A body without a Content-Length has not been counted yet.
         place.charge(self._limits.cost_of(route.budget, self._body.unannounced))
         try:
-            await self._while_there(place.begin())
+            if self._arriving is None:
+                await self._while_there(place.begin())
             answer = await self._call(route)
             await self._send(route, answer)
         except StreamClosedError:
@@ -170,17 +194,18 @@ class Endpoint(HubHandler):
     head = post = put = delete = patch = options = other = get
 
     async def _call(self, route: Route) -> Answer:
-        query = read_query(route.query, self.request.query_arguments)
-        ask = Ask(
+        call = route.call(self._ask(route, self._body.read(route) if self._arriving is None else self._arriving))
+        return await (self._while_there(call) if route.waits else call)
+
+    def _ask(self, route: Route, body: Any) -> Ask[Any, Any]:
+        return Ask(
             services=self._services,
             who=self._who,
             path=self._path,
-            query=query,
-            body=self._body.read(route),
+            query=read_query(route.query, self.request.query_arguments),
+            body=body,
             headers=self.request.headers,
         )
-        call = route.call(ask)
-        return await (self._while_there(call) if route.waits else call)
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:
         """Do the work, and cancel it when the client goes away."""
@@ -195,14 +220,22 @@ class Endpoint(HubHandler):
         if self._pass is not None:
             self._pass.end()
 
+    def _give_up(self) -> None:
+        """Let go of a body that did not arrive as a whole; after its end that does nothing."""
+        arriving, self._arriving = self._arriving, None
+        if arriving is not None:
+            self._aborting = asyncio.ensure_future(arriving.abort())
+
     def on_finish(self) -> None:
         """Free the request's place after the answer; for a request that was cut off nothing else does."""
         self._give_back()
+        self._give_up()
 
     def on_connection_close(self) -> None:
         """Cancel the work: the client has gone away. Work that has begun keeps its place until it has ended."""
         super().on_connection_close()
         self._gone = True
+        self._give_up()
         if not self._begun:
             self._give_back()
         if self._work is not None:

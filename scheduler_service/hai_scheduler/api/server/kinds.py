@@ -22,6 +22,8 @@ class Kind(StrEnum):
     WRITE = "write"
     #: Computes: parsing, forecasts, what-ifs, searching logs.
     EXPENSIVE = "expensive"
+    #: Sends files, which take as long as the client's line needs.
+    UPLOAD = "upload"
     #: Stays open: event streams and followed logs.
     STREAM = "stream"
     #: What ranks report and send. The clients of this and of the next one are runs.
@@ -57,6 +59,8 @@ DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
         Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),
+        # What a user may store is limited by itself; a slow line must not keep others out.
+        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200),
         # One stream too many is refused at once: waiting for another to end would take an hour.
         # The bytes sent count as well: half a megabyte a second after the first three.
         Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, waiting=0),

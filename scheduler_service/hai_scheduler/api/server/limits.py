@@ -39,6 +39,7 @@ _WORDS: Final = {
     Kind.READ: "requests that read",
     Kind.WRITE: "requests that change something",
     Kind.EXPENSIVE: "requests that compute (parse, forecast, explain, search)",
+    Kind.UPLOAD: "requests that send files",
     Kind.STREAM: "streams",
     Kind.RUN: "reports of one run",
     Kind.RUN_WAIT: "requests of one run that wait",

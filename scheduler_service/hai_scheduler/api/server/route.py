@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, Final, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
@@ -35,6 +35,22 @@ class RawBytes(bytes):
     """A body of bytes, unchanged."""
 
     __slots__ = ()
+
+
+class Arriving(Protocol):
+    """A body that is used up while it arrives, and never kept as a whole."""
+
+    async def take(self, piece: bytes) -> None:
+        """Take the next bytes. Raises the errors of use cases; nothing more of the body is taken then."""
+        ...
+
+    async def finish(self) -> None:
+        """End a body that has arrived as a whole."""
+        ...
+
+    async def abort(self) -> None:
+        """Give up a body that will not arrive as a whole; does nothing after the end."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +133,10 @@ class Route:
     codes: tuple[str, ...] = ()
     #: The `Location` header: path of the created object, with `{field}` of the answer.
     location: str | None = None
+    #: The most bytes of its body; None: those of every route.
+    most: int | None = None
+    #: For a body that is used up while it arrives (`Arriving`): makes what takes it. Its caller is known already.
+    begin: Callable[[Ask[Any, Any]], Awaitable[Arriving]] | None = None
     #: Which budget its requests use; None: it follows from method and access.
     kind: Kind | None = None
     #: The request waits for something, so it is cancelled when the client goes away.
@@ -149,6 +169,8 @@ class Route:
     def body(self) -> type[Input | YamlText | RawBytes] | None:
         """The model of its body, or None if it takes none."""
         found = next(kind for kind in _kinds(get_args(self._hints["ask"])[1]) if kind is not NoneType)
+        if found is Arriving:
+            return RawBytes
         return None if found is Nothing else found
 
     @cached_property

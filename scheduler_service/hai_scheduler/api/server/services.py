@@ -14,6 +14,8 @@ from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.reading import Series
+from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
@@ -23,8 +25,11 @@ from hai_scheduler.service.quota.own import OwnQuotas
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
+from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
+from hai_scheduler.service.workspace.catalogue import Catalogue
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -41,6 +46,7 @@ class Services:
     run_registry: RunRegistry
     rendezvous: Rendezvous
     rank_logs: RankLogs
+    rank_metrics: MetricsIntake
     queries: Queries
     readiness: Readiness
     health: Health
@@ -49,6 +55,7 @@ class Services:
     experiments: Experiments
     forecasts: Forecasts
     logs: Logs
+    series: Series
     failures: Failures
     feed: Feed
     orphans: Orphans
@@ -56,5 +63,8 @@ class Services:
     policy: PolicyChanges
     mount_rules: MountRules
     environments: NamedEnvironments
+    catalogue: Catalogue
+    builds: EnvironmentBuilds
     runtime_envs: RuntimeEnvs
+    code: CodeSnapshots
     metrics: Metrics

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hai_scheduler.api.wire import shapes
-from hai_scheduler.api.wire.base import MAX_NUMBER, Input, PriorityChoice
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Moment, PriorityChoice
 
 Position = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
 
@@ -55,6 +55,23 @@ class LogQuery(Input):
     limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
     #: Answer as a stream of server-sent events, as `Accept: text/event-stream` does.
     follow: bool = False
+
+
+class SeriesQuery(Input):
+    """Which part of the metrics of a task."""
+
+    #: Only points that end after this time (default: from the first run on).
+    since: Moment | None = None
+    #: Only points that end by this time (default: to the newest).
+    until: Moment | None = None
+    #: The length of the spans in seconds (default: as suits the time between `since` and `until`).
+    step: Annotated[int, Field(ge=10, le=86_400)] | None = None
+    #: Number of one run (default: all runs).
+    run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    #: Ranks, separated by commas (default: the first 16).
+    ranks: Annotated[str, Field(max_length=1000, pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$")] | None = None
+    #: Names of metrics, separated by commas (default: all).
+    names: Annotated[str, Field(max_length=4000, pattern=r"^[a-z0-9_]+(,[a-z0-9_]+)*$")] | None = None
 
 
 class SearchQuery(Input):

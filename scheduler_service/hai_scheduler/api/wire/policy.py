@@ -16,6 +16,7 @@ _VALUES: dict[NumberKind, JsonDict] = {
     NumberKind.DURATION: {"type": ["string", "number"]},
     NumberKind.FLOAT: {"type": ["number", "string"]},
     NumberKind.INT: {"type": ["integer", "string"]},
+    NumberKind.CHOICE: {"type": "string"},
     NumberKind.WEIGHTS: {"type": ["object", "string"], "additionalProperties": {"type": ["number", "string"]}},
 }
 #: The policy numbers as the OpenAPI document shows them.
@@ -48,7 +49,7 @@ class PolicyNumber(Output):
     name: str
     #: Its names in earlier releases, which changes may still use.
     former: list[str] = []
-    kind: Literal["duration", "float", "int", "weights"]
+    kind: Literal["duration", "float", "int", "weights", "choice"]
     #: The ids of the rules that use it (docs/scheduling.md).
     rule: str
     #: What the number does, in one sentence.

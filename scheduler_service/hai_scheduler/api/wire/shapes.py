@@ -102,9 +102,10 @@ PARTS: Final[dict[str, dict[str, Any]]] = {
     "task": {"type": "string", "minLength": 1},
     "name": {"type": "string", "minLength": 1},
     "rule": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
-    "environment": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
+    "environment": {"type": "string", "minLength": 1},
     "run_id": {"type": "string", "minLength": 1},
     "rank": {"type": "integer", "minimum": 0, "maximum": 100_000},
+    "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
 #: Request headers.
 HEADERS: Final[dict[str, dict[str, Any]]] = {

@@ -1,4 +1,4 @@
-"""Models of mount rules, environments, and what a development container gets of them."""
+"""Models of mount rules, and what a development container gets of them and of images."""
 
 from __future__ import annotations
 
@@ -63,50 +63,6 @@ class MountRuleList(Output):
     items: list[MountRuleOut]
 
 
-class EnvironmentPut(Input):
-    """Write an environment as a whole."""
-
-    #: Container image; null: the cluster's.
-    image: Annotated[str, Field(max_length=512)] | None = None
-    #: Absolute path of a Python program; null: the environment sets none.
-    python: Annotated[_Path | None, Field(json_schema_extra=shapes.ABSOLUTE)] = None
-    #: Values may hold `{user}` and `{task}`, but no secrets: all users who may use the environment can read them.
-    variables: dict[str, Annotated[str, Field(max_length=32_768)]] = Field(
-        default={}, max_length=200, json_schema_extra=shapes.VARIABLES
-    )
-    #: Who may use the environment: `user:NAME`, `group:NAME`, `public`.
-    subjects: Annotated[
-        list[Annotated[str, Field(max_length=300, json_schema_extra=shapes.SUBJECT)]],
-        Field(max_length=1000, json_schema_extra={"minItems": 1}),
-    ]
-    description: _Text = ""
-    #: Whether its subjects get it when they choose none.
-    default: bool = False
-
-
-class EnvironmentOut(Output):
-    """An environment."""
-
-    name: str
-    image: str | None
-    python: str | None
-    #: Variables as they were written, with `{user}` and `{task}`.
-    variables: dict[str, str]
-    subjects: list[str]
-    description: str
-    default: bool
-    #: Whether the caller gets it when the caller chooses none.
-    chosen: bool
-    #: In the answer to a change: warnings on values that are probably mistakes.
-    warnings: list[str] = Field(default=[])
-
-
-class EnvironmentList(Output):
-    """Environments, by name."""
-
-    items: list[EnvironmentOut]
-
-
 class MountedOut(Output):
     """One folder that a container sees; all placeholders are filled in."""
 
@@ -154,13 +110,6 @@ class ContainerConfigOut(Output):
     left_out: list[OverruledOut]
     environments: list[ContainerEnvironment]
     warnings: list[str]
-
-
-class EnvironmentQuery(Input):
-    """Which environments to list."""
-
-    #: For admins: also environments that the caller may not use.
-    all: bool = False
 
 
 class ContainerQuery(Input):

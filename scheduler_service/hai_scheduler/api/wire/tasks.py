@@ -29,6 +29,17 @@ from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 RanksPerNodeChoice = Annotated[int, Field(strict=True, ge=1, le=MAX_RANKS_PER_NODE)] | Literal["gpu"]
 
 
+class SnapshotIn(Input):
+    """A snapshot of code that the caller has sent."""
+
+    #: The SHA-256 of its manifest.
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    #: The commit of git that was checked out; null: there is none.
+    commit: Annotated[Annotated[str, Field(pattern=r"^[0-9a-f]{7,64}$")] | None, Field()] = None
+    #: Whether a file was not as in that commit.
+    dirty: bool = False
+
+
 class TaskSubmit(Input):
     """A task to submit."""
 
@@ -79,6 +90,11 @@ class TaskSubmit(Input):
     #: Whether each run takes the generation of the environment of haienv that is current at its start; else all runs
     #: use the generation that is current now.
     env_latest: bool = False
+    #: The snapshot of its code, in which all runs start; null: they start in `cwd` as it is then.
+    snapshot: SnapshotIn | None = None
+    #: In the answer to `POST /tasks/parse`: the file asks for a snapshot of `cwd`. Who submits it has to send one, and
+    #: to set `snapshot`.
+    take_snapshot: bool | None = None
     #: How often the command runs on each node, with LOCAL_RANK and so on; `gpu`: once for each of its GPUs;
     #: null: once, and RANK counts nodes.
     ranks_per_node: RanksPerNodeChoice | None = None
@@ -171,6 +187,20 @@ class TaskSummary(Output):
     tags: list[str] = []
 
 
+class CodeSnapshotOut(Output):
+    """The snapshot of a task's code."""
+
+    #: The SHA-256 of its manifest.
+    digest: str
+    #: How many files and links it has, and the bytes of all files.
+    files: int
+    size: int
+    #: The commit of git that was checked out, as the client has said; null: there was none.
+    commit: str | None
+    #: Whether a file was not as in that commit, as the client has said.
+    dirty: bool
+
+
 class TaskDetail(TaskSummary):
     """A task with its runs and what it executes."""
 
@@ -195,8 +225,12 @@ class TaskDetail(TaskSummary):
     retry_at: datetime | None = None
     #: Name of the image that the task runs in; null: the platform's own.
     environment: str | None = None
+    #: That image with its digest, to which the task is pinned; null: what its name means at each start.
+    image: str | None = None
     #: The generation of an environment of haienv that the task is pinned to; null: it uses none.
     haienv: HaienvOut | None = None
+    #: The snapshot of the code in which all runs start; null: they start in `cwd` as it is then.
+    snapshot: CodeSnapshotOut | None = None
     #: How often the command runs on each node; null: once, without a launcher.
     ranks_per_node: RanksPerNodeChoice | None = None
     #: In the answer to a submission: warnings on what will probably not work as the user expects.

@@ -15,6 +15,10 @@ from hai_scheduler.core.model.task import KEPT_ROTATIONS
 FORMER_NUMBERS: Final[Mapping[str, str]] = MappingProxyType({"worth": "min_run_per_switch"})
 
 
+#: What a node group may say of snapshots of code: none are taken, users choose, each task has one.
+SNAPSHOT_MODES: Final = ("off", "offered", "required")
+
+
 class PolicyError(ValueError):
     """A policy number is out of its range; the message names it, its value and the remedy."""
 
@@ -73,6 +77,10 @@ class Policy:
     max_grace: timedelta = timedelta(seconds=1800)
     #: Starts in a row that may fail for reasons that are not the user's before the task is given up.
     max_failed_starts: int = 3
+    #: Whether tasks may start in a snapshot of their code, or must: one of `SNAPSHOT_MODES`.
+    snapshots: str = "offered"
+    #: How long a snapshot stays after the end of the last task that has it.
+    keep_snapshots: timedelta = timedelta(days=7)
 
     def of(self, _group: str) -> Policy:
         """Return these numbers for every node group, so that a `Policy` can stand for `Policies`."""
@@ -119,6 +127,8 @@ class Policy:
         # May be above `default_grace`: policies that set a short one before this number existed stay valid.
         self._check("patience", self.patience >= _ZERO, "set it to 0s or more")
         self._check("max_failed_starts", self.max_failed_starts >= 1, "set it to 1 or more")
+        self._check("snapshots", self.snapshots in SNAPSHOT_MODES, f"set it to {', '.join(SNAPSHOT_MODES)}")
+        self._check("keep_snapshots", self.keep_snapshots >= timedelta(hours=1), "set it to 1h or more")
 
     def _check(self, name: str, good: bool, remedy: str) -> None:
         if not good:

@@ -19,6 +19,7 @@ def size_of(spec: TaskSpec) -> int:
         *spec.watch,
         spec.checkpoint_dir or "",
         spec.environment or "",
+        spec.image or "",
         *_texts_of(spec.haienv),
     )
     return sum(len(text.encode("utf-8", "replace")) for text in texts)

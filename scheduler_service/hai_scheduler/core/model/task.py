@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.launching import RanksPerNode
 from hai_scheduler.core.model.leaving import Profile, Signal
@@ -166,7 +167,12 @@ class TaskSpec:
     watch: tuple[str, ...] = ()
     #: Name of the image that the task runs in, with a Python and variables; None is the platform's default.
     environment: str | None = None
+    #: The image of that name as it was at submission, with its digest: `registry.example/torch:2@sha256:...`. None:
+    #: each start takes what the name means then.
+    image: str | None = None
     #: The environment of haienv whose Python the task runs with, pinned at submission; None: none of haienv's.
     haienv: Pin | None = None
+    #: The snapshot of the code in which all runs start; None: they start in `cwd` as it is then.
+    snapshot: CodeSnapshot | None = None
     tags: tuple[str, ...] = ()
     ranks_per_node: RanksPerNode = None

@@ -27,7 +27,7 @@ from hai_scheduler.core.workspace.templates import (
 )
 
 #: Folders of the system and of the platform: no mount may lie on them or below them.
-RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai")
+RESERVED: Final = ("/proc", "/sys", "/dev", "/etc", "/hai", "/hai-code")
 MAX_PRIORITY: Final = 1000
 
 _CLAIM: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")

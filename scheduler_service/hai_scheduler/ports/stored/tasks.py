@@ -76,6 +76,10 @@ class StoredTasks(Protocol):
         """The user, and the generation of an environment that must be kept, of each unfinished task that needs one."""
         ...
 
+    async def snapshots(self) -> Mapping[str, frozenset[str]]:
+        """The digests of the snapshots of code that unfinished tasks have, by user."""
+        ...
+
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """At most `limit` matching tasks with ids smaller than `before` (None: any), newest first."""
         ...

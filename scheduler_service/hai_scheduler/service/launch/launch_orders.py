@@ -15,11 +15,13 @@ from hai_scheduler.core.lifecycle.transitions import Launch
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
+from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.policy.store import PolicyStore
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.rank_env import RankLocations, rank_env
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
@@ -52,6 +54,7 @@ class LaunchOrders:
     locations: RankLocations
     policies: PolicyStore
     runtime_envs: RuntimeEnvs
+    code: CodeSnapshots
     _line: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
 
@@ -65,13 +68,18 @@ class LaunchOrders:
         if self._work is None or self._work.done():
             self._work = asyncio.create_task(self._read_all(), name="orders of runs that start")
         made = await waiting.answer
-        return None if made is None else await self._with_haienv(made, effect)
+        order = None if made is None else await self._with_haienv(made, effect)
+        if made is None or order is None:
+            return None
+        return await self.code.order_with(order, made.task.user, made.spec)
 
     async def _with_haienv(self, made: _Made, effect: Launch) -> LaunchOrder | None:
         """Return the order with its environment of haienv, which is looked at outside of any transaction."""
         pinning, chosen = self.runtime_envs.pinning, made.spec.haienv
         if chosen is None:
-            return pinning.order_with(made.order, None, made.spec.env, made.groups)
+            order = pinning.order_with(made.order, None, made.spec.env, made.groups)
+            build = builds.of_task(made.spec.env, made.spec.command)
+            return order if build is None else self._of_build(pinning.order_of_build(order, build, made.groups))
         pin = await pinning.at_launch(made.task.user, made.groups, chosen, made.run.haienv)
         if made.run.haienv is None:
             # Before anything starts: a repeated launch of the run must use the same generation for all ranks.
@@ -82,6 +90,13 @@ class LaunchOrders:
                     return None
                 await tx.tasks.save(replace(task, run=replace(run, haienv=pin)))
         return pinning.order_with(made.order, pin, made.spec.env, made.groups)
+
+    def _of_build(self, order: LaunchOrder) -> LaunchOrder:
+        """Return the order of a build; one that runs as another account has folders of that account."""
+        if order.account is None:
+            return order
+        folder = f"{self.locations.checkpoint_root}/{order.account}/{order.task_id}"
+        return replace(order, env={**order.env, "HAI_CHECKPOINT_DIR": folder, "HAI_LOG_DIR": f"{folder}-logs"})
 
     async def _read_all(self) -> None:
         while self._line:

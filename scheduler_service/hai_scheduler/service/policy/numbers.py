@@ -27,6 +27,8 @@ class NumberKind(StrEnum):
     INT = "int"
     #: A mapping of user names to numbers.
     WEIGHTS = "weights"
+    #: One of a few words.
+    CHOICE = "choice"
 
 
 _T = TypeVar("_T")
@@ -102,6 +104,18 @@ NUMBERS: Final = (
     ),
     Number("max_grace", NumberKind.DURATION, "", "The longest grace that a task may ask for, including extensions."),
     Number("max_failed_starts", NumberKind.INT, "", "Failed starts in a row after which a task fails."),
+    Number(
+        "snapshots",
+        NumberKind.CHOICE,
+        "",
+        "Whether tasks start in a snapshot of their code: off, offered (users choose) or required.",
+    ),
+    Number(
+        "keep_snapshots",
+        NumberKind.DURATION,
+        "",
+        "How long a snapshot of code stays after the end of the last task that has it.",
+    ),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})
@@ -158,6 +172,8 @@ def read(name: str, given: object) -> Any:
             return _int(name, given)
         case NumberKind.WEIGHTS:
             return MappingProxyType(dict(_weights(name, given)))
+        case NumberKind.CHOICE:
+            return _choice(name, given)
 
 
 def written(value: object) -> Any:
@@ -201,6 +217,13 @@ def _int(name: str, given: object) -> int:
     if value != int(value):
         raise PolicyError(name, f"{name} is {_short(given)}: write a whole number")
     return int(value)
+
+
+def _choice(name: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise PolicyError(name, f"{name} is {_short(given)}: write one word, such as {getattr(Policy(), name)}")
+    # `Policy` itself checks which words there are.
+    return given.strip().lower()
 
 
 def _weights(name: str, given: object) -> Iterator[tuple[str, float]]:

@@ -14,6 +14,8 @@ SCOPE_ADMIN: Final = "custom:hai:admin"
 SCOPE_METRICS: Final = "custom:hai:metrics"
 SCOPE_CONTAINERS: Final = "custom:hai:containers"
 SCOPE_ACTIVE_USERS: Final = "custom:hai:active-users"
+#: Build environments of one's own groups; with a filter (`!group=cv`) of that group.
+SCOPE_ENVIRONMENTS: Final = "custom:hai:environments"
 #: The names of scopes in earlier releases: tokens that carry them are good, and their answers are marked as deprecated.
 FORMER_SCOPES: Final = MappingProxyType(
     {SCOPE_CONTAINERS: "custom:hai:places", SCOPE_ACTIVE_USERS: "custom:hai:owners"}
@@ -33,6 +35,13 @@ class Caller:
     def admin(self) -> bool:
         """True if the caller may act on all users' tasks, on nodes and on quota."""
         return SCOPE_ADMIN in self.scopes
+
+    @property
+    def builds_for(self) -> frozenset[str]:
+        """The groups of the caller whose environments they may have built."""
+        if self.admin or SCOPE_ENVIRONMENTS in self.scopes:
+            return self.groups
+        return frozenset(group for group in self.groups if f"{SCOPE_ENVIRONMENTS}!group={group}" in self.scopes)
 
     def may_see(self, user: str) -> bool:
         """True if the caller may see and change the tasks of that user."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.workspace.builds import BuildSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +36,5 @@ class ServiceSettings:
     #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (quota/default.py); None is
     #: no limit at any level.
     default_quota: int | None = None
+    #: How builds of environments run.
+    builder: BuildSettings = field(default_factory=BuildSettings)

@@ -53,6 +53,8 @@ class New:
     key: str | None
     #: What the name of its environment means.
     choice: Choice = NO_CHOICE
+    #: The image of `environment` with its digest; None: its tag counts.
+    image: str | None = None
 
     @property
     def used(self) -> tuple[str, str] | None:
@@ -254,7 +256,7 @@ class Admission:
         groups = caller.groups or seen.groups.get(caller.name, frozenset())
         if chosen(seen.environments, caller.name, groups, new.choice.image) != new.environment:
             return OtherEnvironment()
-        spec = spec_of(new.submission, new.environment, new.choice.pin)
+        spec = spec_of(new.submission, new.environment, new.choice.pin, new.choice.snapshot, new.image)
         size, ahead = size_of(spec), seen.ahead[caller.name]
         if caller.name not in seen.unfinished:
             seen.unfinished[caller.name] = await tx.tasks.count_unfinished(caller.name)
@@ -270,8 +272,12 @@ class Admission:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}
         if new.key is not None:
             about["request"] = digest_of(new.submission)
+        if new.submission.build is not None:
+            about["build"] = new.submission.build
         if new.choice.pin is not None:
             about["environment"] = new.choice.pin.reference
+        if new.choice.snapshot is not None:
+            about["snapshot"] = new.choice.snapshot.digest
         return HistoryEvent(
             at=self.clock.now(),
             kind=EventKind.TASK_SUBMITTED,

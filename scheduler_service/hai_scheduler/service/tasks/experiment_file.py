@@ -35,7 +35,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"version", "name", "priority", "spec", "resource", "options", "services"}),
     "spec": frozenset({"workspace", "entrypoint", "parameters", "environments", "entrypoint_executable"}),
-    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch"}),
+    "options": frozenset({"tags", "retries", "retry_backoff", "retry_exit_codes", "signal", "watch", "snapshot"}),
     "resource": frozenset({"group", "node_count", "gpus", "ranks_per_node", "image"}),
 }
 

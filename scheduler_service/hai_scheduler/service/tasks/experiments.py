@@ -140,6 +140,7 @@ class _Reader:
         ranks_per_node = self._ranks_per_node()
         tags, retry, environment = self._tags(), self._retry(), self._environment()
         signal, watch = self._signal(), self._watch()
+        take_snapshot = self._file.flag(self._options, "options.snapshot") or None
         if self._file.faults:
             raise InvalidExperiment(tuple(self._file.faults))
         return Submission(
@@ -156,6 +157,7 @@ class _Reader:
             tags=tags,
             retry=retry,
             environment=environment,
+            take_snapshot=take_snapshot,
             ranks_per_node=ranks_per_node,
         )
 

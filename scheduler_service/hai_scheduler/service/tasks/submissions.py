@@ -18,6 +18,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import QuotaAccounts
+from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
@@ -37,6 +38,8 @@ from hai_scheduler.service.tasks.own_python import warnings_of
 from hai_scheduler.service.tasks.submission import Submission as Submission
 from hai_scheduler.service.tasks.submission import spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
+from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -55,8 +58,10 @@ class Submissions:
     policies: PolicyStore
     latest_plan: LatestPlan
     runtime_envs: RuntimeEnvs
+    code: CodeSnapshots
     #: Access to the files of ranks; None if this process has none.
     files: Files | None = None
+    image_pins: ImagePins = field(default_factory=ImagePins)
     #: Made here, as only this object uses them.
     admission: Admission = field(init=False)
     checks: SubmissionChecks = field(init=False)
@@ -88,7 +93,11 @@ class Submissions:
         """Do the same as `submit`; returns the task with its specification, if it was stored now."""
         gpus = self.checks.check(submission)
         choice = await self._choice(caller, submission)
-        async with self.references.while_submitting(caller.name, choice.pin) as hold:
+        async with (
+            self.code.while_submitting(caller, submission.group, submission.snapshot) as snapshot,
+            self.references.while_submitting(caller.name, choice.pin) as hold,
+        ):
+            choice = replace(choice, snapshot=snapshot)
             admitted = await self._admit(caller, submission, choice, gpus, key)
             if admitted.spec is not None:
                 await hold(admitted.task.id)
@@ -99,14 +108,38 @@ class Submissions:
     ) -> Admitted:
         environment = await self.admission.environment_for(caller, choice.image)
         while True:
-            await self.checks.check_files(caller, submission, environment)
+            await self._check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
-            new = New(caller=caller, submission=submission, task=task, environment=environment, key=key, choice=choice)
+            image, warnings = await self.image_pins.of(environment)
+            new = New(
+                caller=caller,
+                submission=submission,
+                task=task,
+                environment=environment,
+                key=key,
+                choice=replace(choice, warnings=(*choice.warnings, *warnings)),
+                image=image,
+            )
             admitted = await self.admission.admit(new)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.
             environment = await self.runtime_envs.choose(caller, choice.image)
+
+    async def _check_files(self, caller: Caller, submission: Submission, environment: Environment | None) -> None:
+        """Check the files of a submission where its ranks will start. Raises Invalid."""
+        if submission.snapshot is not None:
+            place = await self.code.place(caller, submission.snapshot)
+            if place is None:
+                return
+            try:
+                await self.checks.check_files(caller, replace(submission, cwd=place), environment)
+            except Invalid as fault:
+                # Its user knows the folder of the code, and not where its snapshot is kept.
+                message = fault.message.replace(repr(place), f"the snapshot of {submission.cwd!r}")
+                raise Invalid(fault.field, fault.value, message) from None
+            return
+        await self.checks.check_files(caller, submission, environment)
 
     async def _choice(self, caller: Caller, submission: Submission) -> Choice:
         name, latest = submission.environment, submission.env_latest
@@ -127,7 +160,7 @@ class Submissions:
         gpus = self.checks.check(submission)
         choice = await self._choice(caller, submission)
         environment = await self.runtime_envs.choose(caller, choice.image)
-        await self.checks.check_files(caller, submission, environment)
+        await self._check_files(caller, submission, environment)
         task = self._task_of(caller, submission, gpus)
         async with self.store.read() as tx:
             await self.admission.check(tx, caller, task, spec_of(submission, environment, choice.pin))

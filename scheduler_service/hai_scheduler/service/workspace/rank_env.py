@@ -10,6 +10,7 @@ from typing import Final
 
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
+from hai_scheduler.core.workspace import builds
 
 #: Variables that the service or the cluster sets for each rank: a submission cannot set them.
 PLATFORM_VARIABLES: Final = frozenset(
@@ -30,6 +31,9 @@ PLATFORM_VARIABLES: Final = frozenset(
         "HAI_NODE_ADDRESSES",
         "HAI_RANKS_PER_NODE",
         "HAI_STATE",
+        builds.VARIABLE,
+        "HAI_SUBMIT_DIR",
+        "HAI_SNAPSHOT",
         "HAI_API_URL",
         "HAI_RUNTIME_DIR",
         "HAI_TOKEN_FILE",
@@ -61,8 +65,10 @@ def rank_env(task: Task, run: Run, spec: TaskSpec, locations: RankLocations, *, 
     """The environment variables of the run's ranks: the user's, overridden by the platform's."""
     nodes, restarts = str(len(run.ranks)), str(run.number - 1)
     # The cluster adds other variables that Slurm would set, as they need addresses.
+    code = {} if spec.snapshot is None else {"HAI_SNAPSHOT": spec.snapshot.digest}
     return {
         **spec.env,
+        **code,
         "HAI_TASK_ID": str(task.id),
         "HAI_TASK_NAME": task.name,
         "HAI_USER": task.user,
@@ -75,6 +81,8 @@ def rank_env(task: Task, run: Run, spec: TaskSpec, locations: RankLocations, *, 
         "HAI_CHECKPOINT_DIR": checkpoint_dir(task, spec, locations),
         # Beside the folder of checkpoints: a change of logs must not count as a checkpoint.
         "HAI_LOG_DIR": checkpoint_dir(task, spec, locations).rstrip("/") + "-logs",
+        # The folder where the task was submitted, whatever it starts in.
+        "HAI_SUBMIT_DIR": spec.cwd,
         "HAI_STATE": task.job_state or "",
         "HAI_API_URL": locations.api_url,
         "WORLD_SIZE": nodes,

@@ -92,7 +92,8 @@ class RuntimeEnvs:
             return RuntimeEnv(mounts=mounts, groups=groups)
         environment = _still_there(await tx.environments.all(), spec.environment, task.user, groups)
         return RuntimeEnv(
-            image=environment.image,
+            # What the task began with is what it goes on with, whatever the name means now.
+            image=spec.image or environment.image,
             python=environment.python,
             variables=_variables(environment, task.user, task.id),
             mounts=mounts,

@@ -46,6 +46,11 @@ _PINNED = (
     .where(TASKS.c.ended == false(), SPECS.c.haienv.is_not(None))
     .order_by(TASKS.c.id)
 )
+_SNAPSHOTS = (
+    select(TASKS.c.user_name, SPECS.c.snapshot)
+    .select_from(TASKS.join(SPECS, SPECS.c.task_id == TASKS.c.id))
+    .where(TASKS.c.ended == false(), SPECS.c.snapshot.is_not(None))
+)
 _ANY = TASKS.alias("newest")
 #: The number of the next write: writers are serialised, so that numbers grow in the order of commits.
 _NEXT = select(func.coalesce(func.max(_ANY.c.change), 0) + 1).scalar_subquery()
@@ -179,6 +184,13 @@ class SqlTasks:
             if pin is not None:
                 found[TaskId(row.id)] = row.user_name, pin
         return found
+
+    async def snapshots(self) -> Mapping[str, frozenset[str]]:
+        """See `StoredTasks.snapshots`."""
+        found: dict[str, set[str]] = {}
+        for row in await self._sql.ask(_SNAPSHOTS):
+            found.setdefault(row.user_name, set()).add(row.snapshot["digest"])
+        return {user: frozenset(digests) for user, digests in found.items()}
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `StoredTasks.page`."""

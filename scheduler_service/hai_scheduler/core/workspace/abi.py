@@ -1,0 +1,65 @@
+"""Whether the compiled files of an environment run on a machine: architecture, glibc and CUDA."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+#: The oldest NVIDIA driver that runs programs of a major version of CUDA: minor versions are compatible with one
+#: another (CUDA Compatibility, docs.nvidia.com/deploy/cuda-compatibility).
+_OLDEST_DRIVER: Final = {11: 450, 12: 525, 13: 580}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a generation needs, by its manifest; an empty text: nothing, or not known."""
+
+    #: Such as x86_64.
+    machine: str = ""
+    #: The oldest glibc, such as 2.28.
+    glibc: str = ""
+    #: The CUDA of its packages, such as 12.6.
+    cuda: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the machines have on which tasks run; an empty text: not known, and then nothing is said."""
+
+    machine: str = ""
+    glibc: str = ""
+    #: The version of NVIDIA's driver, such as 535.104.05. Where there is none, a GPU is not what tasks use.
+    driver: str = ""
+
+
+def misfit(needs: Needs, has: Machine) -> str | None:
+    """Return why an environment cannot run there, and the remedy; None: nothing is known that speaks against it."""
+    if needs.machine and has.machine and needs.machine != has.machine:
+        return (
+            f"is for {needs.machine}, and the nodes are {has.machine}: build it on a machine of their kind, or name"
+            " another environment"
+        )
+    if _newer(needs.glibc, has.glibc):
+        return (
+            f"needs glibc {needs.glibc}, and the nodes have {has.glibc}: build it where glibc is as old, or choose"
+            " versions of its packages with wheels for it"
+        )
+    major = _numbers(needs.cuda)[:1]
+    oldest = _OLDEST_DRIVER.get(major[0]) if major else None
+    driver = _numbers(has.driver)[:1]
+    if oldest is not None and driver and driver[0] < oldest:
+        return (
+            f"has packages for CUDA {needs.cuda}, which needs NVIDIA's driver {oldest} or newer, and the nodes have"
+            f" {has.driver}: install versions for an older CUDA, or ask an admin for a newer driver"
+        )
+    return None
+
+
+def _newer(needed: str, there: str) -> bool:
+    return bool(needed and there) and _numbers(needed) > _numbers(there)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(one) for one in found[0].split(".")) if found else ()

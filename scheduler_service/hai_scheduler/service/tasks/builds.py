@@ -1,0 +1,129 @@
+"""Builds of environments: each is an ordinary task of the user who asks, with a command of haienv.
+
+So its queue, log, cancel, limits and audit are those of tasks. A base or group environment may be built as an account
+of the platform's (`BuildSettings.account`), as users' own accounts have no right to write there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hai_scheduler.core.workspace import builds
+from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
+from hai_scheduler.core.workspace.templates import Wrong
+from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv
+from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.errors import Conflict, Forbidden, Invalid, NotFound, QuotaExceeded, Unavailable
+from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.tasks.admission import Admitted
+from hai_scheduler.service.tasks.submission import Submission
+from hai_scheduler.service.tasks.submissions import Submissions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentBuilds:
+    """The use cases of builds."""
+
+    submissions: Submissions
+    latest_plan: LatestPlan
+    builder: builds.BuildSettings
+    #: None: this platform has no environments of haienv.
+    haienvs: Haienvs | None = None
+
+    async def begin(self, caller: Caller, build: EnvironmentBuild, *, key: str | None = None) -> Admitted:
+        """Submit the task of a build.
+
+        Args:
+            caller: Who asks.
+            build: What is to be built, with the full name of its environment.
+            key: An idempotency key: a build that was asked for with it before is returned.
+
+        Raises:
+            Invalid: A field is wrong.
+            Forbidden: The caller has no right to build for that owner.
+            NotFound: There is no such environment.
+            Conflict: There is one already, or the caller has too many tasks.
+            QuotaExceeded: The caller may never hold even the smallest size.
+            Unavailable: No node has been seen yet.
+        """
+        try:
+            build = builds.checked(build)
+        except Wrong as error:
+            raise Invalid(error.field, error.value, error.message) from None
+        if self.haienvs is None:
+            raise Conflict("This platform has no folder of environments: an admin sets HaiScheduler.haienv_root.")
+        if caller.kind != "user":
+            raise Forbidden("Environments are built for users: ask with the token of a user, not of a service.")
+        _check_right(caller, build.owner)
+        await self._check_there(self.haienvs, caller, build)
+        return await self._submit(caller, build, key)
+
+    async def _check_there(self, haienvs: Haienvs, caller: Caller, build: EnvironmentBuild) -> None:
+        """Check what can be known before the task starts; haienv checks it again."""
+        if build.extend is not None:
+            try:
+                await haienvs.find(caller.name, caller.groups, build.extend)
+            except HaienvFault as error:
+                raise Invalid("extend", build.extend, str(error).removeprefix("environment: ")) from None
+        # An admin may build for a group without being in it.
+        group = build.owner.removeprefix("groups/")
+        groups = {*caller.groups, group} if build.owner.startswith("groups/") else caller.groups
+        try:
+            await haienvs.find(caller.name, groups, build.environment)
+        except UnknownHaienv as error:
+            if build.verb is not BuildVerb.CREATE:
+                raise NotFound(str(error)) from None
+        except HaienvFault:
+            # It is damaged, or closed to the user's own account: what builds it will say more.
+            return
+        else:
+            if build.verb is BuildVerb.CREATE:
+                raise Conflict(f"{build.environment} exists: install packages into it, or choose another name.")
+
+    async def _submit(self, caller: Caller, build: EnvironmentBuild, key: str | None) -> Admitted:
+        places = builds.places(self.latest_plan.nodes, self.builder.group)
+        if not places:
+            raise Unavailable("The scheduler has not seen the nodes yet: try again in a few seconds.")
+        refused: QuotaExceeded | None = None
+        for group, gpus in places:
+            try:
+                return await self.submissions.admit(caller, _submission(caller, build, group, gpus), key=key)
+            except QuotaExceeded as error:
+                # The quota of another group may have room for it.
+                refused = refused or error
+        assert refused is not None
+        raise refused
+
+
+def owners_of(caller: Caller) -> Sequence[str]:
+    """Return the owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`."""
+    found = [f"users/{caller.name}", *(f"groups/{group}" for group in sorted(caller.groups)), builds.BASE]
+    return [owner for owner in found if _refusal(caller, owner) is None]
+
+
+def _refusal(caller: Caller, owner: str) -> str | None:
+    if caller.kind != "user":
+        return "services build nothing"
+    return builds.refusal(
+        owner, user=caller.name, groups=caller.groups, builds_for=caller.builds_for, admin=caller.admin
+    )
+
+
+def _check_right(caller: Caller, owner: str) -> None:
+    why = _refusal(caller, owner)
+    if why is not None:
+        raise Forbidden(f"name: {why}.")
+
+
+def _submission(caller: Caller, build: EnvironmentBuild, group: str, gpus: int | None) -> Submission:
+    member = build.owner.removeprefix("groups/") in caller.groups
+    return Submission(
+        name=build.task_name,
+        command=build.command(),
+        cwd="/",
+        gpus=gpus,
+        group=group,
+        tags=(builds.TAG, build.environment),
+        build=build.mark(admin=build.owner.startswith("groups/") and not member),
+    )
