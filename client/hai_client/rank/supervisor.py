@@ -44,8 +44,9 @@ TICK_S = 0.1
 LISTEN_AFTER_S = 0.1
 #: When to begin to measure, seconds: short commands have ended by then.
 MEASURE_AFTER_S = 1.0
-#: How long the end of the rank waits for its last metrics to be sent, seconds.
-METRICS_WAIT_S = 1.0
+#: How long this process stays after the end of the rank to send its last metrics, seconds: longer than a service that was
+#: killed needs to be back.
+METRICS_WAIT_S = 10.0
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
 #: Time between SIGTERM and SIGKILL when all ranks have said that they are done, seconds.
@@ -205,9 +206,10 @@ class Supervisor:
         self._records.take_reports()
         self._look_for_the_last_time()
         self._records.data["usage"] = self._usage.final()
+        self._records.end(self._exit_code)
+        # Afterwards: the nodes of the run are not held for it.
         if self._metrics is not None:
             self._metrics.finish(METRICS_WAIT_S)
-        self._records.end(self._exit_code)
 
     def _look_up(self) -> None:
         """Raise Abandoned if the keeper is dead."""

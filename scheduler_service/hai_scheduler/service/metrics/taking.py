@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 from hai_scheduler.core.metrics.series import WINDOW_S, Point
@@ -11,11 +12,13 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
-from hai_scheduler.service.runs.rank_reports import live_rank
+from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Invalid
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300
+#: How long after the end of a run its last points are taken. A rank that ends while the service is away sends them late.
+LATE: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +43,12 @@ class MetricsIntake:
         """Store points of a rank; those that are there already are left out, so that it may send them again.
 
         Raises:
-            Conflict: The run is over.
+            Conflict: The run is over for longer than `LATE`.
             Invalid: The run has no such rank, or the points are not in order, not of whole windows, or of the future.
             Temporary: The store cannot write now.
         """
-        now = self.clock.now().timestamp()
+        moment = self.clock.now()
+        now = moment.timestamp()
         before = 0
         for number, point in enumerate(points):
             name = f"points[{number}].at"
@@ -56,6 +60,6 @@ class MetricsIntake:
                 raise Invalid(name, point.at, "lies in the future: set the clock of the node")
             before = point.at
         async with self.store.read() as tx:
-            await live_rank(tx, run_id, rank)
+            await recent_run(tx, run_id, rank, since=moment - LATE)
         newest = await self.store.series.append(run_id, rank, points)
         return PointsTaken(newest=newest, after=self.pace.next_after(run_id, rank, self.clock.steady()))

@@ -159,6 +159,25 @@ async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
 async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
     """The task and the run of the rank. Raises Conflict as `live_run`, and Invalid if the run has no such rank."""
     task, run = await live_run(tx, run_id)
-    if not 0 <= rank < len(run.ranks):
-        raise Invalid("rank", rank, f"run {run_id} has ranks 0 to {len(run.ranks) - 1}")
+    _check_rank(run, rank)
     return task, run
+
+
+async def recent_run(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> Run:
+    """The run of the rank, live or ended after `since`. Raises as `live_rank`."""
+    try:
+        _, run = await live_run(tx, run_id)
+    except Conflict:
+        number = run_id.partition(".")[0]
+        runs = await tx.runs.of_task(TaskId(int(number))) if number.isascii() and number.isdigit() else ()
+        ended = [one for one in runs if one.id == run_id and one.ended_at is not None and one.ended_at > since]
+        if not ended:
+            raise
+        run = ended[0]
+    _check_rank(run, rank)
+    return run
+
+
+def _check_rank(run: Run, rank: int) -> None:
+    if not 0 <= rank < len(run.ranks):
+        raise Invalid("rank", rank, f"run {run.id} has ranks 0 to {len(run.ranks) - 1}")

@@ -109,11 +109,26 @@ async def test_a_rank_that_the_run_does_not_have_is_refused(world: World, rank: 
     assert await world.stored(rank) == []
 
 
-@pytest.mark.parametrize("run", [FIRST, RunId("1.3")], ids=["an earlier one", "one that never was"])
-async def test_a_run_that_does_not_go_on_takes_no_points(world: World, run: RunId) -> None:
+@pytest.mark.parametrize("run", [RunId("1.3"), RunId("7.1"), RunId("one.1")])
+async def test_a_run_that_never_was_takes_no_points(world: World, run: RunId) -> None:
     with pytest.raises(Conflict):
         await world.take([910], run=run)
     assert await world.stored(run=run) == []
+
+
+@pytest.mark.parametrize(("late_s", "taken"), [(360, True), (599, True), (600, False), (10**6, False)])
+async def test_the_last_points_of_a_run_are_taken_for_ten_minutes_after_its_end(
+    world: World, late_s: int, taken: bool
+) -> None:
+    await world.clock.advance(600 + late_s - NOW)
+    if taken:
+        assert (await world.take([600], run=FIRST)).newest == BEGIN + 600
+        with pytest.raises(Invalid, match=r"run 1\.1 has ranks 0 to 1"):
+            await world.take([600], rank=2, run=FIRST)
+    else:
+        with pytest.raises(Conflict):
+            await world.take([600], run=FIRST)
+    assert await world.stored(run=FIRST) == ([600] if taken else [])
 
 
 async def test_a_store_that_cannot_write_is_told_and_the_points_are_taken_later(
