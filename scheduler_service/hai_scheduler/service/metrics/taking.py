@@ -17,7 +17,7 @@ from hai_scheduler.service.shared.errors import Invalid
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300
-#: How long after the end of a run its last points are taken. A rank that ends while the service is away sends them late.
+#: How long after the end of a run its last points are taken: a rank that ends while the service is away sends late.
 LATE: Final = timedelta(minutes=10)
 
 
