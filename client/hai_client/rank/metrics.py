@@ -108,7 +108,8 @@ class RankMetrics:
         if not piece:
             return EVERY_S
         answer = self._api.send_metrics(piece, PATIENCE_S)
-        if answer.status >= 500 or answer.status in (401, 403, 408, 429):
+        # 501: whatever answers there knows no metrics, like the service of a rehearsal.
+        if (answer.status >= 500 and answer.status != 501) or answer.status in (401, 403, 408, 429):
             raise Unreachable(str(answer.status))
         # Else they are stored, or refused for good. While the answer was on its way, the oldest may have been dropped.
         for point in piece:

@@ -38,6 +38,7 @@ class FakeService:
     def __init__(self) -> None:
         self.port = free_port()
         self.reports: list[dict[str, Any]] = []
+        self.points: list[dict[str, Any]] = []
         self.tokens: set[str] = set()
         self.polls = 0
         self.refuse_reports = 0
@@ -83,6 +84,10 @@ class FakeService:
 
             def do_PUT(self) -> None:
                 data = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.path.endswith("/metrics"):
+                    service.points += json.loads(data)["points"]
+                    self._answer(200, {"after": 10})
+                    return
                 status = service._keep(int(self.path.split("offset=")[1].split("&")[0]), data)
                 self._answer(status, {}, {"Upload-Offset": str(len(service.log))})
 

@@ -150,3 +150,13 @@ def test_a_report_that_makes_no_sense_ends_nothing(bench, report) -> None:
     status = bench.run(sys.executable, "-c", code)
     assert (status["state"], status["exit_code"]) == ("exited", 3)
     assert any("report 1.json was dropped" in line for line in bench.lines())
+
+
+def test_the_end_is_recorded_at_once_and_the_last_metrics_reach_a_service_that_comes_back(bench, service) -> None:
+    service.stop()
+    supervisor = bench.start("sleep", "2.2")
+    wait_for("the end of the rank", lambda: bench.status().get("ended_at"))
+    assert supervisor.poll() is None, "it still has metrics to send"
+    service.start()
+    assert supervisor.wait(30) == 0
+    assert [set(point) for point in service.points] in ([{"at", "values"}], [{"at", "values"}] * 2)

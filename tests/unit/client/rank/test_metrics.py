@@ -48,7 +48,7 @@ def test_points_are_kept_until_they_are_stored_and_are_stored_once(trouble: int 
     assert not one._points
 
 
-@pytest.mark.parametrize("refusal", [400, 404, 410, 422])
+@pytest.mark.parametrize("refusal", [400, 404, 410, 422, 501])
 def test_what_is_refused_for_good_is_not_sent_again(refusal: int) -> None:
     one = metrics(Service(refusal), 3)
     one._send()
