@@ -113,6 +113,24 @@ async def test_a_piece_that_comes_late_is_packed_with_its_hour(series: SeriesSto
     assert await ends(series, step=60) == [*range(60, 1260, 60)]
 
 
+async def test_a_reader_gets_what_is_newer_than_what_it_has_rank_by_rank(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 60))
+    await series.append(RUN, 1, points(0, 30))
+    await series.append(RUN, 2, points(0, 30))
+    await series.append(OTHER, 0, points(0, 90))
+    found = await series.newer(RUN, {0: BEGIN + 40, 1: 0, 3: 0})
+    assert {rank: [one.at - BEGIN for one in seen] for rank, seen in found.items()} == {0: [50, 60], 1: [10, 20, 30]}
+    assert await series.newer(RUN, {0: BEGIN + 60}) == {}
+    assert await series.newer(RUN, {}) == {}
+
+
+async def test_what_was_packed_is_still_newer_and_comes_once(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, HOUR + 30))
+    await pack_all(series, HOUR + 30)
+    found = await series.newer(RUN, {0: BEGIN + HOUR - 20})
+    assert [one.at - BEGIN for one in found[0]] == [HOUR - 10, HOUR, HOUR + 10, HOUR + 20, HOUR + 30]
+
+
 async def test_a_run_that_is_forgotten_leaves_nothing(series: SeriesStore) -> None:
     await series.append(RUN, 0, points(0, HOUR))
     await series.append(OTHER, 0, points(0, 60))

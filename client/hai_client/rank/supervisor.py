@@ -44,8 +44,8 @@ TICK_S = 0.1
 LISTEN_AFTER_S = 0.1
 #: When to begin to measure, seconds: short commands have ended by then.
 MEASURE_AFTER_S = 1.0
-#: How long this process stays after the end of the rank to send its last metrics, seconds: longer than a service that was
-#: killed needs to be back.
+#: How long this process stays after the end of the rank to send its last metrics, seconds: longer than a service that
+#: was killed needs to be back.
 METRICS_WAIT_S = 10.0
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0

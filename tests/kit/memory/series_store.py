@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hai_scheduler.core.metrics.levels import merged
 from hai_scheduler.core.metrics.packing import pack, unpack
@@ -43,6 +43,14 @@ class MemorySeries:
             if own == run_id and (ranks is None or rank in ranks):
                 by_rank.setdefault(rank, {})[level] = [point for point in points if since < point.at <= until]
         found = {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
+        return {rank: points for rank, points in found.items() if points}
+
+    async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
+        """See `SeriesStore.newer`."""
+        found = {
+            rank: [point for point in self._points.get((run_id, rank, LEVELS[0].step), []) if point.at > end]
+            for rank, end in sorted(after.items())
+        }
         return {rank: points for rank, points in found.items() if points}
 
     async def pack(self, *, now: int, limit: int) -> int:

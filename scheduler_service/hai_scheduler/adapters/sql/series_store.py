@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import reading, writing
@@ -54,6 +54,20 @@ class SqlSeries:
                 rows = (await connection.execute(select(SERIES).where(*wanted).order_by(SERIES.c.until))).all()
         # A day of many GPUs takes some tenths of a second, in which other requests must not wait.
         return await asyncio.to_thread(_unpacked, rows, since, until, step)
+
+    async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
+        """See `SeriesStore.newer`."""
+        if not after:
+            return {}
+        own = [and_(_of(run_id, rank, _FINEST), SERIES.c.until > end) for rank, end in after.items()]
+        with translated():
+            async with self._readers.connect() as connection:
+                rows = (await connection.execute(select(SERIES).where(or_(*own)).order_by(SERIES.c.until))).all()
+        by_rank: dict[int, list[Row[Any]]] = {}
+        for row in rows:
+            by_rank.setdefault(row.rank, []).append(row)
+        found = {rank: [p for p in _joined(by_rank[rank]) if p.at > after[rank]] for rank in sorted(by_rank)}
+        return {rank: points for rank, points in found.items() if points}
 
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""
