@@ -108,9 +108,14 @@ class Series:
         self, run: Run, begin: datetime, end: datetime, step: int, ranks: set[int], names: Sequence[str] | None
     ) -> dict[int, Sequence[Point]]:
         series = await self.store.series.read(
-            run.id, since=int(begin.timestamp()), until=int(end.timestamp()), step=step, ranks=sorted(ranks)
+            run.id,
+            since=int(begin.timestamp()),
+            until=int(end.timestamp()),
+            step=step,
+            ranks=sorted(ranks),
+            names=names,
         )
-        return {rank: only(fold(points, step), names) for rank, points in series.items()}
+        return {rank: fold(points, step) for rank, points in series.items()}
 
 
 def check_names(names: Sequence[str] | None) -> None:
