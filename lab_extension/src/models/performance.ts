@@ -38,8 +38,8 @@ const EVERY = 10_000;
 const EVERY_WITH_STREAM = 60_000;
 /** How long after the end of a run its last points may come, in seconds; and how far back one silent rank makes us read again. */
 const LATE = 900;
-/** GPUs of a rank that are asked for. */
-const GPUS = 64;
+/** GPUs of a rank that are asked for: names of more would make the address too long for some proxies. */
+const GPUS = 16;
 
 /** All metrics that the charts are made of. */
 export const NAMES: readonly string[] = [
