@@ -107,6 +107,11 @@ def shot(page: Page, tmp_path: Path, name: str) -> None:
 def open_panel(page: Page) -> None:
     """Show the panel, once Lab has restored its layout; a click on an open one would close it."""
     page.locator('[data-testid="hai-task-state"]:visible').first.wait_for(timeout=SLOW)
+    show_panel(page)
+
+
+def show_panel(page: Page) -> None:
+    """Show the panel, unless it is open."""
     tab = page.locator('.lm-TabBar-tab[data-id="hai-panel"]')
     if "lm-mod-current" not in (tab.get_attribute("class") or ""):
         tab.click()
@@ -172,7 +177,7 @@ def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platfor
 def test_the_performance_tab_has_curves_that_move(page: Page, platform: Platform, tmp_path: Path) -> None:
     client = platform.client()
     client.submit(TaskRequest(name="busy", command=("python", "-c", BUSY), cwd="/", nodes=2, profile="kill"))
-    open_panel(page)
+    show_panel(page)
     row = page.get_by_test_id("hai-tasks").get_by_text("busy")
     row.wait_for(timeout=SLOW)
     row.click()

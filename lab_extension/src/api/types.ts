@@ -394,6 +394,36 @@ export interface IHaienv {
   latest: boolean;
 }
 
+/** The mean over time and the greatest value of a metric. */
+export interface ILevel {
+  mean: number;
+  peak: number;
+}
+
+/** What a run used: levels of one rank and of one GPU, and sums over all of them; null: not measured. */
+export interface IRunSummary {
+  /** For how long its ranks were sampled, seconds of all ranks together. */
+  seconds: number;
+  /** Cores, of a rank. */
+  cpu: ILevel | null;
+  /** Bytes, of a rank. */
+  memory: ILevel | null;
+  /** How many GPUs were seen. */
+  gpus: number;
+  /** Seconds of all GPUs together. */
+  gpu_seconds: number;
+  /** Those in which a GPU did nothing. */
+  gpu_idle_seconds: number;
+  /** Per cent, of a GPU. */
+  gpu_use: ILevel | null;
+  /** Bytes, of a GPU. */
+  gpu_memory: ILevel | null;
+  /** Watts, of a GPU. */
+  gpu_power: ILevel | null;
+  /** The energy of all GPUs together. */
+  joules: number;
+}
+
 /** One run of a task. */
 export interface IRun {
   id: string;
@@ -417,6 +447,8 @@ export interface IRun {
   failed_ranks: number[];
   /** The generation of an environment of haienv that the run was started with; null: none. */
   haienv: IHaienv | null;
+  /** What its ranks used; null until it has ended, and where nothing was measured. */
+  summary: IRunSummary | null;
 }
 
 /** The rank of a run that failed first, and the last lines of its log. */

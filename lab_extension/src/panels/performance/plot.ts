@@ -102,7 +102,7 @@ export class Plot {
       index += by;
     } while (index >= 0 && index < x.length && !lines.some(line => typeof line.values[index] === 'number'));
     const at = x[index];
-    if (at !== undefined) {
+    if (at !== undefined && at >= this.window[0] && at <= this.window[1]) {
       this.plot.setCursor({ left: this.plot.valToPos(at, 'x'), top: 0 });
     }
   }
@@ -176,6 +176,7 @@ export class Plot {
           label: line.label,
           width: 1.5,
           dash: dashOf(index),
+          points: { fill: () => this.colour('--jp-layout-color1') },
           stroke: () => this.colour(`--hai-line-${index % COLOURS}`)
         })),
         ...(banded ? [edge(), edge()] : [])

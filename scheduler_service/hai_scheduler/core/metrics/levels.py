@@ -8,8 +8,9 @@ from hai_scheduler.core.metrics.series import Point
 
 
 def in_turn(steps: Iterable[int], step: int) -> list[int]:
-    """Return the steps of levels in the order in which they are asked: the coarsest whose step is at most `step` goes
-    first, then finer ones, then coarser ones.
+    """Return the steps of levels in the order in which they are asked.
+
+    The coarsest whose step is at most `step` goes first, then finer ones, then coarser ones.
     """
     known = sorted(steps)
     return [*reversed([level for level in known if level <= step]), *(level for level in known if level > step)]
