@@ -2,15 +2,14 @@
 
 import { useEffect, useMemo, useState, type JSX } from 'react';
 import type { ITaskDetail, ITaskSeries } from '../../api/types';
-import { between, count, duration, moment } from '../../format';
+import { between, duration, moment } from '../../format';
 import { MOST_RANKS, RANGES, type PerformanceModel, type RangeName } from '../../models/performance';
 import { newestOf } from '../../models/series';
 import { Notice, useNow, useSignal } from '../react';
 import { Chart } from './Chart';
-import { chartsOf, hasGpus, ranksIn } from './charts';
-import { RUN_COLUMNS, runFigures } from './figures';
+import { chartsOf, hasGpus } from './charts';
+import { ByRun } from './ByRun';
 import { parseRanks, ranksText } from './ranks';
-import { valueText } from './units';
 
 const RANGE_NAMES = Object.keys(RANGES) as RangeName[];
 
@@ -58,7 +57,7 @@ export function PerformanceView(props: { model: PerformanceModel; task: ITaskDet
             ))}
           </div>
           <Missing series={series} />
-          <ByRun series={series} task={task} />
+          <ByRun series={series} runs={task.runs} />
         </>
       )}
     </section>
@@ -181,57 +180,6 @@ function Missing({ series }: { series: ITaskSeries }): JSX.Element | null {
     texts.push('Network is measured in pods only: on a node without containers it is that of all tasks.');
   }
   return texts.length === 0 ? null : <p className="hai-Empty">{texts.join(' ')}</p>;
-}
-
-function ByRun(props: { series: ITaskSeries; task: ITaskDetail }): JSX.Element {
-  const { series, task } = props;
-  const figures = useMemo(() => runFigures(series), [series]);
-  const columns = RUN_COLUMNS.map((column, index) => ({ ...column, index })).filter(({ index }) =>
-    figures.some(each => each.cells[index])
-  );
-  const ranks = ranksIn(series);
-  return (
-    <section className="hai-Performance-runs" aria-label="Means and peaks by run">
-      <h4>Means and peaks by run</h4>
-      <p>
-        In the time and of the {count(ranks.length, 'rank')} shown: the mean of a rank or GPU, and the
-        greatest value of any.
-      </p>
-      <div className="hai-Runs hai-Runs-scroll">
-        <table data-testid="hai-performance-runs">
-          <thead>
-            <tr>
-              {['Run', 'Started', 'Took', ...columns.map(column => column.title)].map(title => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {figures.map(each => {
-              const run = task.runs.find(({ number }) => number === each.run);
-              return (
-                <tr key={each.run}>
-                  <th scope="row">{each.run}</th>
-                  <td>{run ? moment(run.started_at) : ''}</td>
-                  <td>{run ? duration(between(run.started_at, run.ended_at ?? Date.now())) : ''}</td>
-                  {columns.map(({ index, title, unit }) => {
-                    const cell = each.cells[index];
-                    return (
-                      <td key={title}>
-                        {cell ? `${valueText(cell.mean, unit)}, peak ${valueText(cell.peak, unit)}` : '–'}
-                      </td>
-                    );
-                  })}
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
 }
 
 /** Why there is no curve; sentences. */

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { aRun } from '../../testing/fakes';
 import { aDay, aRank, aRunSeries, aSeries } from '../../testing/series';
 import { chartsOf, hasGpus, spacing, type IChart } from './charts';
-import { meanOf, peakOf, runFigures, RUN_COLUMNS, sentenceOf } from './figures';
+import { meanOf, peakOf, RUN_COLUMNS, runRows, sentenceOf } from './figures';
 import { marksOf } from './marks';
 import { dashOf, DASHES, timeText } from './plot';
 import { parseRanks, ranksText } from './ranks';
-import { tickSteps, tickText, valueText, type Unit } from './units';
+import { energyText, tickSteps, tickText, valueText, type Unit } from './units';
 
 const NOW = 1_000_000;
 const chart = (charts: IChart[], id: string): IChart => charts.find(each => each.id === id)!;
@@ -126,15 +126,44 @@ describe('means and peaks', () => {
     aRunSeries(2, [aRank([40], { cpu: [4] }), aRank([40], { cpu: [8] }, 1)])
   ]);
 
+  const place = (title: string): number => RUN_COLUMNS.findIndex(column => column.title === title);
+
   it('of each run are of all its ranks and GPUs, the latest run first', () => {
-    const figures = runFigures(series);
-    const place = (title: string): number => RUN_COLUMNS.findIndex(column => column.title === title);
-    expect(figures.map(each => [each.run, each.cells[place('Processors')]])).toEqual([
-      [2, { mean: 6, peak: 9 }],
-      [1, { mean: 2, peak: 4 }]
+    const rows = runRows(series, []);
+    expect(rows.map(each => [each.run, each.whole, each.cells[place('Processors')]])).toEqual([
+      [2, false, { mean: 6, peak: 9 }],
+      [1, false, { mean: 2, peak: 4 }]
     ]);
-    expect(figures[1]?.cells[place('GPU use')]).toEqual({ mean: 50, peak: 51 });
-    expect(figures[0]?.cells[place('GPU use')]).toBeNull();
+    expect(rows[1]?.cells[place('GPU use')]).toEqual({ mean: 50, peak: 51 });
+    expect([rows[0]?.cells[place('GPU use')], rows[0]?.gpus]).toEqual([null, null]);
+  });
+
+  it('of a run that has ended are those of its summary, also where no point is shown', () => {
+    const summary = {
+      seconds: 100,
+      cpu: { mean: 3, peak: 7 },
+      memory: null,
+      gpus: 2,
+      gpu_seconds: 200,
+      gpu_idle_seconds: 50,
+      gpu_use: { mean: 60, peak: 100 },
+      gpu_memory: null,
+      gpu_power: null,
+      joules: 7.2e6
+    };
+    const rows = runRows(series, [
+      { number: 0, summary },
+      { number: 1, summary },
+      { number: 2, summary: null }
+    ]);
+    expect(rows.map(row => [row.run, row.whole, row.cells[place('Processors')]?.peak])).toEqual([
+      [2, false, 9],
+      [1, true, 7],
+      [0, true, 7]
+    ]);
+    expect(rows[1]?.gpus).toEqual({ idle: 0.25, joules: 7.2e6 });
+    expect(rows[1]?.cells[place('Disk read')]).toBeNull();
+    expect([energyText(7.2e6), energyText(9e4), energyText(0)]).toEqual(['2 kWh', '25 Wh', '0 Wh']);
   });
 
   it('of a chart are said in a sentence', () => {

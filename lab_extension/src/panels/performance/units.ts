@@ -18,7 +18,13 @@ export function valueText(value: number, unit: Unit): string {
   }
 }
 
-/** The same without the word of the unit, for an axis that says it. */
+/** Energy in the unit of electricity bills: `1.3 kWh`, `25 Wh`. */
+export function energyText(joules: number): string {
+  const hours = joules / 3600;
+  return hours < 1000 ? `${rounded(hours)} Wh` : `${rounded(hours / 1000)} kWh`;
+}
+
+/** A value without the word of its unit, for an axis. */
 export function tickText(value: number, unit: Unit): string {
   return unit === 'cores' ? rounded(value) : valueText(value, unit);
 }
