@@ -13,6 +13,7 @@ import type { ClusterModel } from './models/cluster';
 import type { EnvironmentsModel } from './models/environments';
 import type { Feed } from './models/feed';
 import { LogModel } from './models/log';
+import { PerformanceModel, timesOf } from './models/performance';
 import { TaskModel } from './models/task';
 import type { TasksModel } from './models/tasks';
 import { EnvironmentsWidget } from './panels/environments/widget';
@@ -182,9 +183,13 @@ function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidg
   let widget = tracker.find(each => each.id === widgetId);
   if (!widget) {
     const { refreshInterval, logLines } = options.settings();
+    const task = new TaskModel(id, api, feed, refreshInterval * 1000);
     const content = new TaskWidget(
-      new TaskModel(id, api, feed, refreshInterval * 1000),
-      new LogModel(id, api, logLines),
+      {
+        model: task,
+        log: new LogModel(id, api, logLines),
+        performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? []))
+      },
       task => tasks.put(task)
     );
     widget = new MainAreaWidget({ content });

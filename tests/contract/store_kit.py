@@ -16,6 +16,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.core.model.usage_summary import Level, UsageSummary
 from hai_scheduler.ports.store import Store
 from kit.builders import (
     T0,
@@ -85,6 +86,7 @@ def full_run(number: int = 2) -> Run:
             message="half of it",
             unstarted=Blame.UNKNOWN,
             supervisor_killed=True,
+            summary=a_summary(seconds=9),
         ),
         a_rank(1, gpus=(0, 1), state=RankState.LOST, message="its node no longer knows of it"),
     )
@@ -106,7 +108,15 @@ def full_run(number: int = 2) -> Run:
         failed_ranks=(0,),
         origin=Origin("a1b2", 3),
         haienv=a_pin(generation=7),
+        summary=a_summary(seconds=120),
     )
+
+
+def a_summary(**fields: Any) -> UsageSummary:
+    """A summary whose every field differs from its default."""
+    level = Level(0.1, 2.5)
+    levels = dict.fromkeys(("cpu", "memory", "gpu_use", "gpu_memory", "gpu_power"), level)
+    return UsageSummary(**levels, gpus=8, gpu_seconds=80, gpu_idle_seconds=3, joules=1e9, **fields)
 
 
 def full_task() -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -111,6 +112,58 @@ async def test_a_piece_that_comes_late_is_packed_with_its_hour(series: SeriesSto
     await pack_all(series, HOUR + 60)
     assert await ends(series) == [*range(10, 1210, 10)]
     assert await ends(series, step=60) == [*range(60, 1260, 60)]
+
+
+async def test_a_reader_gets_what_is_newer_than_what_it_has_rank_by_rank(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 60))
+    await series.append(RUN, 1, points(0, 30))
+    await series.append(RUN, 2, points(0, 30))
+    await series.append(OTHER, 0, points(0, 90))
+    found = await series.newer(RUN, {0: BEGIN + 40, 1: 0, 3: 0})
+    assert {rank: [one.at - BEGIN for one in seen] for rank, seen in found.items()} == {0: [50, 60], 1: [10, 20, 30]}
+    assert await series.newer(RUN, {0: BEGIN + 60}) == {}
+    assert await series.newer(RUN, {}) == {}
+
+
+async def test_what_was_packed_is_still_newer_and_comes_once(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, HOUR + 30))
+    await pack_all(series, HOUR + 30)
+    found = await series.newer(RUN, {0: BEGIN + HOUR - 20})
+    assert [one.at - BEGIN for one in found[0]] == [HOUR - 10, HOUR, HOUR + 10, HOUR + 20, HOUR + 30]
+
+
+async def test_a_reader_gets_the_metrics_that_it_names(series: SeriesStore) -> None:
+    one = Spread(1, 1, 1)
+    await series.append(RUN, 0, [Point(BEGIN + 10, {"cpu": one, "memory": one}), Point(BEGIN + 20, {"memory": one})])
+    found = await series.read(RUN, since=BEGIN, until=EVER, step=10, names=["cpu", "gpu0_use"])
+    assert [(point.at - BEGIN, set(point.values)) for point in found[0]] == [(10, {"cpu"}), (20, set())]
+
+
+@pytest.mark.parametrize("ranks", [None, [0, 1, 2, 7]])
+async def test_every_moment_is_there_at_every_step_whatever_has_been_packed(
+    series: SeriesStore, ranks: list[int] | None
+) -> None:
+    # Rank 1 ends early, rank 2 sends nothing before the last hour.
+    last = DAY + 2 * HOUR
+    for rank, (begin, end) in enumerate([(0, last), (0, HOUR + 600), (last - 600, last)]):
+        for first in range(begin, end, 1200):
+            await series.append(RUN, rank, points(first, min(first + 1200, end)))
+    await pack_all(series, last)
+    for step in (10, 60, 300, 600, 3600):
+        found = await series.read(RUN, since=BEGIN, until=EVER, step=step, ranks=ranks)
+        # What is older than a day is in spans of a minute at the finest.
+        assert found[0][0].at - BEGIN == (600 if step >= 600 else 60)
+        for rank, end in enumerate((last, HOUR + 600, last)):
+            assert found[rank][-1].at - BEGIN == end
+            assert {later.at - earlier.at for earlier, later in pairwise(found[rank])} <= {10, 60, 600}, (step, rank)
+
+
+async def test_what_was_not_folded_is_not_deleted_however_old_it_is(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, 4 * HOUR))
+    assert await series.pack(now=BEGIN + 3 * DAY, limit=1) == 1
+    assert (await ends(series))[-1] == 4 * HOUR
+    await pack_all(series, 3 * DAY)
+    assert await ends(series) == [*range(60, 4 * HOUR + 60, 60)]
 
 
 async def test_a_run_that_is_forgotten_leaves_nothing(series: SeriesStore) -> None:

@@ -36,6 +36,14 @@ for step in itertools.count():
     print(f"step {step}", flush=True)
     time.sleep(0.2)
 """
+BUSY = """
+import time
+while True:
+    until = time.monotonic() + 0.1
+    while time.monotonic() < until:
+        pass
+    time.sleep(0.1)
+"""
 #: A server of size `brief` has its warning a second after its start, and after "Keep it" no more.
 OVERRIDES = """
 [HaiLocalSpawner]
@@ -99,6 +107,11 @@ def shot(page: Page, tmp_path: Path, name: str) -> None:
 def open_panel(page: Page) -> None:
     """Show the panel, once Lab has restored its layout; a click on an open one would close it."""
     page.locator('[data-testid="hai-task-state"]:visible').first.wait_for(timeout=SLOW)
+    show_panel(page)
+
+
+def show_panel(page: Page) -> None:
+    """Show the panel, unless it is open."""
     tab = page.locator('.lm-TabBar-tab[data-id="hai-panel"]')
     if "lm-mod-current" not in (tab.get_attribute("class") or ""):
         tab.click()
@@ -159,6 +172,33 @@ def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platfor
     shot(page, tmp_path, "decisions")
     for name in ("wants-two", "holds-all"):
         platform.hai("stop", name)
+
+
+def test_the_performance_tab_has_curves_that_move(page: Page, platform: Platform, tmp_path: Path) -> None:
+    client = platform.client()
+    client.submit(TaskRequest(name="busy", command=("python", "-c", BUSY), cwd="/", nodes=2, profile="kill"))
+    show_panel(page)
+    row = page.get_by_test_id("hai-tasks").get_by_text("busy")
+    row.wait_for(timeout=SLOW)
+    row.click()
+    view = page.get_by_label("busy")
+    view.get_by_test_id("hai-tab-performance").click()
+    expect(view.get_by_test_id("hai-performance")).to_contain_text(re.compile("first numbers come|Processors"))
+    chart = view.get_by_test_id("hai-chart-cpu")
+    moment = chart.get_by_role("slider")
+    expect(moment).to_have_attribute("aria-valuetext", re.compile(r"newest: cores (0\.|[1-9])"), timeout=SLOW)
+    picture = "canvas => canvas.toDataURL()"
+    before = chart.locator("canvas").evaluate(picture)
+    points = int(moment.get_attribute("aria-valuemax") or 0)
+    wait_for("a further point", lambda: int(moment.get_attribute("aria-valuemax") or 0) > points)
+    assert chart.locator("canvas").evaluate(picture) != before, "the curve is drawn again with the new point"
+    expect(chart).to_contain_text("The band is from the least to the greatest value of each 10 s.")
+    expect(view.get_by_test_id("hai-performance")).to_contain_text("Network is measured in pods only")
+
+    view.get_by_role("checkbox", name="1").check()
+    expect(chart.get_by_role("button", name="rank 1")).to_contain_text("cores")
+    shot(page, tmp_path, "performance")
+    platform.hai("stop", "busy")
 
 
 @pytest.fixture

@@ -20,10 +20,13 @@ class AmdGpu:
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._power_limit = self.power_limit_w()
 
     def read(self) -> dict[str, float]:
-        """Return `use` in per cent, `memory` in bytes, `power` in watts, as far as the driver shows them."""
+        """Return `use` in per cent, `memory` in bytes, `power` and `power_limit` in watts, as the driver shows them."""
         found: dict[str, float] = {}
+        if self._power_limit is not None:
+            found["power_limit"] = self._power_limit
         for name, file, scale in (
             ("use", "gpu_busy_percent", 1.0),
             ("memory", "mem_info_vram_used", 1.0),

@@ -72,6 +72,7 @@ class NvidiaGpu:
         self._library = library
         self._handle = handle
         self._samples = self._gpm_samples()
+        self._power_limit = self.power_limit_w()
 
     def read(self) -> dict[str, float]:
         """Return what the GPU tells of itself; a metric that it does not know is left out.
@@ -79,7 +80,7 @@ class NvidiaGpu:
         Returns:
             `use`, `sm`, `tensor`, `dram` in per cent; `memory` in bytes; `power` in watts; `clock` in MHz; `slowed`, 1
             while heat or the power supply lowers the clock; `errors`, uncorrected ones since the driver was loaded;
-            `processes`, how many compute on it.
+            `processes`, how many compute on it; `power_limit` in watts; `energy` in joules since the driver was loaded.
         """
         found: dict[str, float] = {}
         use, memory = _Utilization(), _Memory()
@@ -88,6 +89,8 @@ class NvidiaGpu:
         if self._ask("nvmlDeviceGetMemoryInfo", byref(memory)):
             found["memory"] = memory.used
         self._add(found, "power", self._uint("nvmlDeviceGetPowerUsage"), 1e-3)
+        self._add(found, "power_limit", self._power_limit)
+        self._add(found, "energy", self._long("nvmlDeviceGetTotalEnergyConsumption"), 1e-3)
         self._add(found, "clock", self._uint("nvmlDeviceGetClockInfo", c_int(_SM_CLOCK)))
         reasons = self._long("nvmlDeviceGetCurrentClocksThrottleReasons")
         self._add(found, "slowed", None if reasons is None else int(bool(reasons & SLOWED)))

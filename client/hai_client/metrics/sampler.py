@@ -29,13 +29,17 @@ class Sampler:
 
     Args:
         readers: What is read.
-        write: Takes a point: `{"at": 1700000010, "values": {"cpu": [0.9, 1.0, 1.1], ...}}`. `at` is the end of the
-            window, Unix time in seconds; the numbers are the least, the mean and the greatest value.
+        write: Takes a point: `{"at": 1700000010, "values": {"cpu": [0.9, 1.0, 1.1], ...}}`, and for how many seconds
+            it was sampled. `at` is the end of the window, Unix time in seconds; the numbers are the least, the mean
+            and the greatest value.
         clock: The Unix time, seconds.
     """
 
     def __init__(
-        self, readers: list[Reader], write: Callable[[dict[str, Any]], None], clock: Callable[[], float] = time.time
+        self,
+        readers: list[Reader],
+        write: Callable[[dict[str, Any], float], None],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._readers = readers
         self._write = write
@@ -43,6 +47,7 @@ class Sampler:
         self._window = Window()
         self._number = number_of(clock())
         self._next = 0.0
+        self._samples = 0
 
     def step(self, now: float) -> None:
         """Take a sample if it is time; `now` is of a clock that never steps, seconds."""
@@ -54,6 +59,7 @@ class Sampler:
             self._close()
             # A clock that was set back repeats no window: what it says again is added to the one that is open.
             self._number = max(number, self._number)
+        self._samples += 1
         for reader in self._readers:
             self._window.add(reader.read(now))
 
@@ -62,6 +68,6 @@ class Sampler:
         self._close()
 
     def _close(self) -> None:
-        if not self._window:
-            return
-        self._write({"at": (self._number + 1) * WINDOW_S, "values": self._window.close()})
+        samples, self._samples = self._samples, 0
+        if self._window:
+            self._write({"at": (self._number + 1) * WINDOW_S, "values": self._window.close()}, samples * EVERY_S)

@@ -9,6 +9,7 @@ from hai_client.metrics.cgroup import CgroupReader
 from hai_client.metrics.gpus import GpuReader
 from hai_client.metrics.network import NetworkReader
 from hai_client.metrics.sampler import Sampler
+from hai_client.metrics.summary import SampledSummary, without_counters
 from hai_client.metrics.tree import TreeReader
 from hai_client.rank.api import RankApi, Unreachable
 
@@ -60,6 +61,7 @@ class RankMetrics:
     def __init__(self, api: RankApi, readers: list[Reader]) -> None:
         self._api = api
         self._sampler = Sampler(readers, self._keep)
+        self._summary = SampledSummary()
         self._points: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._wake: threading.Event | None = None
         self._sent: threading.Event | None = None
@@ -69,17 +71,26 @@ class RankMetrics:
         """Take a sample if it is time; `now` is of a clock that never steps, seconds."""
         self._sampler.step(now)
 
+    def summary(self) -> dict[str, Any] | None:
+        """Return what the rank used so far (`SampledSummary.data`)."""
+        return self._summary.data()
+
+    def close(self) -> None:
+        """Take the last samples into the points and the summary."""
+        self._sampler.finish()
+
     def finish(self, seconds: float) -> bool:
         """Send the last points, for at most `seconds`; return whether all are sent."""
-        self._sampler.finish()
+        self.close()
         if not self._points or self._wake is None or self._sent is None:
             return not self._points
         self._ending = True
         self._wake.set()
         return self._sent.wait(seconds)
 
-    def _keep(self, point: dict[str, Any]) -> None:
-        self._points.append(point)
+    def _keep(self, point: dict[str, Any], seconds: float) -> None:
+        self._summary.add(point["values"], seconds)
+        self._points.append({**point, "values": without_counters(point["values"])})
         if self._wake is None:
             import threading
 

@@ -44,6 +44,8 @@ class Status:
             "checkpoint": None,
             "job_state": None,
             "usage": {"cpu_s": 0.0, "rss_bytes": 0, "rss_peak_bytes": 0},
+            # What the rank used so far (hai_client.metrics.summary); None: it was not measured yet.
+            "summary": None,
             "log_lost_lines": 0,
             "log_lost_why": None,
         }

@@ -206,6 +206,9 @@ class Supervisor:
         self._records.take_reports()
         self._look_for_the_last_time()
         self._records.data["usage"] = self._usage.final()
+        if self._metrics is not None:
+            self._metrics.close()
+            self._records.data["summary"] = self._metrics.summary()
         self._records.end(self._exit_code)
         # Afterwards: the nodes of the run are not held for it.
         if self._metrics is not None:
@@ -390,6 +393,8 @@ class Supervisor:
 
     def _sample(self) -> None:
         self._records.data["usage"], alive = self._usage.sample()
+        if self._metrics is not None:
+            self._records.data["summary"] = self._metrics.summary()
         self._delivery.remember(alive)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 from hai_client.rank.safefile import write_all
 from hai_client.rank.status import Status
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 #: Size limit of the message, bytes: the kubelet keeps 4096.
 MAX_BYTES = 4000
 MAX_ERROR = 1000
+#: How old the summary in the message of a running rank may be, seconds: each writing could be cut short by a SIGKILL.
+SUMMARY_EVERY_S = 60.0
 KEPT = (
     "schema",
     "state",
@@ -31,6 +34,7 @@ KEPT = (
     "log_lost_why",
     "checkpoint",
     "job_state",
+    "summary",
 )
 
 
@@ -44,6 +48,9 @@ class PodStatus(Status):
         super().__init__(folder)
         self._message_file = message_file
         self._written = b""
+        self._written_at = 0.0
+        #: The message without its summary, which grows every few seconds.
+        self._known = b""
 
     def write(self) -> bool:
         """Write the facts to both places; return whether at least one write worked."""
@@ -51,8 +58,9 @@ class PodStatus(Status):
         return super().write() or told
 
     def _tell(self) -> bool:
-        data = message_of(self.data)
-        if data == self._written:
+        data, known = message_of(self.data), message_of({**self.data, "summary": None})
+        now = time.monotonic()
+        if data == self._written or (known == self._known and now - self._written_at < SUMMARY_EVERY_S):
             return True
         try:
             # Write in place: no file can be renamed over a mounted file.
@@ -63,7 +71,7 @@ class PodStatus(Status):
                 os.close(fd)
         except OSError:
             return False
-        self._written = data
+        self._written, self._written_at, self._known = data, now, known
         return True
 
 
@@ -78,5 +86,8 @@ def message_of(facts: dict[str, Any]) -> bytes:
         data = json.dumps(kept).encode()
     if len(data) > MAX_BYTES and kept["checkpoint"]:
         kept["checkpoint"] = {**kept["checkpoint"], "path": None}
+        data = json.dumps(kept).encode()
+    if len(data) > MAX_BYTES:
+        kept["summary"] = None
         data = json.dumps(kept).encode()
     return data

@@ -287,6 +287,40 @@ class Haienv:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """The mean over time and the greatest value of a metric."""
+
+    mean: float
+    peak: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """What a run used: levels of one rank and of one GPU, and sums over all of them; None: not measured."""
+
+    #: For how long its ranks were sampled, seconds of all ranks together.
+    seconds: float
+    #: Cores, of a rank.
+    cpu: Level | None = None
+    #: Bytes, of a rank.
+    memory: Level | None = None
+    #: How many GPUs were seen.
+    gpus: int
+    #: Seconds of all GPUs together.
+    gpu_seconds: float
+    #: Those in which a GPU did nothing.
+    gpu_idle_seconds: float
+    #: Per cent, of a GPU.
+    gpu_use: Level | None = None
+    #: Bytes, of a GPU.
+    gpu_memory: Level | None = None
+    #: Watts, of a GPU.
+    gpu_power: Level | None = None
+    #: The energy of all GPUs together.
+    joules: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One run of a task."""
 
@@ -313,6 +347,8 @@ class Run:
     failed_ranks: tuple[int, ...] = ()
     #: The generation of an environment of haienv that the run was started with; None: none.
     haienv: Haienv | None = None
+    #: What its ranks used; None until it has ended, and where nothing was measured.
+    summary: RunSummary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,6 +219,37 @@ export interface ILogCount {
   hits: number;
 }
 
+/** The metrics of a rank in one run: of each metric a list, with null where a point has no value. */
+export interface IRankSeries {
+  rank: number;
+  node: string;
+  /** Ends of the spans, Unix time in seconds. */
+  at: number[];
+  least: Record<string, (number | null)[]>;
+  mean: Record<string, (number | null)[]>;
+  greatest: Record<string, (number | null)[]>;
+}
+
+/** The metrics of one run. */
+export interface IRunSeries {
+  run: number;
+  started_at: string;
+  running_at: string | null;
+  /** When the run was told to leave. */
+  noticed_at: string | null;
+  ended_at: string | null;
+  ranks: IRankSeries[];
+}
+
+/** The metrics of a task, run by run. */
+export interface ITaskSeries {
+  /** The length of the spans, seconds; old points may be of a coarser step. */
+  step: number;
+  /** The unit of each metric that occurs. */
+  units: Record<string, string>;
+  runs: IRunSeries[];
+}
+
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
 export interface IPolicyValue {
   value: unknown;
@@ -363,6 +394,36 @@ export interface IHaienv {
   latest: boolean;
 }
 
+/** The mean over time and the greatest value of a metric. */
+export interface ILevel {
+  mean: number;
+  peak: number;
+}
+
+/** What a run used: levels of one rank and of one GPU, and sums over all of them; null: not measured. */
+export interface IRunSummary {
+  /** For how long its ranks were sampled, seconds of all ranks together. */
+  seconds: number;
+  /** Cores, of a rank. */
+  cpu: ILevel | null;
+  /** Bytes, of a rank. */
+  memory: ILevel | null;
+  /** How many GPUs were seen. */
+  gpus: number;
+  /** Seconds of all GPUs together. */
+  gpu_seconds: number;
+  /** Those in which a GPU did nothing. */
+  gpu_idle_seconds: number;
+  /** Per cent, of a GPU. */
+  gpu_use: ILevel | null;
+  /** Bytes, of a GPU. */
+  gpu_memory: ILevel | null;
+  /** Watts, of a GPU. */
+  gpu_power: ILevel | null;
+  /** The energy of all GPUs together. */
+  joules: number;
+}
+
 /** One run of a task. */
 export interface IRun {
   id: string;
@@ -386,6 +447,8 @@ export interface IRun {
   failed_ranks: number[];
   /** The generation of an environment of haienv that the run was started with; null: none. */
   haienv: IHaienv | null;
+  /** What its ranks used; null until it has ended, and where nothing was measured. */
+  summary: IRunSummary | null;
 }
 
 /** The rank of a run that failed first, and the last lines of its log. */

@@ -58,3 +58,14 @@ export class Coalescer {
 export function isOver(signal: AbortSignal): boolean {
   return signal.aborted;
 }
+
+/** Wait, or until a signal is aborted. */
+export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -5,7 +5,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { IApi } from '../api/client';
 import { ApiError, sentenceOf } from '../api/request';
 import type { ILogHits, ILogLine } from '../api/types';
-import { isOver } from './coalesce';
+import { isOver, sleep } from './coalesce';
 
 /** Lines in a chunk: only the last chunk changes when a line is added. */
 export const CHUNK = 100;
@@ -263,14 +263,4 @@ export class LogModel implements IDisposable {
 interface IPlace {
   cursor: string | null;
   heard: boolean;
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

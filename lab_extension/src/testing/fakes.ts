@@ -151,6 +151,7 @@ export function aRun(given: Partial<IRun> = {}): IRun {
     lost_s: null,
     failed_ranks: [],
     haienv: null,
+    summary: null,
     ...given
   };
 }

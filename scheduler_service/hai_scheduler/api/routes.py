@@ -28,6 +28,7 @@ from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, Ask, Route, Text
 from hai_scheduler.api.wire.events import EventOut
 from hai_scheduler.api.wire.logs import LogLine
+from hai_scheduler.api.wire.metrics import TaskSeriesOut
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.service.shared.caller import (
@@ -46,8 +47,9 @@ API: Final = "api/v1"
 MAX_PACKED_MANIFEST: Final = 16 * 1024 * 1024
 MAX_CONTENTS: Final = 1024 * 1024 * 1024
 
-#: Messages of the two streams; a stream that fails after it has begun sends a `problem`.
+#: Messages of the streams; a stream that fails after it has begun sends a `problem`.
 _LINES = {"line": LogLine, "end": None, "problem": Problem}
+_POINTS = {"points": TaskSeriesOut, "end": None, "problem": Problem}
 _EVENTS = {"hello": None, "*": EventOut, "problem": Problem}
 _RESUME = {"Last-Event-ID": "The `id` of the last message that was received; the stream goes on after it."}
 
@@ -251,8 +253,11 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/tasks/{task}/metrics",
         access=SCOPE_READ,
         call=metrics.read,
-        summary="What the ranks of a task used, over all its runs",
+        kind=Kind.EXPENSIVE,
+        summary="What the ranks of a task used, over all its runs, or as a stream their newest points",
         codes=("not_found", "unavailable"),
+        headers=_RESUME,
+        messages=_POINTS,
     ),
     Route(
         method="GET",

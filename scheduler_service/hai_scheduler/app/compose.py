@@ -31,6 +31,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.following import NewestPoints
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -170,7 +171,7 @@ def assemble_api(
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
-            rank_metrics=MetricsIntake(store=store, clock=clock, pace=pace),
+            rank_metrics=MetricsIntake(store=store, bus=bus, clock=clock, pace=pace),
             queries=queries,
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,
@@ -182,6 +183,7 @@ def assemble_api(
             ),
             logs=Logs(store=store, cluster=adapters.cluster, news=news, workers=workers),
             series=Series(store=store, clock=clock, pace=pace),
+            newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from hai_scheduler.core.metrics.series import Point
@@ -36,13 +36,30 @@ class SeriesStore(Protocol):
         ...
 
     async def read(
-        self, run_id: RunId, *, since: int, until: int, step: int, ranks: Sequence[int] | None = None
+        self,
+        run_id: RunId,
+        *,
+        since: int,
+        until: int,
+        step: int,
+        ranks: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
     ) -> dict[int, list[Point]]:
-        """The points of a run, by rank (None: of all ranks).
+        """The points of a run, by rank (None: of all ranks), with these metrics alone (None: with all).
 
         They end after `since` and not after `until` (Unix time, seconds).
         Each moment is shown by one level: by the coarsest whose step is at most `step`, else by the next finer one, and
         where that is gone by the finest that is left. The points are not folded to `step`.
+        """
+        ...
+
+    async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
+        """The points of the finest step that are newer than what a reader has, by rank.
+
+        Args:
+            run_id: The run.
+            after: The end of the newest point that the reader has (Unix time, seconds), by rank; other ranks are left
+                out.
         """
         ...
 

@@ -107,3 +107,48 @@ async def test_the_metrics_of_another_users_task_are_not_there(world, running) -
 async def test_a_question_that_makes_no_sense_is_refused(world, running, query) -> None:
     status, _ = await world.json("GET", f"/tasks/{running.id}/metrics?{query}", "alice")
     assert status in (400, 422)
+
+
+async def test_a_stream_has_the_newest_points_as_they_come(world, running) -> None:
+    first = int(time.time()) // 10 * 10
+    at = {"first": first, "second": first + 10}
+
+    def new(when: str) -> list[dict[str, object]]:
+        return [{"at": at[when], "values": {"cpu": [1, 1, 1], "gpu0_use": [9, 9, 9]}}]
+
+    await send(world, running, new("first"))
+    async with world.stream("/tasks/train/metrics?names=cpu") as messages:
+        event, ident, data = await anext(messages)
+        assert (event, data["step"], data["units"]) == ("points", 10, {"cpu": "cores"})
+        assert [rank["at"] for rank in data["runs"][0]["ranks"]] == [[at["first"]]]
+        await send(world, running, new("second"))
+        event, ident, data = await anext(messages)
+        assert [(rank["rank"], rank["at"]) for rank in data["runs"][0]["ranks"]] == [(0, [at["second"]])]
+    # Rank 1 has sent nothing, so that another stream begins where this one has: nothing is left out.
+    async with world.stream("/tasks/train/metrics", last=ident) as messages:
+        _, _, data = await anext(messages)
+        assert data["runs"][0]["ranks"][0]["at"] == [at["first"], at["second"]]
+
+
+async def test_a_stream_of_a_task_that_has_ended_ends(world, running) -> None:
+    await world.end(running, Reason.SUCCEEDED, TaskState.SUCCEEDED)
+    async with world.stream("/tasks/train/metrics") as messages:
+        assert (await anext(messages))[0] == "end"
+
+
+@pytest.mark.parametrize(
+    ("query", "who", "last", "status"),
+    [
+        ("", "bob", None, 404),
+        ("?names=loss", "alice", None, 400),
+        ("?step=60", "alice", None, 400),
+        ("?run=1", "alice", None, 400),
+        ("?ranks=" + ",".join(map(str, range(65))), "alice", None, 400),
+        ("", "alice", "x", 400),
+        ("", "alice", "9" * 12, 400),
+    ],
+)
+async def test_a_stream_that_makes_no_sense_is_refused(world, running, query, who, last, status) -> None:
+    headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
+    found, problem = await world.json("GET", f"/tasks/{running.id}/metrics{query}", who, headers=headers)
+    assert found == status, problem

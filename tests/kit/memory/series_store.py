@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from hai_scheduler.core.metrics.levels import merged
 from hai_scheduler.core.metrics.packing import pack, unpack
@@ -35,7 +35,14 @@ class MemorySeries:
         self._packed -= {(run_id, rank, level.step, chunk_of(point.at, level)) for point in points}
 
     async def read(
-        self, run_id: RunId, *, since: int, until: int, step: int, ranks: Sequence[int] | None = None
+        self,
+        run_id: RunId,
+        *,
+        since: int,
+        until: int,
+        step: int,
+        ranks: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
     ) -> dict[int, list[Point]]:
         """See `SeriesStore.read`."""
         by_rank: dict[int, dict[int, list[Point]]] = {}
@@ -43,6 +50,14 @@ class MemorySeries:
             if own == run_id and (ranks is None or rank in ranks):
                 by_rank.setdefault(rank, {})[level] = [point for point in points if since < point.at <= until]
         found = {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
+        return {rank: [_only(point, names) for point in points] for rank, points in found.items() if points}
+
+    async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
+        """See `SeriesStore.newer`."""
+        found = {
+            rank: [point for point in self._points.get((run_id, rank, LEVELS[0].step), []) if point.at > end]
+            for rank, end in sorted(after.items())
+        }
         return {rank: points for rank, points in found.items() if points}
 
     async def pack(self, *, now: int, limit: int) -> int:
@@ -64,9 +79,18 @@ class MemorySeries:
                         self._points[coarser] = joined([*self._points.get(coarser, []), *folded])
                         self._open(run_id, rank, LEVELS[number + 1], folded)
                 if step == level.step:
-                    self._points[run_id, rank, step] = [p for p in points if p.at > now - level.keep]
+                    self._points[run_id, rank, step] = [
+                        point
+                        for point in points
+                        if point.at > now - level.keep
+                        or (run_id, rank, step, chunk_of(point.at, level)) not in self._packed
+                    ]
         return packed
 
     async def forget(self, run_id: RunId) -> None:
         """See `SeriesStore.forget`."""
         self._points = {key: points for key, points in self._points.items() if key[0] != run_id}
+
+
+def _only(point: Point, names: Collection[str] | None) -> Point:
+    return Point(point.at, {name: seen for name, seen in point.values.items() if names is None or name in names})

@@ -1,4 +1,5 @@
 /* A libnvidia-ml of its own for tests: as many GPUs as FAKE_NVML_GPUS says, whose figures follow from their number.
+   FAKE_NVML_IDLE=1: nothing computes on them.
    FAKE_NVML_HANGS=1 lets each question for the use of a GPU hang; FAKE_NVML_OLD=1 has no GPM and no energy. */
 #include <stdlib.h>
 #include <string.h>
@@ -28,13 +29,21 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
 }
 int nvmlDeviceGetUtilizationRates(void *device, Use *use) {
   if (is("FAKE_NVML_HANGS")) for (;;) pause();
-  use->gpu = 90 + number(device); use->memory = 40; return OK;
+  use->gpu = is("FAKE_NVML_IDLE") ? 0 : 90 + number(device); use->memory = 40; return OK;
 }
 int nvmlDeviceGetMemoryInfo(void *device, Memory *memory) {
   memory->total = 80ULL << 30; memory->used = (unsigned long long)(number(device) + 1) << 30;
   memory->free = memory->total - memory->used; return OK;
 }
-int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) { *mw = 350500 + 1000 * number(device); return OK; }
+int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) {
+  *mw = (is("FAKE_NVML_IDLE") ? 70500 : 350500) + 1000 * number(device); return OK;
+}
+/* The counter of the energy grows by 700 J with each question, of any GPU. */
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj) {
+  static unsigned long long asked;
+  (void)device; if (is("FAKE_NVML_OLD")) return NOT_SUPPORTED;
+  *mj = 5000000000ULL + 700000ULL * asked++; return OK;
+}
 int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw) { (void)device; *mw = 700000; return OK; }
 int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz) { (void)device; *mhz = kind == 1 ? 1980 : 1; return OK; }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons) {
@@ -46,7 +55,7 @@ int nvmlDeviceGetTotalEccErrors(void *device, int kind, int counter, unsigned lo
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *infos) {
   unsigned room = *count; (void)infos;
-  *count = number(device); return room < *count ? NO_ROOM : OK;
+  *count = is("FAKE_NVML_IDLE") ? 0 : number(device); return room < *count ? NO_ROOM : OK;
 }
 int nvmlGpmQueryDeviceSupport(void *device, Support *support) {
   (void)device; if (support->version != 1) return 2;
@@ -62,7 +71,7 @@ int nvmlGpmMetricsGet(Query *query) {
   if (query->version != 1 || *(long *)query->before >= *(long *)query->now) return 2;
   for (unsigned i = 0; i < query->count; i++) {
     Metric *metric = &query->metrics[i];
-    metric->result = metric->id == 10 ? NOT_SUPPORTED : OK; metric->value = 10.5 * metric->id;
+    metric->result = metric->id == 10 ? NOT_SUPPORTED : OK; metric->value = is("FAKE_NVML_IDLE") ? 0 : 10.5 * metric->id;
   }
   return OK;
 }

@@ -132,7 +132,7 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",
         "haienv": None, "left": "saved",
-        "lost_s": 12.0, "failed_ranks": [],
+        "lost_s": 12.0, "failed_ranks": [], "summary": None,
     }  # fmt: skip
     run.update(changes)
     return run

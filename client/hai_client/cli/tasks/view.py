@@ -11,7 +11,7 @@ from typing import Any
 
 from hai_client.backports import UTC
 from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, local_times, plural
-from hai_client.cli.tasks import failing
+from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.snapshots.amounts import amount
@@ -99,6 +99,7 @@ def screen(out: Output, task: Task) -> None:
     if task.runs:
         out.line()
         runs(out, task)
+        facts(out, used.lines(task.runs))
     if task.failure is not None:
         out.line()
         failing.write(out, task, task.failure)

@@ -27,8 +27,14 @@ import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { actionsOf } from './actions';
 
+/** Older services do not say it. */
+interface IMayIdle {
+  /** Since when the GPUs of a running task have done nothing; null: they work, or it has none. */
+  idle_gpus_since?: string | null;
+}
+
 export interface IHeaderProps {
-  task: ITaskDetail;
+  task: ITaskDetail & IMayIdle;
   /** What would let it start, while it waits. */
   whatIf: readonly IWhatIf[];
   now: number;
@@ -77,6 +83,7 @@ export function Header(props: IHeaderProps): JSX.Element {
         <h2 title={task.name}>{task.name}</h2>
         <span className="hai-TaskHeader-id">#{task.id}</span>
         <StateBadge task={task} testId="hai-task-state" />
+        <IdleBadge task={task} now={now} />
         <span className="hai-Spacer" />
         {actionsOf(task).map(({ action, label, hint }) => (
           <button
@@ -144,6 +151,16 @@ export function Header(props: IHeaderProps): JSX.Element {
         <Pins task={task} />
       </dl>
     </header>
+  );
+}
+
+/** Says that GPUs are held and do nothing. */
+function IdleBadge(props: { task: IMayIdle; now: number }): JSX.Element | null {
+  const since = props.task.idle_gpus_since ?? null;
+  return since === null ? null : (
+    <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
+      GPUs idle for {duration(between(since, props.now))}
+    </span>
   );
 }
 

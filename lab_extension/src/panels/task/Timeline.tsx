@@ -15,7 +15,7 @@ import {
 } from '../../format';
 import { layOut, type IRunBar } from './timeline';
 
-const ENDING_WORDS: Record<RunEnding, string> = {
+export const ENDING_WORDS: Record<RunEnding, string> = {
   running: 'running',
   leaving: 'told to leave',
   succeeded: 'succeeded',

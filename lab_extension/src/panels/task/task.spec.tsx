@@ -106,6 +106,17 @@ describe('the header', () => {
     expect(screen.queryByTestId('hai-task-failure')).toBeNull();
   });
 
+  it('has a badge while GPUs do nothing', () => {
+    const props = { whatIf: [], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
+    const task = { ...aTask(), idle_gpus_since: '2026-11-21T04:35:00Z' };
+    const { rerender } = render(<Header task={task} {...props} />);
+    expect(screen.getByTestId('hai-idle-gpus').textContent).toBe('GPUs idle for 25 min');
+    rerender(<Header task={{ ...task, idle_gpus_since: null }} {...props} />);
+    expect(screen.queryByTestId('hai-idle-gpus')).toBeNull();
+    rerender(<Header task={aTask()} {...props} />);
+    expect(screen.queryByTestId('hai-idle-gpus')).toBeNull();
+  });
+
   it('names the environment, its generation and its digest', () => {
     const props = { whatIf: [], now: NOW, busy: false, onAct: vi.fn(), onPriority: vi.fn() };
     const { rerender } = render(<Header task={aTask()} {...props} />);

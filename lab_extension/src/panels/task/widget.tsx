@@ -9,59 +9,102 @@ import type { ITaskDetail, PriorityChoice } from '../../api/types';
 import { isUnfinished } from '../../format';
 import { haiIcon } from '../../icons';
 import type { LogModel } from '../../models/log';
+import type { PerformanceModel } from '../../models/performance';
 import type { TaskModel } from '../../models/task';
+import { PerformanceView } from '../performance/View';
 import { Notice, useNow, useSignal } from '../react';
 import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
 import { LogView } from './LogView';
+import { Tabs } from './Tabs';
 import { Timeline } from './Timeline';
 import { stopWarning } from './actions';
 
-/** A task in the main area. It follows the log only while it can be seen. */
+const TABS = { log: 'Runs and log', performance: 'Performance' } as const;
+type TabName = keyof typeof TABS;
+
+/** The models of what a task view shows. */
+export interface ITaskModels {
+  model: TaskModel;
+  log: LogModel;
+  performance: PerformanceModel;
+}
+
+/** A task in the main area. It follows the log, or the metrics, only while these can be seen. */
 export class TaskWidget extends ReactWidget {
+  readonly model: TaskModel;
+  readonly log: LogModel;
+  readonly performance: PerformanceModel;
+  private tab: TabName = 'log';
+
   constructor(
-    readonly model: TaskModel,
-    readonly log: LogModel,
+    models: ITaskModels,
     private readonly onChanged: (task: ITaskDetail) => void
   ) {
     super();
+    this.model = models.model;
+    this.log = models.log;
+    this.performance = models.performance;
     this.addClass('hai-TaskWidget');
     this.title.icon = haiIcon;
-    this.title.label = `Task ${model.id}`;
+    this.title.label = `Task ${this.model.id}`;
     this.title.closable = true;
-    model.changed.connect(this.updateTitle, this);
+    this.model.changed.connect(this.updateTitle, this);
   }
 
   override dispose(): void {
     if (!this.isDisposed) {
       this.model.dispose();
       this.log.dispose();
+      this.performance.dispose();
     }
     super.dispose();
   }
 
+  /** Show one of the tabs. */
+  showTab(tab: TabName): void {
+    this.tab = tab;
+    this.follow();
+    this.update();
+  }
+
   protected override onAfterShow(msg: Message): void {
     super.onAfterShow(msg);
-    if (this.log.status !== 'ended') {
-      this.log.open();
-    }
+    this.follow();
   }
 
   protected override onAfterHide(msg: Message): void {
     super.onAfterHide(msg);
-    this.log.close();
+    this.follow();
   }
 
   protected override onAfterAttach(msg: Message): void {
     super.onAfterAttach(msg);
     void this.model.start();
-    if (this.isVisible) {
-      this.log.open();
-    }
+    this.follow();
   }
 
   protected override render(): JSX.Element {
-    return <Connected model={this.model} log={this.log} onChanged={this.onChanged} />;
+    return (
+      <Connected
+        model={this.model}
+        log={this.log}
+        performance={this.performance}
+        tab={this.tab}
+        onTab={tab => this.showTab(tab)}
+        onChanged={this.onChanged}
+      />
+    );
+  }
+
+  /** Follow what can be seen, and nothing else: the browser has few connections to the server. */
+  private follow(): void {
+    this.performance.show(this.isVisible && this.tab === 'performance');
+    if (!this.isVisible || this.tab !== 'log') {
+      this.log.close();
+    } else if (this.log.status === 'idle') {
+      this.log.open();
+    }
   }
 
   private updateTitle(): void {
@@ -73,11 +116,13 @@ export class TaskWidget extends ReactWidget {
   }
 }
 
-function Connected(props: {
-  model: TaskModel;
-  log: LogModel;
-  onChanged: (task: ITaskDetail) => void;
-}): JSX.Element {
+function Connected(
+  props: ITaskModels & {
+    tab: TabName;
+    onTab: (tab: TabName) => void;
+    onChanged: (task: ITaskDetail) => void;
+  }
+): JSX.Element {
   const { model, log } = props;
   useSignal(model.changed);
   const { task } = model;
@@ -117,11 +162,22 @@ function Connected(props: {
         busy={model.busy}
         onAct={action => void act(action)}
         onPriority={priority => void setPriority(priority)}
-        onShowLog={rank => log.open(rank)}
+        onShowLog={rank => {
+          props.onTab('log');
+          log.open(rank);
+        }}
       />
-      <Timeline task={task} now={now} />
-      <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />
-      <LogView model={log} ranks={task.nodes} />
+      <Tabs tabs={TABS} tab={props.tab} onTab={props.onTab} label={`Task ${task.id}`}>
+        {props.tab === 'performance' ? (
+          <PerformanceView model={props.performance} task={task} />
+        ) : (
+          <>
+            <Timeline task={task} now={now} />
+            <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />
+            <LogView model={log} ranks={task.nodes} />
+          </>
+        )}
+      </Tabs>
     </div>
   );
 }

@@ -33,6 +33,7 @@ from hai_scheduler.adapters.shared.status import (
     lost_lines_of,
     signal_of,
     signalled_of,
+    summary_of,
     text_of,
     time_of,
 )
@@ -193,6 +194,7 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),
         job_state=text_of(said.get("job_state")),
+        summary=summary_of(said),
         # A rank that ends with 0 without a notice has simply finished.
         leaving_by=left if code != 0 or told is not None else None,
     )

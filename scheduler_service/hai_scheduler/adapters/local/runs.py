@@ -22,6 +22,7 @@ from hai_scheduler.adapters.shared.status import (
     lost_lines_of,
     signal_of,
     signalled_of,
+    summary_of,
     text_of,
     time_of,
 )
@@ -306,6 +307,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),
         job_state=text_of(status.get("job_state")),
+        summary=summary_of(status),
         start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
         blame=Blame.NOBODY if status.get("blame") == Blame.NOBODY else Blame.NODE,
         message=lost_lines_of(status) if state is RankState.EXITED else None,

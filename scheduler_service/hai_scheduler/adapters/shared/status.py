@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, Final
 
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.run import Checkpoint
+from hai_scheduler.core.model.usage_summary import Level, UsageSummary
 
 #: The longest text that is taken over, in characters: the same limit as in the REST interface.
 MAX_TEXT: Final = 4096
 #: The largest step, either way.
 _MAX_STEP: Final = 2**63 - 1
+#: The largest number and the most GPUs in a summary.
+_MOST: Final = 1e18
+_MOST_GPUS: Final = 64
 
 
 def checkpoint_of(data: Any) -> Checkpoint | None:
@@ -38,6 +43,42 @@ def lost_lines_of(status: dict[str, Any]) -> str | None:
         return None
     why = text_of(status.get("log_lost_why")) or "they could not be written"
     return f"{count} {'line' if count == 1 else 'lines'} of its log {'was' if count == 1 else 'were'} lost: {why}"
+
+
+def summary_of(status: dict[str, Any]) -> UsageSummary | None:
+    """Return what the rank used; None: it was not measured, or the supervisor does not say."""
+    data = status.get("summary")
+    if not isinstance(data, dict) or not (seconds := _amount_of(data.get("seconds"))):
+        return None
+    gpus = data.get("gpus")
+    return UsageSummary(
+        seconds=seconds,
+        cpu=_level_of(data.get("cpu")),
+        memory=_level_of(data.get("memory")),
+        gpus=gpus if isinstance(gpus, int) and 0 <= gpus <= _MOST_GPUS else 0,
+        gpu_seconds=_amount_of(data.get("gpu_seconds")),
+        gpu_idle_seconds=_amount_of(data.get("gpu_idle_seconds")),
+        gpu_use=_level_of(data.get("gpu_use")),
+        gpu_memory=_level_of(data.get("gpu_memory")),
+        gpu_power=_level_of(data.get("gpu_power")),
+        joules=_amount_of(data.get("joules")),
+    )
+
+
+def _level_of(value: Any) -> Level | None:
+    if not isinstance(value, list) or len(value) != 2 or not all(_is_amount(one) for one in value):
+        return None
+    return Level(float(value[0]), float(value[1]))
+
+
+def _amount_of(value: Any) -> float:
+    return float(value) if _is_amount(value) else 0.0
+
+
+def _is_amount(value: Any) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # Compare before the conversion: JSON has whole numbers that no float can hold.
+    return number and 0 <= value <= _MOST and isfinite(value)
 
 
 def _step_of(value: Any) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from hai_scheduler.adapters.sql.usage_rows import usage_of, usage_values
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
@@ -130,6 +131,7 @@ def _rank_values(rank: Rank) -> _Values:
         "message": rank.message,
         "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
         "supervisor_killed": rank.supervisor_killed,
+        "summary": usage_values(rank.summary),
     }
 
 
@@ -151,6 +153,7 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         # Older versions did not write it.
         unstarted=_BLAMES[value.get("unstarted")],
         supervisor_killed=value.get("supervisor_killed", False),
+        summary=usage_of(value.get("summary")),
     )
 
 
@@ -278,13 +281,14 @@ def run_values(task_id: TaskId, run: Run) -> _Values:
         "failed_ranks": list(run.failed_ranks),
         "origin": None if run.origin is None else str(run.origin),
         "haienv": _pin_values(run.haienv),
+        "summary": usage_values(run.summary),
     }
 
 
 def run_of(columns: Sequence[Any]) -> Run:
     """Return the run of the columns of `tables.RUNS`, in their order."""
     _, number, run_id, ranks, priority, started, running, ended, notice, killed, done, saved, *rest = columns
-    reason, left, lost, failed, origin, haienv = rest
+    reason, left, lost, failed, origin, haienv, summary = rest
     return Run(
         id=RunId(run_id),
         number=number,
@@ -303,6 +307,7 @@ def run_of(columns: Sequence[Any]) -> Run:
         failed_ranks=_failed_ranks_of(failed, reason, ranks),
         origin=Origin.parse(origin),
         haienv=pin_of(haienv),
+        summary=usage_of(summary),
     )
 
 

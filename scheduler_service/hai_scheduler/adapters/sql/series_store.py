@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import SERIES
 from hai_scheduler.adapters.sql.trouble import translated
-from hai_scheduler.core.metrics.levels import merged
+from hai_scheduler.core.metrics.levels import in_turn, merged, span_of
 from hai_scheduler.core.metrics.packing import pack, unpack
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
 from hai_scheduler.core.metrics.series import Point, fold
 from hai_scheduler.core.model.ids import RunId
 
 _FINEST = LEVELS[0]
+_BY_STEP = {level.step: level for level in LEVELS}
 
 
 class SqlSeries:
@@ -43,17 +44,55 @@ class SqlSeries:
         return new[-1].at if new else int(end)
 
     async def read(
-        self, run_id: RunId, *, since: int, until: int, step: int, ranks: Sequence[int] | None = None
+        self,
+        run_id: RunId,
+        *,
+        since: int,
+        until: int,
+        step: int,
+        ranks: Sequence[int] | None = None,
+        names: Collection[str] | None = None,
     ) -> dict[int, list[Point]]:
         """See `SeriesStore.read`."""
-        wanted = [SERIES.c.run_id == run_id, SERIES.c.until > since]
-        if ranks is not None:
-            wanted.append(SERIES.c.rank.in_(ranks))
+        by_rank: dict[int, dict[int, list[Point]]] = {}
+        for level in (_BY_STEP[one] for one in in_turn(_BY_STEP, step)):
+            # No row is longer than a chunk.
+            wanted = [
+                SERIES.c.run_id == run_id,
+                SERIES.c.step == level.step,
+                SERIES.c.until > since,
+                SERIES.c.until < until + level.chunk,
+            ]
+            if ranks is not None:
+                wanted.append(SERIES.c.rank.in_(ranks))
+            if by_rank:
+                # Most of a finer level is what another one shows already, and takes long to unpack.
+                shown = [span_of(chain(*levels.values()), min(levels)) for levels in by_rank.values()]
+                begin, end = max(begin for begin, _ in shown), min(end for _, end in shown)
+                outside = or_(SERIES.c.until > end, SERIES.c.until <= begin + level.chunk)
+                wanted.append(or_(SERIES.c.rank.not_in(list(by_rank)), outside))
+            with translated():
+                async with self._readers.connect() as connection:
+                    rows = (await connection.execute(select(SERIES).where(*wanted).order_by(SERIES.c.until))).all()
+            # A day of many GPUs takes some tenths of a second, in which other requests must not wait.
+            found = await asyncio.to_thread(_unpacked, rows, since, until, names)
+            for rank, points in found.items():
+                by_rank.setdefault(rank, {})[level.step] = points
+        return {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
+
+    async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
+        """See `SeriesStore.newer`."""
+        if not after:
+            return {}
+        own = [and_(_of(run_id, rank, _FINEST), SERIES.c.until > end) for rank, end in after.items()]
         with translated():
             async with self._readers.connect() as connection:
-                rows = (await connection.execute(select(SERIES).where(*wanted).order_by(SERIES.c.until))).all()
-        # A day of many GPUs takes some tenths of a second, in which other requests must not wait.
-        return await asyncio.to_thread(_unpacked, rows, since, until, step)
+                rows = (await connection.execute(select(SERIES).where(or_(*own)).order_by(SERIES.c.until))).all()
+        by_rank: dict[int, list[Row[Any]]] = {}
+        for row in rows:
+            by_rank.setdefault(row.rank, []).append(row)
+        found = {rank: [p for p in _joined(by_rank[rank]) if p.at > after[rank]] for rank in sorted(by_rank)}
+        return {rank: points for rank, points in found.items() if points}
 
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""
@@ -62,7 +101,9 @@ class SqlSeries:
             while packed < limit and await self._pack_one(level, now):
                 packed += 1
             async with self._writing() as connection:
-                old = and_(SERIES.c.step == level.step, SERIES.c.until <= now - level.keep)
+                # What is not packed is not folded yet, however old it is: the service may have been away for days.
+                due = and_(SERIES.c.step == level.step, SERIES.c.packed.is_(True))
+                old = and_(due, SERIES.c.until <= now - level.keep)
                 await connection.execute(delete(SERIES).where(old))
         return packed
 
@@ -100,16 +141,16 @@ class SqlSeries:
                 yield connection
 
 
-def _unpacked(rows: Sequence[Row[Any]], since: int, until: int, step: int) -> dict[int, list[Point]]:
-    """Return the points of rows as `SeriesStore.read` does."""
-    by_rank: dict[int, dict[int, list[Point]]] = {}
+def _unpacked(
+    rows: Sequence[Row[Any]], since: int, until: int, names: Collection[str] | None
+) -> dict[int, list[Point]]:
+    """Return the points of rows of one level within a time, by rank, for ranks that have some."""
+    by_rank: dict[int, list[Point]] = {}
     for row in rows:
-        points = [point for point in unpack(row.data) if since < point.at <= until]
-        by_rank.setdefault(row.rank, {}).setdefault(row.step, []).extend(points)
-    found = {
-        rank: merged({level: joined(seen) for level, seen in levels.items()}, step) for rank, levels in by_rank.items()
-    }
-    return {rank: points for rank, points in sorted(found.items()) if points}
+        points = [point for point in unpack(row.data, names) if since < point.at <= until]
+        if points:
+            by_rank.setdefault(row.rank, []).extend(points)
+    return {rank: joined(points) for rank, points in by_rank.items()}
 
 
 def _joined(rows: Sequence[Row[Any]]) -> list[Point]:

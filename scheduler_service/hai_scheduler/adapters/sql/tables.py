@@ -155,6 +155,8 @@ RUNS = Table(
     Column("origin", Text),
     # The environment of haienv that the run was started with; NULL: none.
     _value("haienv"),
+    # What its ranks used; NULL: it has not ended, or nothing was measured.
+    _value("summary"),
 )
 
 EVENTS = Table(

@@ -8,7 +8,16 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
-from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, HaienvOut, NoticeOut, RankOut, RankReport, RunOut
+from hai_scheduler.api.wire.runs import (
+    CheckpointOut,
+    FailureOut,
+    HaienvOut,
+    NoticeOut,
+    RankOut,
+    RankReport,
+    RunOut,
+    RunSummaryOut,
+)
 from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
@@ -245,6 +254,7 @@ def run_out(run: Run) -> RunOut:
         lost_s=_seconds(run.lost),
         failed_ranks=list(run.failed_ranks),
         haienv=None if run.haienv is None else HaienvOut.model_validate(run.haienv),
+        summary=None if run.summary is None else RunSummaryOut.model_validate(run.summary),
     )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+
 from hai_scheduler.api.convert import metrics as convert
 from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import gone
-from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.metrics import MetricsTaken, RankMetricsIn, TaskSeriesOut
 from hai_scheduler.api.wire.params import Nothing, SeriesQuery
 from hai_scheduler.service.shared.errors import Conflict, Invalid
@@ -21,13 +25,18 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     return MetricsTaken(newest=taken.newest, after=taken.after)
 
 
-async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut:
-    """Return the metrics of a task."""
+async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Stream:
+    """Return the metrics of a task or, if the request asks for it, a stream of its newest points."""
     query = ask.query
     for name in ("since", "until"):
         when = getattr(query, name)
         if when is not None and when.tzinfo is None:
             raise Invalid(name, str(when), "needs a time zone: end it with Z")
+    if query.follow or "text/event-stream" in ask.headers.get("Accept", ""):
+        for name in ("until", "step", "run"):
+            if getattr(query, name) is not None:
+                raise Invalid(name, str(getattr(query, name)), "does not go with a stream: leave it out")
+        return Stream(_follow(ask, _since(ask)))
     series = await ask.services.series.read(
         ask.caller,
         ask.path["task"],
@@ -35,7 +44,38 @@ async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut:
         until=query.until,
         step=query.step,
         run=query.run,
-        ranks=None if query.ranks is None else [int(word) for word in query.ranks.split(",")],
-        names=None if query.names is None else query.names.split(","),
+        ranks=_ranks(query),
+        names=_names(query),
     )
     return convert.series_out(series)
+
+
+async def _follow(ask: Ask[SeriesQuery, Nothing], since: datetime | None) -> AsyncGenerator[Batch, None]:
+    found = ask.services.newest_points.follow(
+        ask.caller, ask.path["task"], since=since, ranks=_ranks(ask.query), names=_names(ask.query)
+    )
+    async with aclosing(found):
+        async for new in found:
+            if new is None:
+                yield []
+            else:
+                data = convert.series_out(new.points).model_dump_json()
+                yield [StreamMessage("points", data, str(new.resume))]
+    yield [StreamMessage("end", "{}")]
+
+
+def _since(ask: Ask[SeriesQuery, Nothing]) -> datetime | None:
+    last = ask.headers.get("Last-Event-ID")
+    if not last:
+        return ask.query.since
+    if not (last.isascii() and last.isdigit() and len(last) <= 11):
+        raise Invalid("Last-Event-ID", last, "is not the id of a message of this stream: leave it out to start now")
+    return datetime.fromtimestamp(int(last), UTC)
+
+
+def _ranks(query: SeriesQuery) -> list[int] | None:
+    return None if query.ranks is None else [int(word) for word in query.ranks.split(",")]
+
+
+def _names(query: SeriesQuery) -> list[str] | None:
+    return None if query.names is None else query.names.split(",")

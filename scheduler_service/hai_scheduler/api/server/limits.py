@@ -38,7 +38,7 @@ _WORDS: Final = {
     Kind.LOGIN: "requests with a token that the Hub does not know",
     Kind.READ: "requests that read",
     Kind.WRITE: "requests that change something",
-    Kind.EXPENSIVE: "requests that compute (parse, forecast, explain, search)",
+    Kind.EXPENSIVE: "requests that compute (parse, forecast, explain, search, read metrics)",
     Kind.UPLOAD: "requests that send files",
     Kind.STREAM: "streams",
     Kind.RUN: "reports of one run",

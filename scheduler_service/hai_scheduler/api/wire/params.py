@@ -72,6 +72,9 @@ class SeriesQuery(Input):
     ranks: Annotated[str, Field(max_length=1000, pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$")] | None = None
     #: Names of metrics, separated by commas (default: all).
     names: Annotated[str, Field(max_length=4000, pattern=r"^[a-z0-9_]+(,[a-z0-9_]+)*$")] | None = None
+    #: Answer with the newest points as they come, as server-sent events, as `Accept: text/event-stream` does; the step
+    #: is 10 then, and only points of the last ten minutes are sent, of the last minute unless `since` is earlier.
+    follow: bool = False
 
 
 class SearchQuery(Input):

@@ -78,6 +78,38 @@ class HaienvOut(Output):
     latest: bool
 
 
+class LevelOut(Output):
+    """The mean over time and the greatest value of a metric."""
+
+    mean: float
+    peak: float
+
+
+class RunSummaryOut(Output):
+    """What a run used: levels of one rank and of one GPU, and sums over all of them; null: not measured."""
+
+    #: For how long its ranks were sampled, seconds of all ranks together.
+    seconds: float
+    #: Cores, of a rank.
+    cpu: LevelOut | None
+    #: Bytes, of a rank.
+    memory: LevelOut | None
+    #: How many GPUs were seen.
+    gpus: int
+    #: Seconds of all GPUs together.
+    gpu_seconds: float
+    #: Those in which a GPU did nothing.
+    gpu_idle_seconds: float
+    #: Per cent, of a GPU.
+    gpu_use: LevelOut | None
+    #: Bytes, of a GPU.
+    gpu_memory: LevelOut | None
+    #: Watts, of a GPU.
+    gpu_power: LevelOut | None
+    #: The energy of all GPUs together.
+    joules: float
+
+
 class RunOut(Output):
     """One run of a task."""
 
@@ -103,6 +135,8 @@ class RunOut(Output):
     failed_ranks: list[int] = []
     #: The generation of an environment of haienv that the run was started with; null: none.
     haienv: HaienvOut | None = None
+    #: What its ranks used; null until it has ended, and where nothing was measured.
+    summary: RunSummaryOut | None = None
 
 
 class FailureOut(Output):

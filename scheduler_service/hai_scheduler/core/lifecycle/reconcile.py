@@ -159,6 +159,8 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
             supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,
+            # A rank that goes on uses more each time: a task is not written for that.
+            summary=shown.summary if shown.state.gone else None,
         )
     if rank.state is RankState.RUNNING:
         return replace(rank, state=RankState.LOST, message="its node no longer knows of it")

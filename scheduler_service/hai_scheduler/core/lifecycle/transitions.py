@@ -37,6 +37,7 @@ from hai_scheduler.core.model.leaving import Left, Profile, Source
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import KEPT_ROTATIONS, Task, TaskState
+from hai_scheduler.core.model.usage_summary import merged_summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +333,9 @@ def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
     # At least zero: the clocks of replicas may disagree.
     served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
     lost = _lost_work(run, ending, at)
-    ended = replace(run, ended_at=at, reason=ending.reason, left=ending.left, lost=lost)
+    used = merged_summary(rank.summary for rank in run.ranks)
+    ranks = tuple(replace(rank, summary=None) for rank in run.ranks)
+    ended = replace(run, ranks=ranks, ended_at=at, reason=ending.reason, left=ending.left, lost=lost, summary=used)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
     task = replace(task, unsaved=_unsaved(task, ended, ending))
     if ending.reason is Reason.SUPERVISOR_KILLED:

@@ -27,6 +27,7 @@ OF_A_GPU: Final = {
     "use": "%",
     "memory": "bytes",
     "power": "W",
+    "power_limit": "W",
     "clock": "MHz",
     "slowed": "yes or no",
     "errors": "count",
@@ -37,7 +38,7 @@ OF_A_GPU: Final = {
 }
 #: GPUs of a rank at most.
 MOST_GPUS: Final = 64
-_GPU = re.compile(r"gpu(0|[1-9][0-9]?)_([a-z]+)", re.ASCII)
+_GPU = re.compile(r"gpu(0|[1-9][0-9]?)_([a-z_]+)", re.ASCII)
 
 
 class Spread(NamedTuple):

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from hai_scheduler.core.model.ids import Origin, RunId
 from hai_scheduler.core.model.run import Blame, Checkpoint, RankState
+from hai_scheduler.core.model.usage_summary import UsageSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class RankObservation:
     done_all: bool = False
     checkpoint: Checkpoint | None = None
     job_state: str | None = None
+    #: As in `Rank`, at any time.
+    summary: UsageSummary | None = None
     #: For a lost rank: its supervisor was killed while its node, other users' ranks there and the service went on.
     supervisor_killed: bool = False
     #: Why the rank could not be started; such an end is not the user's fault.

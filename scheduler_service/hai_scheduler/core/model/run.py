@@ -11,6 +11,7 @@ from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.usage_summary import UsageSummary
 
 
 class RankState(StrEnum):
@@ -96,6 +97,8 @@ class Rank:
     unstarted: Blame | None = None
     #: For a lost rank: its supervisor was killed while its node was healthy, so that the task itself is to blame.
     supervisor_killed: bool = False
+    #: What the rank used, for a rank that is gone in a run that has not ended; then it is in the run's.
+    summary: UsageSummary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +133,8 @@ class Run:
     origin: Origin | None = None
     #: The environment of haienv that the run was started with; None: none, or it has not come so far.
     haienv: Pin | None = None
+    #: What its ranks used; set with ended_at. None: nothing was measured.
+    summary: UsageSummary | None = None
 
     @property
     def live(self) -> bool:

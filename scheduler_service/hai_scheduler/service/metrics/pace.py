@@ -30,12 +30,16 @@ class Pace:
         self._watched = {run: at for run, at in self._watched.items() if now - at < WATCHED_S}
         self._watched[run_id] = now
 
+    def watched(self, run_id: RunId, now: float) -> bool:
+        """Whether somebody looks at a run (`now`: seconds of a steady clock)."""
+        return now - self._watched.get(run_id, -WATCHED_S) < WATCHED_S
+
     def next_after(self, run_id: RunId, rank: int, now: float) -> float:
         """Note a piece of a rank, and return after how many seconds its next one is wanted."""
         self._ranks[run_id, rank] = now
         self._ranks.move_to_end((run_id, rank))
         while self._ranks and now - next(iter(self._ranks.values())) > GONE_AFTER_S:
             self._ranks.popitem(last=False)
-        if rank < MOST_WATCHED and now - self._watched.get(run_id, -WATCHED_S) < WATCHED_S:
+        if rank < MOST_WATCHED and self.watched(run_id, now):
             return float(WINDOW_S)
         return max(float(WINDOW_S), len(self._ranks) / BY_SECOND)

@@ -80,9 +80,7 @@ class Series:
             NotFound: There is no such task that the caller may see.
             Invalid: A name is no metric, or the answer would be too large.
         """
-        for name in names or ():
-            if unit_of(name) is None:
-                raise Invalid("names", name, "is not a metric: docs/metrics.md lists them")
+        check_names(names)
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             runs = [one for one in await tx.runs.of_task(task.id) if run is None or one.number == run]
@@ -110,18 +108,28 @@ class Series:
         self, run: Run, begin: datetime, end: datetime, step: int, ranks: set[int], names: Sequence[str] | None
     ) -> dict[int, Sequence[Point]]:
         series = await self.store.series.read(
-            run.id, since=int(begin.timestamp()), until=int(end.timestamp()), step=step, ranks=sorted(ranks)
+            run.id,
+            since=int(begin.timestamp()),
+            until=int(end.timestamp()),
+            step=step,
+            ranks=sorted(ranks),
+            names=names,
         )
-        folded: dict[int, Sequence[Point]] = {rank: fold(points, step) for rank, points in series.items()}
-        if names is None:
-            return folded
-        return {
-            rank: [
-                Point(point.at, {name: point.values[name] for name in names if name in point.values})
-                for point in points
-            ]
-            for rank, points in folded.items()
-        }
+        return {rank: fold(points, step) for rank, points in series.items()}
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Raise Invalid for a name that is no metric."""
+    for name in names or ():
+        if unit_of(name) is None:
+            raise Invalid("names", name, "is not a metric: docs/metrics.md lists them")
+
+
+def only(points: Sequence[Point], names: Sequence[str] | None) -> Sequence[Point]:
+    """Return the points with these metrics alone; None: with all of them."""
+    if names is None:
+        return points
+    return [Point(one.at, {name: one.values[name] for name in names if name in one.values}) for one in points]
 
 
 def _suitable(span: timedelta) -> int:

@@ -9,11 +9,13 @@ from typing import Final
 
 from hai_scheduler.core.metrics.series import WINDOW_S, Point
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.topics import points_topic
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300
@@ -36,6 +38,7 @@ class MetricsIntake:
     """The use case of ranks that send metrics."""
 
     store: Store
+    bus: Bus
     clock: Clock
     pace: Pace = field(default_factory=Pace)
 
@@ -62,4 +65,7 @@ class MetricsIntake:
         async with self.store.read() as tx:
             await recent_run(tx, run_id, rank, since=moment - LATE)
         newest = await self.store.series.append(run_id, rank, points)
-        return PointsTaken(newest=newest, after=self.pace.next_after(run_id, rank, self.clock.steady()))
+        steady = self.clock.steady()
+        if self.pace.watched(run_id, steady):
+            await self.bus.ring(points_topic(run_id))
+        return PointsTaken(newest=newest, after=self.pace.next_after(run_id, rank, steady))

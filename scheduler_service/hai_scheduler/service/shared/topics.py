@@ -7,6 +7,11 @@ TICK = "tick"
 FEED = "feed"
 
 
+def points_topic(run_id: str) -> str:
+    """The topic that is rung when a run that somebody looks at has sent metrics."""
+    return f"points:{run_id}"
+
+
 def run_topic(run_id: str) -> str:
     """The topic that is rung when the notice of a run has changed."""
     return f"run:{run_id}"

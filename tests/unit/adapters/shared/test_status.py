@@ -12,11 +12,13 @@ from hai_scheduler.adapters.shared.status import (
     checkpoint_of,
     lost_lines_of,
     signal_of,
+    summary_of,
     text_of,
     time_of,
 )
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.run import Checkpoint
+from hai_scheduler.core.model.usage_summary import Level, UsageSummary
 from kit.builders import at
 
 
@@ -93,3 +95,50 @@ def test_lost_lines_are_said_in_a_sentence(status: dict[str, Any], sentence: str
 def test_a_time_that_no_store_gives_back_is_none(text: Any) -> None:
     assert time_of(text) is None
     assert checkpoint_of({"at": text}) is None
+
+
+def test_a_summary_of_a_supervisor_is_taken_over() -> None:
+    said = {
+        "seconds": 60,
+        "cpu": [1.5, 4],
+        "memory": [1e9, 2e9],
+        "gpus": 2,
+        "gpu_seconds": 120,
+        "gpu_idle_seconds": 10,
+        "gpu_use": [90, 100],
+        "gpu_memory": [3e9, 4e9],
+        "gpu_power": [400, 500],
+        "joules": 48000,
+    }
+    assert summary_of({"summary": said}) == UsageSummary(
+        seconds=60,
+        cpu=Level(1.5, 4),
+        memory=Level(1e9, 2e9),
+        gpus=2,
+        gpu_seconds=120,
+        gpu_idle_seconds=10,
+        gpu_use=Level(90, 100),
+        gpu_memory=Level(3e9, 4e9),
+        gpu_power=Level(400, 500),
+        joules=48000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (None, None),
+        ("x", None),
+        ({}, None),
+        ({"seconds": -1}, None),
+        ({"seconds": True}, None),
+        ({"seconds": 10**400}, None),
+        ({"seconds": float("nan")}, None),
+        ({"seconds": 1, "cpu": [1]}, UsageSummary(seconds=1)),
+        ({"seconds": 1, "cpu": {"mean": 1}}, UsageSummary(seconds=1)),
+        ({"seconds": 1, "cpu": [1, float("inf")], "joules": "9"}, UsageSummary(seconds=1)),
+        ({"seconds": 1, "gpus": 65, "gpu_seconds": [1], "more": "x" * 9999}, UsageSummary(seconds=1)),
+    ],
+)
+def test_only_numbers_that_make_sense_are_in_a_summary(said: Any, kept: UsageSummary | None) -> None:
+    assert summary_of({"summary": said}) == kept

@@ -237,7 +237,13 @@ async def test_kinds_do_not_share_and_only_users_pay_for_bytes() -> None:
 
 def test_every_route_has_the_budget_that_it_costs() -> None:
     kinds = {kind: {route.path for route in ROUTES if route.budget is kind} for kind in Kind}
-    assert kinds[Kind.EXPENSIVE] == {"/tasks/parse", "/tasks/{task}/explain", "/forecast", "/tasks/{task}/logs/search"}
+    assert kinds[Kind.EXPENSIVE] == {
+        "/tasks/parse",
+        "/tasks/{task}/explain",
+        "/tasks/{task}/metrics",
+        "/forecast",
+        "/tasks/{task}/logs/search",
+    }
     assert kinds[Kind.STREAM] == {"/events"}
     assert kinds[Kind.PUBLIC] == {"/health", "/health/live", "/health/ready", "/openapi.json"}
     assert kinds[Kind.RUN_WAIT] == {"/runs/{run_id}/notice", "/runs/{run_id}/addresses"}

@@ -32,7 +32,7 @@ def uses(root: Path, visible: str | None = None) -> list[float]:
 def test_the_figures_of_a_gpu(tmp_path: Path, power: str) -> None:
     card(tmp_path, 0, power=power)
     (gpu,) = open_gpus(None, str(tmp_path / "drm"), str(tmp_path / "dri"))
-    assert gpu.read() == {"use": 10, "memory": 1000, "power": 123.0}
+    assert gpu.read() == {"use": 10, "memory": 1000, "power": 123.0, "power_limit": 500}
     assert gpu.memory_bytes() == 64000
     assert gpu.power_limit_w() == 500
 

@@ -19,7 +19,7 @@ def lines_of(samples: dict[int, dict[str, float]], seconds: int, *, clock: list[
     lines: list[object] = []
     now = [0.0]
     times = clock or [1700000000.0 + second for second in range(seconds)]
-    sampler = Sampler([Scripted(samples)], lines.append, lambda: times[int(now[0])])
+    sampler = Sampler([Scripted(samples)], lambda line, _: lines.append(line), lambda: times[int(now[0])])
     for second in range(seconds):
         now[0] = float(second)
         sampler.step(now[0])
@@ -53,3 +53,15 @@ def test_a_clock_that_is_set_back_writes_no_window_twice() -> None:
     lines = lines_of({second: {"cpu": 1} for second in range(40)}, 40, clock=clock)
     ends = [line["at"] for line in lines if isinstance(line, dict)]
     assert ends == sorted(ends)
+
+
+def test_a_window_knows_for_how_long_it_was_sampled() -> None:
+    lasted: list[float] = []
+    now = [1700000007.0]
+    always = Scripted({second: {"cpu": 1} for second in range(10)})
+    sampler = Sampler([always], lambda _, seconds: lasted.append(seconds), lambda: now[0])
+    for second in range(10):
+        sampler.step(float(second))
+        now[0] += 1
+    sampler.finish()
+    assert lasted == [3.0, 7.0]

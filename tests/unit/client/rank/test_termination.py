@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from hai_client.rank.termination import PodStatus, message_of
 
 LONG = "é" * 4096
@@ -34,6 +36,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "log_lost_why": None,
         "checkpoint": None,
         "job_state": None,
+        "summary": None,
     }
     one.take({"kind": "done", "at": "2026-01-01T00:00:00Z", "step": 7, "path": "/ckpt/7"})
     one.write()
@@ -53,13 +56,38 @@ def test_a_message_that_does_not_change_is_not_written_again(tmp_path: Path) -> 
     assert not message.exists()
 
 
+def test_a_summary_that_grows_is_written_once_a_minute_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("hai_client.rank.termination.time.monotonic", lambda: now[0])
+    one, message = status(tmp_path)
+    one.begin()
+    told = []
+    for seconds in range(1, 14):
+        now[0] += 10
+        one.data["summary"] = {"seconds": seconds}
+        one.write()
+        told.append(json.loads(message.read_text())["summary"])
+    assert told == [*[None] * 5, *[{"seconds": 6}] * 6, *[{"seconds": 12}] * 2]
+    one.end(0)
+    assert json.loads(message.read_text())["summary"] == {"seconds": 13}
+
+
 def test_what_is_too_long_is_left_out_and_never_cut() -> None:
     facts = {"schema": 1, "state": "exited", "exit_code": 0, "job_state": LONG, "checkpoint": {"step": 1, "path": "/c"}}
     told = json.loads(message_of(facts))
     assert (told["job_state"], told["checkpoint"], told["exit_code"]) == (None, {"step": 1, "path": "/c"}, 0)
     told = json.loads(message_of({**facts, "job_state": "x", "checkpoint": {"step": 1, "path": LONG}}))
     assert (told["job_state"], told["checkpoint"]) == (None, {"step": 1, "path": None})
-    worst = {**facts, "start_error": "\0" * 9999, "checkpoint": {"at": "2026", "step": -(2**53), "path": LONG}}
+    facts["summary"] = {"seconds": 1}
+    assert json.loads(message_of(facts))["summary"] == {"seconds": 1}
+    worst = {
+        **facts,
+        "summary": {"cpu": "s" * 1000},
+        "start_error": "\0" * 9999,
+        "checkpoint": {"at": "2026", "step": -(2**53), "path": LONG},
+    }
     assert len(message_of({**worst, "start_error": "e" * 9999})) <= 4000
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.metrics.taking import AHEAD_S, MetricsIntake, PointsTaken
@@ -25,7 +26,8 @@ class World:
 
     def __init__(self) -> None:
         self.clock, self.store = VirtualClock(T0), MemoryStore()
-        self.intake = MetricsIntake(store=self.store, clock=self.clock)
+        self.bus = MemoryBus(self.clock)
+        self.intake = MetricsIntake(store=self.store, bus=self.bus, clock=self.clock)
 
     async def fill(self) -> None:
         runs = (a_run(1, 1, nodes=2, ended_at=at(600)), a_run(1, 2, nodes=2, started_at=at(900)))

@@ -1,0 +1,53 @@
+/** Values of metrics as users read them. Pure functions. */
+
+export type Unit = 'cores' | 'bytes' | 'bytes a second' | '%' | 'W';
+
+const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+/** A value with its unit, as `hai top` writes it: `1.5 cores`, `12.4 GiB`, `85 %`. */
+export function valueText(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'cores':
+      return `${rounded(value)} cores`;
+    case 'bytes':
+      return bytesText(value);
+    case 'bytes a second':
+      return `${bytesText(value)}/s`;
+    default:
+      return `${rounded(value)} ${unit}`;
+  }
+}
+
+/** Energy in the unit of electricity bills: `1.3 kWh`, `25 Wh`. */
+export function energyText(joules: number): string {
+  const hours = joules / 3600;
+  return hours < 1000 ? `${rounded(hours)} Wh` : `${rounded(hours / 1000)} kWh`;
+}
+
+/** A value without the word of its unit, for an axis. */
+export function tickText(value: number, unit: Unit): string {
+  return unit === 'cores' ? rounded(value) : valueText(value, unit);
+}
+
+/** Distances of ticks that give round numbers. */
+export function tickSteps(unit: Unit): number[] {
+  if (unit === 'bytes' || unit === 'bytes a second') {
+    return Array.from({ length: 50 }, (_, power) => 2 ** power);
+  }
+  return Array.from({ length: 14 }, (_, n) => 10 ** (n - 2)).flatMap(each => [each, 2 * each, 5 * each]);
+}
+
+function bytesText(value: number): string {
+  let [rest, power] = [value, 0];
+  while (rest >= 1024 && power < BINARY.length - 1) {
+    rest /= 1024;
+    power += 1;
+  }
+  return `${rounded(rest)} ${BINARY[power] ?? ''}`;
+}
+
+/** Two digits behind the point below 1, one below 100, none beyond: more cannot be measured. */
+function rounded(value: number): string {
+  const digits = value < 1 ? 2 : value < 100 ? 1 : 0;
+  return String(Number(value.toFixed(digits)));
+}
