@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
@@ -75,6 +76,21 @@ class Tx(Protocol):
     @property
     def environments(self) -> StoredEnvironments:
         """The environments."""
+        ...
+
+    @property
+    def rates(self) -> StoredRates:
+        """What node hours and GPU hours cost."""
+        ...
+
+    @property
+    def budgets(self) -> StoredBudgets:
+        """The budgets of user groups."""
+        ...
+
+    @property
+    def capacity(self) -> StoredCapacity:
+        """How much node time there was."""
         ...
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.memory.draft import Draft
 from kit.memory.state import State
+from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
@@ -32,6 +33,9 @@ class MemoryTx:
         self.nodes = MemoryNodes(draft)
         self.mount_rules = MemoryMountRules(draft)
         self.environments = MemoryEnvironments(draft)
+        self.rates = MemoryRates(draft)
+        self.budgets = MemoryBudgets(draft)
+        self.capacity = MemoryCapacity(draft)
         self.settings = MemorySettings(draft)
         self.lease = MemoryLease(draft)
         self.database = MemoryDatabase(draft)

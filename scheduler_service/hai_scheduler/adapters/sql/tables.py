@@ -308,3 +308,39 @@ SERIES = Table(
     Index("ix_hai_series_of_rank", "run_id", "rank", "step", "until"),
     Index("ix_hai_series_to_pack", "step", "packed", "until"),
 )
+
+#: What an hour of a node and of a GPU costs. Amounts are decimal texts, which no database rounds.
+RATES = Table(
+    "hai_rates",
+    METADATA,
+    # Empty: all node groups; -1: all priorities.
+    Column("node_group", Text, primary_key=True),
+    Column("priority", SmallInteger, primary_key=True, autoincrement=False),
+    # A day of UTC: 2026-11-01.
+    Column("valid_from", Text, primary_key=True),
+    Column("per_node_hour", Text, nullable=False),
+    Column("per_gpu_hour", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+)
+
+BUDGETS = Table(
+    "hai_budgets",
+    METADATA,
+    Column("user_group", Text, primary_key=True),
+    Column("measure", Text, nullable=False),
+    Column("most", Text, nullable=False),
+    Column("window_days", Integer, nullable=False),
+    Column("currency", Text),
+)
+
+#: How much node time there was in each hour, microseconds.
+CAPACITY = Table(
+    "hai_capacity",
+    METADATA,
+    Column("hour", Instant, primary_key=True, autoincrement=False),
+    Column("node_group", Text, primary_key=True),
+    Column("node_us", BigInteger, nullable=False),
+    Column("gpu_us", BigInteger, nullable=False),
+    Column("down_us", BigInteger, nullable=False),
+    Column("until", Instant, nullable=False),
+)

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
@@ -40,6 +41,9 @@ class SqlTx:
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)
+        self.rates = SqlRates(statements)
+        self.budgets = SqlBudgets(statements)
+        self.capacity = SqlCapacity(statements)
         self.settings = SqlSettings(statements, tables)
         self.lease = SqlLease(statements)
         self.database = SqlDatabase(statements, summary)
