@@ -11,6 +11,7 @@ from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, Stor
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
+from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.runs import StoredRuns
@@ -46,6 +47,11 @@ class Tx(Protocol):
     @property
     def storage(self) -> StoredAmounts:
         """How much each user keeps here."""
+        ...
+
+    @property
+    def ledger(self) -> StoredLedger:
+        """What runs took; it outlives their tasks."""
         ...
 
     @property

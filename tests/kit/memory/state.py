@@ -10,6 +10,8 @@ from datetime import date, datetime
 from hai_scheduler.core.costs.budgets import Budget
 from hai_scheduler.core.costs.capacity import Capacity
 from hai_scheduler.core.costs.rates import Rate
+from hai_scheduler.core.ledger.row import LedgerRow
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
@@ -49,6 +51,8 @@ class State:
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
+    #: All rows of each run.
+    ledger: Mapping[RunId, tuple[LedgerRow, ...]] = field(default_factory=dict)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
     #: Decayed use, by user and node group.
     uses: Mapping[tuple[str, str], Usage] = field(default_factory=dict)

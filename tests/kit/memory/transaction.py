@@ -8,6 +8,7 @@ from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
+from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.runs import MemoryRuns
@@ -27,6 +28,7 @@ class MemoryTx:
         self.runs = MemoryRuns(draft)
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
+        self.ledger = MemoryLedger(draft)
         self.quotas = MemoryQuotas(draft)
         self.uses = MemoryUses(draft)
         self.users = MemoryUsers(draft)

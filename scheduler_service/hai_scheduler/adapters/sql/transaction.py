@@ -11,6 +11,7 @@ from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, Sql
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
+from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
@@ -35,6 +36,7 @@ class SqlTx:
         self.runs = SqlRuns(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
+        self.ledger = SqlLedger(statements)
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
