@@ -407,7 +407,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         summary="How the nodes were used in some time, by all users together",
         codes=("too_many",),
     ),
-    Route(method="GET", path="/rates", access=SCOPE_READ, call=costs.rates, summary="What node hours and GPU hours cost"),
+    Route(method="GET", path="/rates", access=SCOPE_READ, call=costs.rates, summary="What node and GPU hours cost"),
     Route(method="PUT", path="/rates", access=SCOPE_ADMIN, call=costs.put_rate, summary="Write a rate"),
     Route(
         method="DELETE",

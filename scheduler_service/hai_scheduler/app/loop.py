@@ -14,6 +14,8 @@ from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
 from hai_scheduler.service.launch.launching import Launching
@@ -113,6 +115,8 @@ def assemble_loop(
             settings=settings,
             policies=policy_store,
             latest_plan=latest_plan,
+            capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
+            budgets=BudgetCount(store=store, bus=bus, clock=clock),
         ),
         references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         code=code,

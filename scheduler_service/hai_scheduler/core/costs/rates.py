@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -82,8 +83,8 @@ def check_amount(field: str, amount: Decimal, most: Decimal) -> None:
 def check_currency(text: str) -> None:
     """Raise BadRate unless the currency is one word that begins with a letter or with a sign of a currency."""
     # Category Sc: signs of currencies. The word stands in tables that spreadsheets read.
-    good = bool(text) and (text[0].isalpha() or text[0] in "$€£¥₩₹") and text.isprintable() and not set(text) & set(" ,;\"'")
-    if not good or len(text) > CURRENCY_LENGTH:
+    begins = bool(text) and (text[0].isalpha() or unicodedata.category(text[0]) == "Sc")
+    if not begins or not text.isprintable() or set(text) & set(" ,;\"'") or len(text) > CURRENCY_LENGTH:
         raise BadRate(
             "currency", text, f"write one word of at most {CURRENCY_LENGTH} characters, for example EUR or credits"
         )
@@ -102,7 +103,7 @@ class Tariff:
         return bool(self._by_key)
 
     def spans(self, since: datetime, until: datetime) -> list[tuple[datetime, datetime]]:
-        """Return the time between two moments, cut where a rate begins to hold: within one span the same rates count."""
+        """Return the time between two moments, cut where a rate begins to hold: no rate changes within a span."""
         edges = [since, *(start for start in self._starts if since < start < until), until]
         return list(pairwise(edges))
 

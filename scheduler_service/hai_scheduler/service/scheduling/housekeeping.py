@@ -16,6 +16,8 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
@@ -55,6 +57,8 @@ class Housekeeping:
     settings: ServiceSettings
     policies: PolicyStore
     latest_plan: LatestPlan
+    capacity: CapacityNotes
+    budgets: BudgetCount
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -195,6 +199,9 @@ class Housekeeping:
                 if self.clock.steady() >= next_all:
                     next_all = self.clock.steady() + every_seconds
                     await self._sweep_all()
+                await self.capacity.note()
+                if moved := await self.budgets.count():
+                    log.info("%d user groups stand otherwise with their budgets than before", moved)
                 await self.pack_series()
             except Exception:  # sweeping again later is all that can be done
                 log.exception("sweeping failed and will be repeated")
