@@ -21,7 +21,7 @@ from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take_for_api
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.service.accounting.rates import Costs
+from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.decisions import Decisions

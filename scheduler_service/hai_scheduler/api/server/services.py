@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.accounting.rates import Costs
+from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations

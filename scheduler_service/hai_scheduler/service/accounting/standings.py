@@ -54,7 +54,7 @@ async def forget_standing(tx: Tx, group: str) -> None:
     """Forget what a group has used: its budget has changed."""
     uses = await standings_of(tx)
     if uses.pop(group, None) is not None:
-        await _write(tx, uses)
+        await write_standings(tx, uses)
 
 
 async def users_over(tx: Tx, users: Iterable[UserRecord]) -> frozenset[str]:
@@ -104,7 +104,7 @@ class BudgetCount:
             same = {budget.group for budget in await tx.budgets.all() if budget in budgets}
             uses = {group: use for group, use in uses.items() if group in same}
             moved = [budget for budget in budgets if budget.group in same and _has_moved(before, uses, budget.group)]
-            await _write(tx, uses)
+            await write_standings(tx, uses)
             for budget in moved:
                 await tx.events.add(_event(budget, uses[budget.group], now))
         if moved:
@@ -151,6 +151,7 @@ async def _use_of(tx: Tx, tariff: Tariff, budget: Budget, now: datetime) -> Budg
     return BudgetUse(used.quantize(_CENT, ROUND_FLOOR), budget.standing(used))
 
 
-async def _write(tx: Tx, uses: Mapping[str, BudgetUse]) -> None:
+async def write_standings(tx: Tx, uses: Mapping[str, BudgetUse]) -> None:
+    """Write what all groups with a budget have used."""
     value = {group: {"used": str(use.used), "standing": use.standing.value} for group, use in sorted(uses.items())}
     await tx.settings.put(SETTING, json.dumps(value) if value else None)

@@ -14,7 +14,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
-from hai_scheduler.service.accounting.standings import BudgetView, forget_standing, standings_of
+from hai_scheduler.service.accounting.standings import BudgetView, budget_notes, forget_standing, standings_of
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.known_names import stranger
@@ -85,6 +85,11 @@ class Costs:
             found = await tx.budgets.all()
         seen = [budget for budget in found if caller.admin or budget.group in caller.groups]
         return [BudgetView(budget, uses.get(budget.group)) for budget in seen]
+
+    async def notes(self, caller: Caller) -> list[str]:
+        """What members of groups should know whose budgets are almost used up, or over: a sentence for each."""
+        async with self.store.read() as tx:
+            return await budget_notes(tx, caller.groups)
 
     async def put_budget(self, caller: Caller, budget: Budget) -> tuple[BudgetView, str | None]:
         """Write the budget of a group. What it has used is counted within a minute.
