@@ -114,10 +114,14 @@ class TestRows:
 
     async def test_what_is_rolled_back_is_not_counted(self, store: Store) -> None:
         rows = ended_rows(hours=1)
-        with pytest.raises(Absent):
+
+        async def break_off() -> None:
             async with store.write() as tx:
                 await tx.ledger.put({RunId("1.1"): rows})
                 await tx.tasks.get(TaskId(7))
+
+        with pytest.raises(Absent):
+            await break_off()
         assert await ask(store, all_time(rows)) == []
 
 
@@ -248,6 +252,14 @@ class TestWritingAgain:
             async with store.write() as tx:
                 await tx.ledger.recompute(since, until)
             assert [await ask(store, question) for question in (month, *questions)] == before
+
+    async def test_a_run_that_has_no_rows_any_more_has_no_sums(self, store: Store) -> None:
+        rows = ended_rows(hours=30)
+        await put(store, rows)
+        async with store.write() as tx:
+            await tx.ledger.put({RunId("1.1"): ()})
+            assert await tx.ledger.of_runs([RunId("1.1")]) == {}
+        assert await ask(store, all_time(rows)) == []
 
     @on_disk
     async def test_sums_that_were_spoilt_are_right_after_they_are_made_again(self, store: Store) -> None:

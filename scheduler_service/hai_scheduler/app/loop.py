@@ -27,6 +27,7 @@ from hai_scheduler.service.platform.loop_status import StatusWriter
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
+from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.pin_references import PinReferences
@@ -117,6 +118,7 @@ def assemble_loop(
             latest_plan=latest_plan,
             capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
             budgets=BudgetCount(store=store, bus=bus, clock=clock),
+            ledger=LedgerKeeping(store=store, clock=clock),
         ),
         references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         code=code,

@@ -1,4 +1,4 @@
-"""Deletes what is old: ended tasks with their logs, expired rows of quota, and decayed use."""
+"""Deletes what is old: ended tasks with their logs, expired rows of quota, and decayed use; keeps the ledger."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
+from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, key
@@ -59,6 +60,7 @@ class Housekeeping:
     latest_plan: LatestPlan
     capacity: CapacityNotes
     budgets: BudgetCount
+    ledger: LedgerKeeping
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -194,6 +196,9 @@ class Housekeeping:
             while not self.latest_plan.leading:
                 await self.clock.sleep(LOOK)
             try:
+                # First of all: what is deleted must be in the ledger.
+                await self.ledger.bring_in()
+                await self.ledger.count_live()
                 if early := await self.sweep_users():
                     log.info("forgot %d ended tasks of users who have more than they may", early)
                 if self.clock.steady() >= next_all:

@@ -25,7 +25,8 @@ class MemoryLedger(MemoryPart):
     async def put(self, runs: Mapping[RunId, Sequence[LedgerRow]]) -> None:
         """See `StoredLedger.put`."""
         state = self._draft.writable()
-        self._draft.state = replace(state, ledger={**state.ledger, **{run: tuple(rows) for run, rows in runs.items()}})
+        ledger = {**state.ledger, **{run: tuple(rows) for run, rows in runs.items()}}
+        self._draft.state = replace(state, ledger={run: rows for run, rows in ledger.items() if rows})
 
     async def between(
         self, since: datetime, until: datetime, *, after: tuple[datetime, RunId] | None = None, limit: int

@@ -56,7 +56,7 @@ _KEYS_OF_USERS = select(LEDGER_KEYS).where(LEDGER_KEYS.c.user_name.in_(bindparam
 _SOME_KEYS = select(LEDGER_KEYS).where(LEDGER_KEYS.c.id.in_(bindparam("ids", expanding=True)))
 _ALL_KEYS = select(LEDGER_KEYS)
 _ADD_KEY, _ADD = insert(LEDGER_KEYS), insert(LEDGER)
-_REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"))
+_REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"), LEDGER.c.part == bindparam("_part"))
 _TOTALS = [func.sum(LEDGER_SUMS.c[name]).label(name) for name in MEASURES]
 
 #: Sums of one key, by the begin of a period.
@@ -81,12 +81,11 @@ class SqlLedger:
 
     async def put(self, runs: Mapping[RunId, Sequence[LedgerRow]]) -> None:
         """See `StoredLedger.put`."""
-        known = await self.of_runs(runs)
-        changed = {run_id: rows for run_id, rows in runs.items() if list(rows) != known.get(run_id, [])}
-        old = [row for run_id in changed for row in known.get(run_id, ())]
-        new = [row for rows in changed.values() for row in rows]
-        ids = await self._ids({row.facts.key for row in (*old, *new)})
-        self._sql.change_later(_REMOVE, [{"_run": run_id} for run_id in changed if run_id in known])
+        known = {row for rows in (await self.of_runs(runs)).values() for row in rows}
+        wanted = {row for rows in runs.values() for row in rows}
+        old, new = known - wanted, wanted - known
+        ids = await self._ids({row.facts.key for row in old | new})
+        self._sql.change_later(_REMOVE, [{"_run": row.facts.run_id, "_part": row.part} for row in old])
         self._sql.change_later(_ADD, [ledger_values(row, ids[row.facts.key]) for row in new])
         for key, hours in _differences(old, new).items():
             self._add(ids[key], hours)
