@@ -24,8 +24,12 @@ def configure_rates(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     leaf(verbs, "list", "list what node hours and GPU hours cost", _rates)
     setting = leaf(verbs, "set", "write a rate, which holds from a day on", _set_rate)
     setting.add_argument("currency", metavar="CURRENCY", help="one word, such as EUR or credits")
-    setting.add_argument("--node-hour", type=_amount, metavar="AMOUNT", help="what an hour of a node costs (0)")
-    setting.add_argument("--gpu-hour", type=_amount, metavar="AMOUNT", help="the same of a GPU; both are added (0)")
+    setting.add_argument(
+        "--node-hour", type=_amount("node-hour"), metavar="AMOUNT", help="what an hour of a node costs (0)"
+    )
+    setting.add_argument(
+        "--gpu-hour", type=_amount("gpu-hour"), metavar="AMOUNT", help="the same of a GPU; both are added (0)"
+    )
     deleting = leaf(verbs, "delete", "remove a rate", _delete_rate)
     for one in (setting, deleting):
         one.add_argument(
@@ -40,17 +44,20 @@ def configure_budgets(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) 
     leaf(verbs, "list", "list the budgets of user groups, and what is used of them", _budgets)
     setting = leaf(verbs, "set", "write the budget of a user group", _set_budget)
     setting.add_argument("name", metavar="GROUP", help="the user group")
-    setting.add_argument("limit", metavar="LIMIT", type=_amount, help="how much the members may use together")
+    setting.add_argument("limit", metavar="LIMIT", type=_amount("limit"), help="how much the members may use together")
     setting.add_argument("unit", metavar="UNIT", help="node-hours, gpu-hours, or the currency of rates, such as EUR")
     setting.add_argument("--per", type=_window, required=True, metavar="LENGTH", help="in this time before now: 30d")
     deleting = leaf(verbs, "delete", "remove the budget of a user group", _delete_budget)
     deleting.add_argument("name", metavar="GROUP", help="the user group")
 
 
-def _amount(text: str) -> str:
-    if not re.fullmatch(r"\d{1,15}(\.\d{1,12})?", text):
-        raise Invalid(f"{text!r} is not an amount; write a number such as 120 or 0.85")
-    return text
+def _amount(field: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,12})?", text):
+            raise Invalid(f"{field}: {text!r} is not an amount; write a number such as 120 or 0.85")
+        return text
+
+    return read
 
 
 def _day(text: str) -> str:

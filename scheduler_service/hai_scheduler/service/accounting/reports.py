@@ -117,9 +117,13 @@ class Reports:
             bill = await _bill(tx, tariff, question, (by,))
             # A run is in a line for each of the groups of its user, but once in the total.
             whole = bill if by is not By.GROUP else await _bill(tx, tariff, question, ())
-        notes = ["A run counts for each group that its user was in, and once in the total."] if by is By.GROUP else []
+        notes = []
         if by is By.GROUP and scope.groups == frozenset():
-            notes = ["You are in no group, so there is nothing to show: `hai report usage` shows your own tasks."]
+            notes.append("You are in no group, so there is nothing to show: `hai report usage` shows your own tasks.")
+        elif by is By.GROUP:
+            notes.append("A run counts for each group that its user was in, and once in the total.")
+        if span.until > (hour := begin_of(Period.HOUR, self.clock.now())):
+            notes.append(f"Runs that go on are counted until {hour:%H:%M} UTC.")
         return UseReport(
             by=by,
             span=span,
@@ -133,7 +137,10 @@ class Reports:
         self, *, by: By = By.NODE_GROUP, since: datetime | None = None, until: datetime | None = None
     ) -> NodesUse:
         """What the nodes did in some time, by all users together; who they were is not in it. Raises Invalid."""
-        span = _span_of(by, since, until, self.clock.now())
+        now = self.clock.now()
+        span, hour = _span_of(by, since, until, now), begin_of(Period.HOUR, now)
+        # Until this hour is over, its node time is known and that of runs that go on is not.
+        span = replace(span, until=hour) if span.since < hour < span.until else span
         question = LedgerQuestion(since=span.since, until=span.until, by=(by,))
         async with self.store.read() as tx:
             sums = {line.values[0]: line.sums for line in await tx.ledger.sums(question)}
