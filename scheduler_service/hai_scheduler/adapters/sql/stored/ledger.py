@@ -235,11 +235,8 @@ def _asked(
     found = select(*by, *totals).where(_within(table, span))
     if by:
         found = found.join_from(table, LEDGER_KEYS, LEDGER_KEYS.c.id == table.c.key_id)
-    more = [
-        table.c[name]
-        for name in ("since", "bucket")
-        if name in table.c and (name == "bucket" or question.period is not None)
-    ]
+    more = [] if question.period is None else [table.c.since]
+    more += [table.c.bucket] if table is LEDGER_WAITS else []
     if keys is not None:
         found = found.where(table.c.key_id.in_(keys))
     return found.add_columns(*more).group_by(*by, *more)
