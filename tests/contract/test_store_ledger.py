@@ -205,6 +205,8 @@ class TestSums:
         sums = await the_sums(store, rows_for(a_run(1, started_at=T0)))
         assert (sums.starts, sums.wait_us) == (5, sum(waits) * 1_000_000)
         assert sums.waits == {bucket_of(timedelta(seconds=wait)): waits.count(wait) for wait in waits}
+        (line,) = await ask(store, LedgerQuestion(since=T0, until=at(hours=1), waits=False))
+        assert line.sums == replace(sums, waits={})
 
 
 class TestWritingAgain:

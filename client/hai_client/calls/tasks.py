@@ -88,8 +88,9 @@ class TaskCalls(Calls):
                     "cursor": cursor,
                 },
             )
-            for note in page.notes if told is not None else ():
-                told(note)
+            if told is not None:
+                for note in page.notes:
+                    told(note)
             yield from page.items[:left]
             left = None if left is None else left - len(page.items)
             cursor = page.next_cursor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -98,6 +99,19 @@ def ledger_row_of(row: Row[Any], keys: Mapping[int, LedgerKey]) -> LedgerRow:
     )
 
 
-def sums_of(values: Mapping[str, Any], waits: Mapping[int, int]) -> Sums:
+def part_of_key(row: Row[Any]) -> LedgerKey:
+    """Return the key of a row that has a part of a key's columns, `groups` as text; the other fields are empty."""
+    values = row._mapping
+    return LedgerKey(
+        user=values.get("user_name", ""),
+        groups=tuple(json.loads(values.get("groups", "[]"))),
+        node_group=values.get("group_name", ""),
+        priority=Priority(values.get("priority", Priority.NORMAL)),
+        kind=WorkKind(values.get("kind", WorkKind.TASK)),
+    )
+
+
+def sums_of(row: Row[Any], waits: Mapping[int, int]) -> Sums:
     """Return sums from columns, which PostgreSQL gives as decimals."""
+    values = row._mapping
     return Sums(**{name: int(values[name]) for name in MEASURES}, waits=waits)

@@ -399,6 +399,8 @@ LEDGER_SUMS = Table(
     Column("since", Instant, primary_key=True, autoincrement=False),
     Column("key_id", BigInteger, primary_key=True, autoincrement=False),
     *(Column(name, BigInteger, nullable=False) for name in MEASURES),
+    # Rows of a time lie side by side.
+    sqlite_with_rowid=False,
 )
 
 #: How many runs that started had waited how long, by bucket (`core.ledger.waits`).
@@ -410,4 +412,5 @@ LEDGER_WAITS = Table(
     Column("key_id", BigInteger, primary_key=True, autoincrement=False),
     Column("bucket", SmallInteger, primary_key=True, autoincrement=False),
     Column("runs", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )

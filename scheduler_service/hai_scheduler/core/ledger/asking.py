@@ -49,6 +49,13 @@ class LedgerQuestion:
     node_groups: frozenset[str] | None = None
     priorities: frozenset[Priority] | None = None
     kinds: frozenset[WorkKind] | None = None
+    #: Whether the histograms of waits are wanted; without them the answer comes sooner.
+    waits: bool = True
+
+    @property
+    def everybody(self) -> bool:
+        """Whether all runs of the time are asked for."""
+        return self.users is self.groups is self.node_groups is self.priorities is self.kinds is None
 
     @property
     def period(self) -> Period | None:
@@ -80,14 +87,14 @@ def lines_of(question: LedgerQuestion, found: Iterable[tuple[LedgerKey, datetime
 
     Args:
         question: What was asked.
-        found: Sums by key and the begin of a period, which is not longer than the one that was asked for.
+        found: Sums by key and the begin of a period, which is not longer than the one that was asked for; only of
+            keys that the question concerns. What of a key is not told apart may be empty.
     """
     lines: dict[tuple[LineValue, ...], Sums] = {}
     for key, begin, sums in found:
-        if question.concerns(key):
-            for values in _values(question, key, begin):
-                known = lines.get(values)
-                lines[values] = sums if known is None else known + sums
+        for values in _values(question, key, begin):
+            known = lines.get(values)
+            lines[values] = sums if known is None else known + sums
     some = [LedgerLine(values=values, sums=sums) for values, sums in lines.items() if not sums.nothing]
     return sorted(some, key=lambda line: [_order(value) for value in line.values])
 

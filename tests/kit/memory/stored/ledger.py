@@ -39,7 +39,11 @@ class MemoryLedger(MemoryPart):
     async def sums(self, question: LedgerQuestion) -> Sequence[LedgerLine]:
         """See `StoredLedger.sums`."""
         list(cover(question.since, question.until))  # full hours
-        return lines_of(question, self._shares(question.since, question.until))
+        shares = self._shares(question.since, question.until)
+        asked = [(key, hour, sums) for key, hour, sums in shares if question.concerns(key)]
+        if not question.waits:
+            asked = [(key, hour, replace(sums, waits={})) for key, hour, sums in asked]
+        return lines_of(question, asked)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
         """See `StoredLedger.recompute`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -11,132 +10,17 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion
-from hai_scheduler.core.ledger.kinds import WorkKind
-from hai_scheduler.core.ledger.row import LedgerOutcome, LedgerRow
-from hai_scheduler.core.model.ids import RunId, TaskId
-from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.ledger.asking import By, LedgerQuestion
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.workspace.builds import VARIABLE
 from hai_scheduler.ports.values import TaskFilter, UserRecord
-from hai_scheduler.service.scheduling.ledger_keeping import COUNTED, IMPORT, LedgerKeeping
+from hai_scheduler.service.scheduling.ledger_keeping import COUNTED, IMPORT
 from hai_scheduler.service.shared.errors import HaiError
 from kit.builders import T0, a_run, a_spec, a_task, at
 from kit.ledger import all_time, check_ledger
 from kit.memory.behaviour import Behaviour
-from unit.service.service_world import ADMIN, Service, user
-
-HOUR = timedelta(hours=1)
-HOUR_US = 3_600_000_000
-LONG = Behaviour(work=timedelta(days=9), saves_in=timedelta(seconds=5))
-
-
-def keeping(service: Service) -> LedgerKeeping:
-    return service.parts.housekeeping.ledger
-
-
-async def count(service: Service) -> int:
-    """Count live runs, as housekeeping does each hour."""
-    counting = asyncio.create_task(keeping(service).count_live())
-    while not counting.done():
-        await service.clock.advance(0.1)
-    return counting.result()
-
-
-async def bring_in(service: Service) -> int:
-    bringing = asyncio.create_task(keeping(service).bring_in())
-    while not bringing.done():
-        await service.clock.advance(0.1)
-    return bringing.result()
-
-
-async def rows_of_run(service: Service, run_id: str) -> Sequence[LedgerRow]:
-    async with service.store.read() as tx:
-        return (await tx.ledger.of_runs([RunId(run_id)])).get(RunId(run_id), ())
-
-
-async def ask(service: Service, **asked: object) -> Sequence[LedgerLine]:
-    question = LedgerQuestion(since=at(hours=-8), until=at(hours=24 * 30), **asked)  # type: ignore[arg-type]
-    async with service.store.read() as tx:
-        return await tx.ledger.sums(question)
-
-
-# -- runs that begin and end ---------------------------------------------------------------------------------
-
-
-async def test_a_run_is_in_the_ledger_from_its_start_with_what_was_known_then() -> None:
-    service = await Service().open()
-    async with service.store.write() as tx:
-        await tx.users.put(UserRecord(name="ann", groups=frozenset({"nlp", "ai"})))
-    task = await service.submit("one", "ann", 2, LONG, priority=Priority.HIGH)
-    await service.clock.advance(7)
-    await service.step()
-    (row,) = await rows_of_run(service, f"{task}.1")
-    assert row.facts.key.groups == ("ai", "nlp")
-    assert (row.facts.key.user, row.facts.key.priority, row.facts.key.kind) == ("ann", Priority.HIGH, WorkKind.TASK)
-    assert (row.facts.nodes, row.facts.gpus, row.facts.wait) == (2, 16, timedelta(seconds=7))
-    assert (row.outcome, row.last, row.length) == (None, False, timedelta(0))
-    async with service.store.write() as tx:
-        await tx.users.put(UserRecord(name="ann", groups=frozenset({"vision"})))
-    await service.step(3600)
-    await service.parts.services.submissions.stop(user("ann"), str(task))
-    await service.step(30)
-    (row,) = await rows_of_run(service, f"{task}.1")
-    assert row.facts.key.groups == ("ai", "nlp"), "the groups as they were when the run started"
-    assert (row.outcome, row.reason, row.last) == (LedgerOutcome.STOPPED, Reason.USER_STOPPED, True)
-    assert row.useful == HOUR
-    assert row.saving == timedelta(seconds=30), "until the next tick saw that it had ended"
-    await check_ledger(service.store)
-
-
-async def test_a_run_that_shares_its_nodes_counts_by_its_gpus() -> None:
-    service = await Service(nodes=1).open()
-    for name in ("one", "two"):
-        await service.submit(name, "ann", 1, Behaviour(work=HOUR), gpus=2)
-    await service.step()
-    await service.step(3600)
-    (line,) = await ask(service)
-    assert (line.sums.starts, line.sums.ends) == (2, 2)
-    assert (line.sums.gpu_us, line.sums.node_us) == (4 * HOUR_US, HOUR_US // 2)
-
-
-async def test_kinds_of_work() -> None:
-    service = await Service().open()
-    spot = await service.submit("spot-ann", "ann", tags=("spot",))
-    named = await service.submit("mine", "ann", tags=("spot", "build"))
-    async with service.store.write() as tx:
-        build = await tx.tasks.add(a_task(user="ann"), a_spec(env={VARIABLE: "create users/ann/x"}))
-    await service.step()
-    kinds = [(await rows_of_run(service, f"{number}.1"))[0].facts.key.kind for number in (spot, named, build.id)]
-    assert kinds == [WorkKind.SPOT, WorkKind.TASK, WorkKind.BUILD], "a tag alone makes no kind"
-
-
-async def test_a_run_that_cannot_be_started_is_in_the_ledger_on_every_path() -> None:
-    service = await Service(nodes=1).open()
-    task = await service.submit("bad", "ann", 1, Behaviour(start_error="the disk is full"))
-    await service.step()
-    assert [row.outcome for row in await rows_of_run(service, f"{task}.1")] == [LedgerOutcome.BROKEN]
-    other = await service.submit("lost", "ann", 1, LONG, environment=None)
-    await service.step(600)
-    service.cluster.faults.lose_node("node-1")
-    await service.step(60)
-    assert (await check_ledger(service.store)) >= 1
-    (line,) = await ask(service)
-    assert line.sums.broken == line.sums.interruptions >= 1
-    assert other
-
-
-async def test_a_deleted_task_leaves_its_rows_behind() -> None:
-    service = await Service().open()
-    task = await service.submit("old", "ann", 1, Behaviour(work=HOUR))
-    await service.step()
-    await service.step(3600)
-    before = await ask(service)
-    await service.clock.advance(31 * 24 * 3600)
-    assert await service.parts.housekeeping.sweep() == 1
-    assert await ask(service) == before
-    assert await rows_of_run(service, f"{task}.1")
-
+from unit.service.ledger_kit import HOUR, HOUR_US, LONG, ask, count, keeping, patiently, rows_of_run
+from unit.service.service_world import ADMIN, Service
 
 # -- runs that go on -----------------------------------------------------------------------------------------
 
@@ -199,7 +83,7 @@ async def test_runs_from_before_there_was_a_ledger_are_brought_in_once() -> None
             await tx.tasks.save(ended)
         await tx.settings.put(IMPORT, "0")
     for looked in (120, 0):
-        assert await bring_in(service) == looked
+        assert await patiently(service, keeping(service).bring_in()) == looked
         (line,) = await ask(service, by=(By.GROUP,))
         assert line.values == ("nlp",)
         assert (line.sums.starts, line.sums.ends, line.sums.interruptions) == (240, 240, 120)
@@ -215,13 +99,13 @@ async def test_a_run_that_ends_before_it_is_brought_in_is_counted_once() -> None
         await tx.ledger.put({RunId(f"{task}.1"): ()})  # as if an earlier version had started it
         await tx.settings.put(IMPORT, "0")
     await service.step(3600)
-    assert await bring_in(service) == 1
+    assert await patiently(service, keeping(service).bring_in()) == 1
     (line,) = await ask(service)
     assert (line.sums.starts, line.sums.ends, line.sums.node_us) == (1, 1, HOUR_US)
 
 
 async def test_nothing_is_brought_in_where_nothing_is_missing() -> None:
-    assert await bring_in(await Service().open()) == 0
+    assert await patiently(service := await Service().open(), keeping(service).bring_in()) == 0
 
 
 async def test_sums_are_made_again_day_by_day() -> None:
@@ -231,10 +115,7 @@ async def test_sums_are_made_again_day_by_day() -> None:
     await service.step(50 * 3600)
     await count(service)
     before = await ask(service)
-    again = asyncio.create_task(keeping(service).recompute(T0, at(hours=60)))
-    while not again.done():
-        await service.clock.advance(0.1)
-    again.result()
+    await patiently(service, keeping(service).recompute(T0, at(hours=60)))
     assert await ask(service) == before
 
 
@@ -311,7 +192,3 @@ async def _story(wanted: list[tuple[object, ...]], cuts: list[int]) -> None:
 @settings(max_examples=20, deadline=None)
 def test_in_any_story_every_run_is_in_the_ledger_once(wanted: list[tuple[object, ...]], cuts: list[int]) -> None:
     asyncio.run(_story(wanted, cuts))
-
-
-def test_tasks_are_numbered_as_the_stories_expect() -> None:
-    assert TaskId(1) == 1

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Executable,
     Select,
     Table,
+    Text,
     and_,
     bindparam,
     cast,
@@ -27,11 +28,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from hai_scheduler.adapters.sql.ledger_rows import key_of, key_values, ledger_row_of, ledger_values, sums_of
+from hai_scheduler.adapters.sql.ledger_rows import (
+    key_of,
+    key_values,
+    ledger_row_of,
+    ledger_values,
+    part_of_key,
+    sums_of,
+)
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.tables import LEDGER, LEDGER_KEYS, LEDGER_SUMS, LEDGER_WAITS
-from hai_scheduler.core.ledger.asking import LedgerLine, LedgerQuestion, lines_of
+from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion, lines_of
 from hai_scheduler.core.ledger.periods import Period, Span, begin_of, cover, end_of
 from hai_scheduler.core.ledger.row import ERASED, LedgerKey, LedgerRow
 from hai_scheduler.core.ledger.sums import MEASURES, Sums, by_hour, by_period
@@ -39,8 +47,6 @@ from hai_scheduler.core.model.ids import RunId
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
 _MANY: Final = 500
-#: If not more keys than this are asked for, the database looks at no others.
-_FEW: Final = 200
 #: Rows that are read at once when sums are made again.
 _PAGE: Final = 2000
 _DAY: Final = timedelta(days=1)
@@ -59,6 +65,17 @@ _ADD_KEY, _ADD = insert(LEDGER_KEYS), insert(LEDGER)
 _REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"), LEDGER.c.part == bindparam("_part"))
 _TOTALS = [func.sum(LEDGER_SUMS.c[name]).label(name) for name in MEASURES]
 
+#: By what of a key sums are told apart in the database. PostgreSQL cannot compare JSON.
+_KEY_COLUMNS: Final[dict[By, ColumnElement[Any]]] = {
+    By.USER: LEDGER_KEYS.c.user_name,
+    By.GROUP: cast(LEDGER_KEYS.c.groups, Text).label("groups"),
+    By.NODE_GROUP: LEDGER_KEYS.c.group_name,
+    By.PRIORITY: LEDGER_KEYS.c.priority,
+    By.KIND: LEDGER_KEYS.c.kind,
+}
+
+#: Sums of a key, or of the parts of keys that are told apart, in a period that begins then.
+Found = tuple[LedgerKey, datetime, Sums]
 #: Sums of one key, by the begin of a period.
 _Shares = dict[datetime, Sums]
 
@@ -102,15 +119,14 @@ class SqlLedger:
 
     async def sums(self, question: LedgerQuestion) -> Sequence[LedgerLine]:
         """See `StoredLedger.sums`."""
-        period = question.period
-        longest = Period.MONTH if period is None else period
-        spans = list(cover(question.since, question.until, longest=longest))
-        keys = {row.id: key_of(row) for row in await self._sql.ask(_ALL_KEYS)}
-        keys = {number: key for number, key in keys.items() if question.concerns(key)}
-        found: list[tuple[LedgerKey, datetime, Sums]] = []
-        for span in spans if keys else ():
-            for number, begin, sums in await self._sums(span, keys, told_apart=period is not None):
-                found.append((keys[number], begin, sums))
+        spans = list(cover(question.since, question.until, longest=question.period or Period.MONTH))
+        if question.everybody:
+            return lines_of(question, [found for span in spans for found in await self._sums(span, question)])
+        keys = [row.id for row in await self._sql.ask(_ALL_KEYS) if question.concerns(key_of(row))]
+        found: list[Found] = []
+        for begin in range(0, len(keys), _MANY):
+            for span in spans:
+                found += await self._sums(span, question, keys[begin : begin + _MANY])
         return lines_of(question, found)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
@@ -196,25 +212,40 @@ class SqlLedger:
             columns = ["period", "since", *(column.name for column in same), *names]
             await self._sql.change(insert(table).from_select(columns, gathered))
 
-    async def _sums(self, span: Span, keys: Collection[int], *, told_apart: bool) -> list[tuple[int, datetime, Sums]]:
-        """Return the sums of each key in a span, and of each of its periods if they are told apart."""
-
-        def asked(table: Table, *columns: ColumnElement[Any]) -> Select[Any]:
-            by = [table.c.key_id, *([table.c.since] if told_apart else [])]
-            by += [table.c.bucket] if table is LEDGER_WAITS else []
-            found = select(*by, *columns).where(_within(table, span)).group_by(*by)
-            return found.where(table.c.key_id.in_(keys)) if len(keys) <= _FEW else found
-
-        waits: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
-        since = to_instant(span.since)
-        for row in await self._sql.ask(asked(LEDGER_WAITS, func.sum(LEDGER_WAITS.c.runs).label("runs"))):
-            waits[row.key_id, row.since if told_apart else since][row.bucket] = int(row.runs)
+    async def _sums(self, span: Span, question: LedgerQuestion, keys: Collection[int] | None = None) -> list[Found]:
+        """Return the sums in a span, told apart as far as the question wants it; `keys` None: of all keys."""
+        waits: dict[tuple[Any, ...], dict[int, int]] = defaultdict(dict)
+        if question.waits:
+            runs = func.sum(LEDGER_WAITS.c.runs).label("runs")
+            for row in await self._sql.ask(_asked(LEDGER_WAITS, span, question, keys, runs)):
+                waits[_place(row)][row.bucket] = int(row.runs)
         sums = []
-        for row in (await self._sql.ask(asked(LEDGER_SUMS, *_TOTALS))).mappings():
-            begin = row["since"] if told_apart else since
-            if row["key_id"] in keys:
-                sums.append((row["key_id"], of_instant(begin), sums_of(row, waits[row["key_id"], begin])))
+        for row in await self._sql.ask(_asked(LEDGER_SUMS, span, question, keys, *_TOTALS)):
+            if row.starts is not None:  # a sum of no rows
+                begin = of_instant(row.since) if question.period is not None else span.since
+                sums.append((part_of_key(row), begin, sums_of(row, waits.get(_place(row), {}))))
         return sums
+
+
+def _asked(
+    table: Table, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *totals: ColumnElement[Any]
+) -> Select[Any]:
+    """Return the query for sums of a table, told apart by no more than what the question wants."""
+    by: list[ColumnElement[Any]] = [column for kind, column in _KEY_COLUMNS.items() if kind in question.by]
+    found = select(*by, *totals).where(_within(table, span))
+    if by:
+        found = found.join_from(table, LEDGER_KEYS, LEDGER_KEYS.c.id == table.c.key_id)
+    more = [] if question.period is None else [table.c.since]
+    more += [table.c.bucket] if table is LEDGER_WAITS else []
+    if keys is not None:
+        found = found.where(table.c.key_id.in_(keys))
+    return found.add_columns(*more).group_by(*by, *more)
+
+
+def _place(row: Any) -> tuple[Any, ...]:
+    """Return what a row of sums has in common with its rows of waits."""
+    values = row._mapping
+    return tuple([values.get(name) for name in (*(column.name for column in _KEY_COLUMNS.values()), "since")])
 
 
 def _within(table: Table, span: Span) -> ColumnElement[bool]:

@@ -63,6 +63,7 @@ def upgrade() -> None:
         sa.Column("key_id", sa.BigInteger(), autoincrement=False, nullable=False),
         *(sa.Column(name, sa.BigInteger(), nullable=False) for name in MEASURES),
         sa.PrimaryKeyConstraint("period", "since", "key_id", name="pk_hai_ledger_sums"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "hai_ledger_waits",
@@ -72,6 +73,7 @@ def upgrade() -> None:
         sa.Column("bucket", sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column("runs", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("period", "since", "key_id", "bucket", name="pk_hai_ledger_waits"),
+        sqlite_with_rowid=False,
     )
     bind = op.get_bind()
     if bind.execute(sa.text("SELECT 1 FROM hai_runs LIMIT 1")).first() is not None:
