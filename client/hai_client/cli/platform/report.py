@@ -37,8 +37,11 @@ class Figure:
     optional: bool = False
 
 
-def _hours(seconds: float) -> str:
-    return f"{seconds / 3600:,.1f}"
+def _hours(hours: float) -> str:
+    """Return hours with a digit after the point, and less than one with two, so that short tasks are seen."""
+    if 0 < hours < 0.01:
+        return "<0.01"
+    return f"{hours:.2f}" if 0 < hours < 0.95 else f"{hours:,.1f}"
 
 
 def _percent(share: float) -> str:
@@ -50,7 +53,7 @@ def _count(number: float) -> str:
 
 
 def _hour_figure(title: str, name: str, of: Callable[[ReportRow], float], *, optional: bool = False) -> Figure:
-    return Figure(title, f"{name}_hours", lambda row: of(row) / 3600, lambda hours: f"{hours:,.1f}", optional)
+    return Figure(title, f"{name}_hours", lambda row: of(row) / 3600, _hours, optional)
 
 
 _NODE_HOURS = _hour_figure("NODE HOURS", "node", lambda row: row.node_s)
@@ -217,7 +220,7 @@ def _show_nodes(args: argparse.Namespace, ctx: Context, report: NodesReport) -> 
     for row in rows:
         style = "bold" if row is report.total else None
         capacity, down, held, occupancy, useful = _node_values(row)
-        hours = ["-" if value is None else f"{value:,.1f}" for value in (capacity, down, held)]
+        hours = ["-" if value is None else _hours(value) for value in (capacity, down, held)]
         shares = ["-" if value is None else _percent(value) for value in (occupancy, useful)]
         shown.append([Cell(text, style) for text in (row.key, *hours, *shares)])
     ctx.out.table(columns, shown)

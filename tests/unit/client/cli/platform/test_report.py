@@ -49,11 +49,17 @@ def test_each_report_has_its_own_columns(hai: Hai, platform: Any) -> None:
     assert row == ["alice", "4", "1 min 30 s", "1 min", "1 h 1 min", "2"]
     _, titles, row, _ = table(hai("report", "efficiency", "--by", "group").out)
     assert titles == ["GROUP", "NODE HOURS", "USEFUL", "STARTING", "SAVING", "LOST", "USEFUL SHARE"]
-    assert row == ["alice", "10.0", "8.0", "1.0", "0.4", "0.6", "80.0%"]
+    assert row == ["alice", "10.0", "8.0", "1.0", "0.40", "0.60", "80.0%"]
     _, titles, row, _ = table(hai("report", "waste", "--by", "node-group").out)
     assert titles == ["NODE GROUP", "LOST", "IDLE GPUS", "IN FAILED RUNS", "INTERRUPTED", "BROKEN", "FAILED",
                       "FAILURE RATE", "SHORT"]  # fmt: skip
-    assert row == ["alice", "0.6", "10.0", "5.0", "2", "1", "1", "33.3%", "1"]
+    assert row == ["alice", "0.60", "10.0", "5.0", "2", "1", "1", "33.3%", "1"]
+
+
+def test_little_is_not_shown_as_nothing(hai: Hai, platform: Any) -> None:
+    platform.report_rows = [a_row("alice", 0.001), a_row("bob", 0.5), a_row("carol", 0.0)]
+    rows = table(hai("report", "usage").out)[2:5]
+    assert [row[2] for row in rows] == ["<0.01", "0.50", "0.0"]
 
 
 def test_nodes_show_what_is_not_known_as_a_dash(hai: Hai, platform: Any) -> None:
