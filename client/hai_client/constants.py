@@ -114,6 +114,16 @@ class EventKind:
     ENVIRONMENT_PUT = "environment.put"
     #: An environment was removed.
     ENVIRONMENT_DELETED = "environment.deleted"
+    #: A rate was written.
+    RATE_PUT = "rate.put"
+    #: A rate was removed.
+    RATE_DELETED = "rate.deleted"
+    #: A budget of a user group was written.
+    BUDGET_PUT = "budget.put"
+    #: A budget of a user group was removed.
+    BUDGET_DELETED = "budget.deleted"
+    #: A user group has come near its budget, over it, or back.
+    BUDGET_STANDING = "budget.standing"
     #: The platform was paused.
     CLUSTER_PAUSED = "cluster.paused"
     #: The platform goes on after a pause.

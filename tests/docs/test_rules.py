@@ -23,7 +23,7 @@ HOMES = {
     "planning/queue_walk": "O1 Q4",
     "planning/queue_head": "B1 B2",
     "planning/plan": "U3",
-    "ordering/quota": "Q1 Q2 Q3 Q4 Q5 Q6",
+    "ordering/quota": "Q1 Q2 Q3 Q4 Q5 Q6 Q7",
     "ordering/order": "O1 O2 O3",
     "ordering/turns": "O4 P2 P6 P7 P8",
     "capacity/preemption": "P1 P3 P4 P5",

@@ -61,6 +61,13 @@ def _ticks(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"queued": words.queued}
 
 
+def _reports(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    reports = _module("reports")
+    runs = words.tasks or reports.RUNS
+    reports.measure(report, runs)
+    return {"runs": runs}
+
+
 def _traces(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"traces": _module("traces").measure(report, ROOT, words.study)}
 
@@ -81,6 +88,7 @@ STUDIES = {
     "frameworks": Study("what an interruption costs with other people's frameworks", _plain("frameworks")),
     "peers": Study("the platform beside Slurm on this machine", _peers),
     "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),
+    "reports": Study("how long reports take over a million runs, on SQLite and PostgreSQL", _reports),
     "ticks": Study("what a tick and the reads of the interface cost with thousands of tasks queued", _ticks),
     "kubernetes": Study(
         "starting on a real API server with simulated nodes, beside the stock scheduler", _plain("cluster.measure")
@@ -96,7 +104,7 @@ def main() -> None:
     known = "; ".join(f"{name}: {study.help}" for name, study in STUDIES.items())
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"{known} ({' '.join(USUAL)})")
     parser.add_argument("--cold", action="store_true", help="platform: also `make up` in a fresh clone, some minutes")
-    parser.add_argument("--tasks", type=int, help="churn, peers: trivial tasks (2,000; 500)")
+    parser.add_argument("--tasks", type=int, help="churn, peers: trivial tasks (2,000; 500); reports: runs (1,000,000)")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"platform: simulated nodes ({NODES})")
     parser.add_argument("--queued", type=int, default=10_000, help="ticks: tasks that wait (10000)")
     parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")

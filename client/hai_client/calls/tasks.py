@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hai_client import own_python
@@ -58,6 +58,7 @@ class TaskCalls(Calls):
         priority: str | None = None,
         name: str | None = None,
         limit: int | None = None,
+        told: Callable[[str], None] | None = None,
     ) -> Iterator[schema.TaskSummary]:
         """Yield tasks, newest first; pages are fetched as needed.
 
@@ -68,6 +69,7 @@ class TaskCalls(Calls):
             priority: Only tasks that asked for this priority.
             name: Only tasks of this name.
             limit: Yield at most this many tasks.
+            told: Called with each sentence that the platform tells the caller beside the list.
         """
         cursor: str | None = None
         left = limit
@@ -86,6 +88,9 @@ class TaskCalls(Calls):
                     "cursor": cursor,
                 },
             )
+            if told is not None:
+                for note in page.notes:
+                    told(note)
             yield from page.items[:left]
             left = None if left is None else left - len(page.items)
             cursor = page.next_cursor

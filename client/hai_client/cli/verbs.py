@@ -45,11 +45,12 @@ VERBS: tuple[Verb, ...] = (
     Verb("quota", "show what you may use, and use; raise or lower it", "platform.quota", _PLATFORM),
     Verb("environments", "what tasks may run in; have environments built", "submitting.environments", _PLATFORM),
     Verb("policy", "show the numbers that the scheduler decides with", "platform.policy", _PLATFORM),
+    Verb("report", "show what was used, waited, lost, and what it costs", "platform.report", _PLATFORM),
     Verb("whoami", "show who you are and what you may do", "platform.account", _PLATFORM),
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
         "admin",
-        "nodes, quota, policy, mounts, environments, orphans, users, pauses; for admins",
+        "nodes, quota, policy, rates, budgets, mounts, environments, orphans, users, pauses; for admins",
         "platform.admin",
         _PLATFORM,
     ),

@@ -217,6 +217,8 @@ class TaskPage:
 
     items: tuple[TaskSummary, ...]
     next_cursor: str | None = None
+    #: On the first page: what the caller should know, as sentences; now, of budgets that are almost used up.
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

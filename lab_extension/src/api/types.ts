@@ -649,4 +649,6 @@ export interface ITaskDetail extends ITaskSummary {
 export interface ITaskPage {
   items: ITaskSummary[];
   next_cursor: string | null;
+  /** On the first page: what the caller should know, as sentences; now, of budgets that are almost used up. */
+  notes: string[];
 }

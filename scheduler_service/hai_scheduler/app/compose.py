@@ -21,6 +21,8 @@ from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take_for_api
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.costs import Costs
+from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
@@ -172,6 +174,8 @@ def assemble_api(
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
             rank_metrics=MetricsIntake(store=store, bus=bus, clock=clock, pace=pace),
+            reports=Reports(store=store, clock=clock),
+            costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             queries=queries,
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,

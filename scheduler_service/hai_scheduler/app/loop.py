@@ -14,6 +14,8 @@ from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
 from hai_scheduler.service.launch.launching import Launching
@@ -25,6 +27,7 @@ from hai_scheduler.service.platform.loop_status import StatusWriter
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
+from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.pin_references import PinReferences
@@ -113,6 +116,9 @@ def assemble_loop(
             settings=settings,
             policies=policy_store,
             latest_plan=latest_plan,
+            capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
+            budgets=BudgetCount(store=store, bus=bus, clock=clock),
+            ledger=LedgerKeeping(store=store, clock=clock),
         ),
         references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         code=code,

@@ -7,9 +7,11 @@ from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
+from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.runs import StoredRuns
@@ -48,6 +50,11 @@ class Tx(Protocol):
         ...
 
     @property
+    def ledger(self) -> StoredLedger:
+        """What runs took; it outlives their tasks."""
+        ...
+
+    @property
     def quotas(self) -> StoredQuotas:
         """The rows of quota."""
         ...
@@ -75,6 +82,21 @@ class Tx(Protocol):
     @property
     def environments(self) -> StoredEnvironments:
         """The environments."""
+        ...
+
+    @property
+    def rates(self) -> StoredRates:
+        """What node hours and GPU hours cost."""
+        ...
+
+    @property
+    def budgets(self) -> StoredBudgets:
+        """The budgets of user groups."""
+        ...
+
+    @property
+    def capacity(self) -> StoredCapacity:
+        """How much node time there was."""
         ...
 
     @property

@@ -61,6 +61,8 @@ class Setting:
     quotas: tuple[Quota, ...] | None = None
     #: The user groups of each user.
     groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Users whose waiting tasks count as LOW (Q7).
+    counted_low: frozenset[str] = frozenset()
     #: Time from the order to start a task for the first time until its ranks are up.
     start_takes: timedelta = _NOW
     #: Additional time of each later start; it passes before the ranks are up, so that P6 measures it.

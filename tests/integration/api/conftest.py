@@ -38,6 +38,8 @@ from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.costs import Costs
+from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
@@ -352,6 +354,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
+        reports=Reports(store=store, clock=clock),
+        costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         queries=queries,
         readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),
         explanations=Explanations(queries=queries, clock=clock, latest_plan=latest_plan, workers=workers),

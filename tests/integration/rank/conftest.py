@@ -84,12 +84,8 @@ class FakeService:
 
             def do_PUT(self) -> None:
                 data = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.path.endswith("/metrics"):
-                    service.points += json.loads(data)["points"]
-                    self._answer(200, {"after": 10})
-                    return
-                status = service._keep(int(self.path.split("offset=")[1].split("&")[0]), data)
-                self._answer(status, {}, {"Upload-Offset": str(len(service.log))})
+                status = service._put(self.path, data)
+                self._answer(status, {"after": 10}, {"Upload-Offset": str(len(service.log))})
 
             def _answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
                 data = b"" if body is None else json.dumps(body).encode()
@@ -140,6 +136,12 @@ class FakeService:
             if self.addresses is None:
                 self._changed.wait(0.2)
             return self.addresses
+
+    def _put(self, path: str, data: bytes) -> int:
+        if path.endswith("/metrics"):
+            self.points += json.loads(data)["points"]
+            return 200
+        return self._keep(int(path.split("offset=")[1].split("&")[0]), data)
 
     def _keep(self, offset: int, data: bytes) -> int:
         if offset != len(self.log):

@@ -22,12 +22,16 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
+from hai_scheduler.core.ledger.asking import By
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
 from kit.builders import a_quota, a_spec, a_task, at
 from kit.databases import empty_postgres, postgres_url, sqlite_url
+from kit.ledger import all_time
+from kit.memory.clock import VirtualClock
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -437,3 +441,33 @@ async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url:
         rows = await connection.execute(text("SELECT number, clean FROM hai_runs ORDER BY number"))
         back = {number: None if clean is None else bool(clean) for number, clean in rows}
     assert back == {1: None, 2: True, 3: True, 4: True, 5: True, 6: False, 7: None}
+
+
+async def test_runs_from_before_the_ledger_are_brought_in(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    store = await open_store(url)
+    clock = VirtualClock()
+    keeping = LedgerKeeping(store=store, clock=clock)
+    for looked in (1, 0):
+        bringing = asyncio.create_task(keeping.bring_in())
+        while not bringing.done():
+            await asyncio.sleep(0)
+            await clock.advance(1)
+        assert bringing.result() == looked
+    async with store.read() as tx:
+        rows = await tx.ledger.of_runs([RunId("1.1")])
+        (line,) = await tx.ledger.sums(all_time(rows[RunId("1.1")], by=(By.USER,)))
+    await store.close()
+    assert line.values == ("alice",)
+    assert (line.sums.starts, line.sums.interruptions, line.sums.wait_us) == (1, 1, 1_000_000)
+    # Two nodes for 5.000001 s. It is not known when the ranks were up.
+    assert (line.sums.node_us, line.sums.starting_us) == (10_000_002, 10_000_002)
+    await downgrade(engine, "0012")
+    await (await open_store(url)).close()
+
+
+async def test_a_new_database_has_nothing_to_bring_in(url: str) -> None:
+    store = await open_store(url)
+    async with store.read() as tx:
+        assert await tx.settings.get(IMPORT) is None
+    await store.close()

@@ -5,8 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 
+from hai_scheduler.core.costs.budgets import Budget
+from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.rates import Rate
+from hai_scheduler.core.ledger.row import LedgerRow
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
@@ -46,6 +51,8 @@ class State:
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
+    #: All rows of each run.
+    ledger: Mapping[RunId, tuple[LedgerRow, ...]] = field(default_factory=dict)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
     #: Decayed use, by user and node group.
     uses: Mapping[tuple[str, str], Usage] = field(default_factory=dict)
@@ -54,6 +61,10 @@ class State:
     users: Mapping[str, UserRecord] = field(default_factory=dict)
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
     environments: Mapping[str, Environment] = field(default_factory=dict)
+    rates: Mapping[tuple[str, int, date], Rate] = field(default_factory=dict)
+    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    #: By hour and node group.
+    capacity: Mapping[tuple[datetime, str], Capacity] = field(default_factory=dict)
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from kit.memory.draft import Draft
 from kit.memory.state import State
+from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
+from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.runs import MemoryRuns
@@ -26,12 +28,16 @@ class MemoryTx:
         self.runs = MemoryRuns(draft)
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
+        self.ledger = MemoryLedger(draft)
         self.quotas = MemoryQuotas(draft)
         self.uses = MemoryUses(draft)
         self.users = MemoryUsers(draft)
         self.nodes = MemoryNodes(draft)
         self.mount_rules = MemoryMountRules(draft)
         self.environments = MemoryEnvironments(draft)
+        self.rates = MemoryRates(draft)
+        self.budgets = MemoryBudgets(draft)
+        self.capacity = MemoryCapacity(draft)
         self.settings = MemorySettings(draft)
         self.lease = MemoryLease(draft)
         self.database = MemoryDatabase(draft)

@@ -65,6 +65,11 @@ class FakePlatform:
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Runs that belong to no task, by id.
     orphans: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Rows of every report; rates; budgets by group; and what is told beside a list of tasks.
+    report_rows: list[dict[str, Any]] = field(default_factory=list)
+    rates: list[dict[str, Any]] = field(default_factory=list)
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )

@@ -40,7 +40,11 @@ def _list(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         found = [task for task in found if task["state"] in states.split(",")]
     start, limit = int(call.query.get("cursor", "0")), int(call.query.get("limit", "50"))
     following = str(start + limit) if len(found) > start + limit else None
-    return 200, {"items": found[start : start + limit], "next_cursor": following}
+    return 200, {
+        "items": found[start : start + limit],
+        "next_cursor": following,
+        "notes": [] if start else platform.notes,
+    }
 
 
 def _act(platform: FakePlatform, call: Call, key: str, verb: str) -> tuple[int, Any]:

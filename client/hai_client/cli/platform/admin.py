@@ -1,4 +1,4 @@
-"""`hai admin`: nodes, quota, policy, mounts, environments, orphaned runs, users and pauses."""
+"""`hai admin`: nodes, quota, policy, rates, budgets, mounts, environments, orphaned runs, users and pauses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 from hai_client.api import Client
 from hai_client.backports import UTC
-from hai_client.cli.platform import environments, mounts, nodes, orphans, policy
+from hai_client.cli.platform import costs, environments, mounts, nodes, orphans, policy
 from hai_client.cli.platform.quota import by_level, limit, may_hold, until
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
@@ -65,6 +65,10 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     ends.add_argument("--for", dest="lasts", metavar="LENGTH", type=_lasts, help="the row ends after this: 7d")
     changing = _group(group.add_parser("policy", help="change the scheduler's numbers"), "policy_verb")
     policy.configure_admin(changing, _leaf)
+    prices = _group(group.add_parser("rates", help="list, set or delete what hours cost"), "rates_verb")
+    costs.configure_rates(prices, _leaf)
+    limits = _group(group.add_parser("budgets", help="list, set or delete budgets of user groups"), "budgets_verb")
+    costs.configure_budgets(limits, _leaf)
     rules = _group(group.add_parser("mounts", help="list, set or remove mount rules"), "mounts_verb")
     mounts.configure_admin(rules, _leaf)
     named = _group(group.add_parser("environments", help="list, set or remove environments"), "environments_verb")
@@ -290,6 +294,8 @@ COMMANDS = {
             "  hai admin drain node-3\n"
             "  hai admin quota set user:alice HIGH 8 --ceiling 16 --for 7d\n"
             "  hai admin policy set slice=1h --group training\n"
+            "  hai admin rates set EUR --gpu-hour 1.20 --from 2026-11-01\n"
+            "  hai admin budgets set cv 500 gpu-hours --per 30d\n"
             "  hai admin mounts set home public /home/{user} --host-path /data/home/{user} --write\n"
             "  hai admin environments set torch --image quay.io/ml/torch:2.9 --for public --default\n"
             "  hai admin user add alice"

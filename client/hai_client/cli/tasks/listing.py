@@ -51,6 +51,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
             state=args.state or (None if everything else "live"),
             name=args.name,
             limit=args.limit,
+            told=None if ctx.json else ctx.out.note,
         )
     )
     if ctx.json:

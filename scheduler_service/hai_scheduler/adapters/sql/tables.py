@@ -27,6 +27,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from hai_scheduler.core.ledger.sums import MEASURES
+
 METADATA = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
@@ -309,4 +311,108 @@ SERIES = Table(
     Column("data", LargeBinary, nullable=False),
     Index("ix_hai_series_of_rank", "run_id", "rank", "step", "until"),
     Index("ix_hai_series_to_pack", "step", "packed", "until"),
+)
+
+#: What an hour of a node and of a GPU costs. Amounts are decimal texts, which no database rounds.
+RATES = Table(
+    "hai_rates",
+    METADATA,
+    # Empty: all node groups; -1: all priorities.
+    Column("node_group", Text, primary_key=True),
+    Column("priority", SmallInteger, primary_key=True, autoincrement=False),
+    # A day of UTC: 2026-11-01.
+    Column("valid_from", Text, primary_key=True),
+    Column("per_node_hour", Text, nullable=False),
+    Column("per_gpu_hour", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+)
+
+BUDGETS = Table(
+    "hai_budgets",
+    METADATA,
+    Column("user_group", Text, primary_key=True),
+    Column("measure", Text, nullable=False),
+    Column("most", Text, nullable=False),
+    Column("window_days", Integer, nullable=False),
+    Column("currency", Text),
+)
+
+#: How much node time there was in each hour, microseconds.
+CAPACITY = Table(
+    "hai_capacity",
+    METADATA,
+    Column("hour", Instant, primary_key=True, autoincrement=False),
+    Column("node_group", Text, primary_key=True),
+    Column("node_us", BigInteger, nullable=False),
+    Column("gpu_us", BigInteger, nullable=False),
+    Column("down_us", BigInteger, nullable=False),
+    Column("until", Instant, nullable=False),
+)
+
+#: What the rows and sums of the ledger are kept by. A user who is erased is renamed here, and nowhere else.
+LEDGER_KEYS = Table(
+    "hai_ledger_keys",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("user_name", Text, nullable=False),
+    # Names, sorted.
+    Column("groups", JSON, nullable=False),
+    Column("group_name", Text, nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Index("ix_hai_ledger_keys_of_user", "user_name"),
+)
+
+#: What each run took, by day. No foreign key to tasks or runs: the ledger outlives them.
+LEDGER = Table(
+    "hai_ledger",
+    METADATA,
+    Column("run_id", Text, primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("task_id", BigInteger, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("key_id", BigInteger, nullable=False),
+    Column("nodes", Integer, nullable=False),
+    Column("gpus", Integer, nullable=False),
+    Column("node_gpus", Integer, nullable=False),
+    Column("wait", Span, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("ended_at", Instant, nullable=False),
+    Column("starting", Span, nullable=False),
+    Column("useful", Span, nullable=False),
+    Column("saving", Span, nullable=False),
+    Column("lost", Span, nullable=False),
+    Column("idle", Span, nullable=False),
+    # NULL: not known.
+    Column("energy_j", BigInteger),
+    # NULL: the run goes on.
+    Column("outcome", Text),
+    Column("reason", Text),
+    Column("last", Boolean, nullable=False),
+    Column("short", Boolean, nullable=False),
+    Index("ix_hai_ledger_started_at", "started_at", "run_id"),
+)
+
+#: Sums of the ledger's rows, by hour (period 0), day and month. They can be made again at any time.
+LEDGER_SUMS = Table(
+    "hai_ledger_sums",
+    METADATA,
+    Column("period", SmallInteger, primary_key=True, autoincrement=False),
+    Column("since", Instant, primary_key=True, autoincrement=False),
+    Column("key_id", BigInteger, primary_key=True, autoincrement=False),
+    *(Column(name, BigInteger, nullable=False) for name in MEASURES),
+    # Rows of a time lie side by side.
+    sqlite_with_rowid=False,
+)
+
+#: How many runs that started had waited how long, by bucket (`core.ledger.waits`).
+LEDGER_WAITS = Table(
+    "hai_ledger_waits",
+    METADATA,
+    Column("period", SmallInteger, primary_key=True, autoincrement=False),
+    Column("since", Instant, primary_key=True, autoincrement=False),
+    Column("key_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("bucket", SmallInteger, primary_key=True, autoincrement=False),
+    Column("runs", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )

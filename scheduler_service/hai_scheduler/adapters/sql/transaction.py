@@ -7,9 +7,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
+from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
@@ -34,12 +36,16 @@ class SqlTx:
         self.runs = SqlRuns(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
+        self.ledger = SqlLedger(statements)
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)
+        self.rates = SqlRates(statements)
+        self.budgets = SqlBudgets(statements)
+        self.capacity = SqlCapacity(statements)
         self.settings = SqlSettings(statements, tables)
         self.lease = SqlLease(statements)
         self.database = SqlDatabase(statements, summary)

@@ -11,6 +11,7 @@ from hai_scheduler.api.bindings import constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
 from hai_scheduler.api.wire import (
     cluster,
+    costs,
     environments,
     events,
     explain,
@@ -19,6 +20,7 @@ from hai_scheduler.api.wire import (
     policy,
     problem,
     quota,
+    reports,
     runs,
     snapshots,
     storage,
@@ -50,6 +52,10 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     storage.ContainerConfigOut,
     snapshots.SnapshotRules,
     snapshots.SnapshotState,
+    reports.ReportOut,
+    reports.NodesReport,
+    costs.RateList,
+    costs.BudgetList,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -95,6 +101,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
+    "reports": ("Reports, rates and budgets, as frozen dataclasses.", ("reports", "costs")),
     "storage": (
         "Mount rules, images, environments and snapshots, as frozen dataclasses.",
         ("storage", "environments", "snapshots"),

@@ -33,7 +33,8 @@ async def submit(ask: Ask[Nothing, TaskSubmit]) -> TaskDetail:
     admitted = await ask.services.submissions.admit(ask.caller, submission, key=key)
     shown = await told_of(ask, admitted)
     warnings = await ask.services.submissions.warnings(ask.caller, submission, admitted.choice)
-    return shown.model_copy(update={"warnings": warnings})
+    notes = await ask.services.costs.notes(ask.caller)
+    return shown.model_copy(update={"warnings": [*warnings, *notes]})
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:
@@ -68,7 +69,8 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
         items.append(summary)
         if number % PIECE == 0:
             await asyncio.sleep(0)
-    return TaskPage(items=items, next_cursor=page.cursor)
+    notes = [] if query.cursor is not None else await ask.services.costs.notes(ask.caller)
+    return TaskPage(items=items, next_cursor=page.cursor, notes=notes)
 
 
 def _states(text: str | None) -> frozenset[TaskState] | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.ports.store import Store
+from hai_scheduler.service.accounting.costs import Costs
+from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
@@ -48,6 +50,8 @@ class Services:
     rendezvous: Rendezvous
     rank_logs: RankLogs
     rank_metrics: MetricsIntake
+    reports: Reports
+    costs: Costs
     queries: Queries
     readiness: Readiness
     health: Health

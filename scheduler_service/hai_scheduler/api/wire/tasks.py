@@ -245,6 +245,8 @@ class TaskPage(Output):
 
     items: list[TaskSummary]
     next_cursor: str | None
+    #: On the first page: what the caller should know, as sentences; now, of budgets that are almost used up.
+    notes: list[str] = []
 
 
 Problem.model_rebuild()

@@ -31,6 +31,8 @@ class Snapshot:
     strikes: tuple[Strike, ...] = ()
     #: The user groups of each user.
     groups_of: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Users in a group whose budget is used up: their waiting tasks count as LOW (Q7).
+    counted_low: frozenset[str] = frozenset()
     #: How much longer each task will run, for disciplines that need to know it (SJF, SRTF); empty in production.
     remaining: Mapping[TaskId, timedelta] = field(default_factory=dict)
     #: Whether the platform is paused: no task starts, and every run is told to leave.

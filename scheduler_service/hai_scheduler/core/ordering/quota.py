@@ -1,9 +1,10 @@
-"""Quota: how many nodes each user may hold (rules Q1 to Q6)."""
+"""Quota: how many nodes each user may hold (rules Q1 to Q7)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -170,8 +171,18 @@ class QuotaAccount:
 class QuotaAccounts:
     """Quota of one node group while a plan is made. Running tasks are counted first, then tasks that start (Q6)."""
 
-    def __init__(self, quota_table: QuotaTable, group: str, gpus_per_node: int) -> None:
-        """Begin with no GPU held; `gpus_per_node` is that of the group's largest node, 0 counts as 1."""
+    def __init__(
+        self, quota_table: QuotaTable, group: str, gpus_per_node: int, counted_low: AbstractSet[str] = frozenset()
+    ) -> None:
+        """Begin with no GPU held.
+
+        Args:
+            quota_table: The rows of quota.
+            group: The node group.
+            gpus_per_node: GPUs of the group's largest node; 0 counts as 1.
+            counted_low: The users whose waiting tasks count as LOW (Q7).
+        """
+        self._counted_low = counted_low
         self._quota_table = quota_table
         self._group = group
         self._gpus = max(1, gpus_per_node)
@@ -227,11 +238,14 @@ class QuotaAccounts:
             account.held += units
 
     def level_of(self, task: Task) -> Priority:
-        """Return the effective priority of a waiting task (Q4).
+        """Return the effective priority of a waiting task (Q4, Q7).
 
-        A priority that the task asks for is taken as it is. AUTO is the highest priority that still has quota for the
-        task; if none has, the highest that could ever hold the task; LOW if none can.
+        A task of a user who counts as LOW is LOW (Q7). Else a priority that the task asks for is taken as it is. AUTO
+        is the highest priority that still has quota for the task; if none has, the highest that could ever hold the
+        task; LOW if none can.
         """
+        if task.user in self._counted_low:
+            return Priority.LOW
         if task.priority is not None:
             return task.priority
         levels, units = self._levels[task.user], self.units(task)

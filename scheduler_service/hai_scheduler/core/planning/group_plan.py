@@ -54,7 +54,8 @@ class GroupPlan:
         #: Decayed use of the users who have waiting tasks (O3).
         self._use: dict[str, float] = {}
         self._task_index.line_up(self._rules)
-        self._queue = Queue({level: Subqueue(self._task_index.plain(level), self._use) for level in LEVELS})
+        low = snapshot.counted_low
+        self._queue = Queue({level: Subqueue(self._task_index.plain(level, low), self._use) for level in LEVELS})
         self._head = QueueHead(state.ledger, state.candidate_index, self._rules)
         placer = Placer(state)
         self._promises = Promises(state, placer)
@@ -108,8 +109,12 @@ class GroupPlan:
         self._promises.keep(sorted(promised, key=lambda task: keys[task.id]))
 
     def _line_up(self, special: Sequence[Task]) -> None:
-        """Step 4: put AUTO tasks where they have quota (Q4), and special tasks where their promises are."""
-        for (precedence, _), bucket in self._task_index.auto():
+        """Step 4: put AUTO tasks where they have quota (Q4), and special tasks where their promises are.
+
+        Tasks of users without budget go to LOW (Q7).
+        """
+        asked = self._task_index.asked_by(self._snapshot.counted_low)
+        for (precedence, _), bucket in (*self._task_index.auto(), *asked):
             self._queue.subqueues[self._accounts.level_of(bucket.first)].add(bucket, precedence)
         for precedence, task in zip(self._rules.precedences(special), special, strict=True):
             kept = self._promises.level_of(task)

@@ -45,7 +45,7 @@ class GroupState:
         turns = list(self.turns.values())
         self.ledger = Ledger(node_group if waits else NodeGroup(()), turns if waits else ())
         self.nodes = FeasibleNodes(self.ledger)
-        self.accounts = QuotaAccounts(cache.quota_table, group, node_group.gpus_per_node)
+        self.accounts = QuotaAccounts(cache.quota_table, group, node_group.gpus_per_node, snapshot.counted_low)
         if waits or self.task_index.held:
             self.accounts.begin((turn.task, turn.run.priority) for turn in turns)
         uses = (use for use in snapshot.uses if use.group == group)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from heapq import heappop, heappush
 from operator import itemgetter
@@ -110,9 +111,16 @@ class TaskIndex:
 
     # -- who waits --------------------------------------------------------------------------------
 
-    def plain(self, level: Priority) -> Mapping[BucketKey, TaskBucket]:
-        """Return the waiting tasks that ask for the priority, without the special ones."""
-        return self._bins.get(_Bin(level, None), {})
+    def plain(self, level: Priority, without: AbstractSet[str] = frozenset()) -> Mapping[BucketKey, TaskBucket]:
+        """Return the waiting tasks that ask for the priority, without the special ones and those of some users."""
+        found = self._bins.get(_Bin(level, None), {})
+        return {key: bucket for key, bucket in found.items() if key[1] not in without} if without else found
+
+    def asked_by(self, users: AbstractSet[str]) -> Iterator[tuple[BucketKey, TaskBucket]]:
+        """Yield the tasks of these users that ask for a priority, without the special ones."""
+        for (level, _), buckets in self._bins.items() if users else ():
+            if level is not None:
+                yield from ((key, bucket) for key, bucket in buckets.items() if key[1] in users)
 
     def auto(self) -> Iterator[tuple[BucketKey, TaskBucket]]:
         """Yield the AUTO tasks without the special ones. All tasks of a part get the same priority (Q4)."""

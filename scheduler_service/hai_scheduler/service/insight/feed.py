@@ -21,6 +21,9 @@ FOR_EVERYBODY: Final = frozenset(
 #: Kinds of events about a row of quota: for users for whom the row can count.
 OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
 
+#: Kinds of events about the budget of a user group: for its members.
+OF_BUDGET: Final = frozenset({EventKind.BUDGET_PUT, EventKind.BUDGET_DELETED, EventKind.BUDGET_STANDING})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
@@ -84,7 +87,7 @@ def may_see(caller: Caller, event: HistoryEvent) -> bool:
     """True if the caller may see the event.
 
     Admins may see all. Other users see events of their own tasks, the listed events of the cluster, and changes of
-    quota that can count for them.
+    quota and budgets that can count for them.
     """
     if caller.admin:
         return True
@@ -92,4 +95,6 @@ def may_see(caller: Caller, event: HistoryEvent) -> bool:
         return caller.may_see(event.user)
     if event.kind in OF_QUOTA:
         return sees_quota_of(caller, str(event.data.get("subject", "")))
+    if event.kind in OF_BUDGET:
+        return event.data.get("group") in caller.groups
     return event.kind in FOR_EVERYBODY

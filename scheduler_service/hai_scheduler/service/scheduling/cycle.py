@@ -23,7 +23,6 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.observation import Observation
-from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -140,7 +139,8 @@ class Cycle:
             snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
             made = self._planner.plan(snapshot, policies)
             self.latest_plan.plan_seconds = self._planner.seconds
-            effects += await self._write_targets(tx, tasks, made, policies, belongings)
+            effects += await self._write_targets(tx, tasks, made, ends, belongings)
+            await ends.settle(now)
             mark = await tx.database.mark()
             told = await tx.events.last_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
@@ -209,7 +209,7 @@ class Cycle:
                         task, observed.get(run.id), now, max_failed_starts=most, trouble=trouble, older=older
                     )
                 before = task
-                task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER)
+                task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER, later=ends.bookings)
                 await ends.note(before, task, seen.events)
                 policy = ends.policies.of(task.group)
                 if unsaved_alarm.alarms(before, task, policy):
@@ -241,7 +241,7 @@ class Cycle:
                 self._over[run_id] = shown
 
     async def _write_targets(
-        self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings
+        self, tx: Tx, tasks: Unfinished, made: Plan, ends: RunEnds, belongings: Belongings
     ) -> list[Effect]:
         """Write the decisions of the plan into the store and into `tasks`; returns their effects."""
         effects: list[Effect] = []
@@ -254,9 +254,9 @@ class Cycle:
                 await self._quarantine(tx, decision)
                 continue
             task = tasks[decision.task_id]
-            policy = policies.of(task.group)
+            policy = ends.policies.of(task.group)
             event = self._event_of(decision, at_most, policy.max_grace, belongings)
-            after, wanted = await change(tx, task, event, actor=SCHEDULER)
+            after, wanted = await change(tx, task, event, actor=SCHEDULER, later=ends.bookings)
             effects += wanted
             if isinstance(event, Started) and after.run is not None:
                 started.append(after.run.number)

@@ -1,4 +1,4 @@
-"""Deletes what is old: ended tasks with their logs, expired rows of quota, and decayed use."""
+"""Deletes what is old: ended tasks with their logs, expired rows of quota, and decayed use; keeps the ledger."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
+from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, key
@@ -55,6 +58,9 @@ class Housekeeping:
     settings: ServiceSettings
     policies: PolicyStore
     latest_plan: LatestPlan
+    capacity: CapacityNotes
+    budgets: BudgetCount
+    ledger: LedgerKeeping
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -190,11 +196,17 @@ class Housekeeping:
             while not self.latest_plan.leading:
                 await self.clock.sleep(LOOK)
             try:
+                # First of all: what is deleted must be in the ledger.
+                await self.ledger.bring_in()
+                await self.ledger.count_live()
                 if early := await self.sweep_users():
                     log.info("forgot %d ended tasks of users who have more than they may", early)
                 if self.clock.steady() >= next_all:
                     next_all = self.clock.steady() + every_seconds
                     await self._sweep_all()
+                await self.capacity.note()
+                if moved := await self.budgets.count():
+                    log.info("%d user groups stand otherwise with their budgets than before", moved)
                 await self.pack_series()
             except Exception:  # sweeping again later is all that can be done
                 log.exception("sweeping failed and will be repeated")

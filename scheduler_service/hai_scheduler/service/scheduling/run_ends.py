@@ -1,4 +1,4 @@
-"""The facts that remain when a run ends: decayed use of its user (O3), and strikes against nodes (H3)."""
+"""The facts that remain when a run ends: decayed use of its user (O3), strikes against nodes (H3), the ledger."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hai_scheduler.core.model.run import RankState, Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.usage import with_run
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.shared.booking import Booking, book, keep_gpus
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +29,8 @@ class RunEnds:
     gpus: Mapping[str, int]
     uses: dict[tuple[str, str], Usage] = field(default_factory=dict)
     strikes: list[Strike] = field(default_factory=list)
+    #: Runs that have begun or ended, which `settle` writes into the ledger.
+    bookings: list[Booking] = field(default_factory=list)
 
     @classmethod
     async def read(cls, tx: Tx, policies: Policies, gpus: Mapping[str, int], now: datetime) -> Self:
@@ -58,6 +61,11 @@ class RunEnds:
             strike = Strike(node=node, task_id=after.id, at=run.ended_at, user=after.user)
             self.strikes.append(strike)
             await self.tx.nodes.add_strike(strike)
+
+    async def settle(self, now: datetime) -> None:
+        """Write all runs that this transaction has begun or ended into the ledger, at once."""
+        await keep_gpus(self.tx, self.gpus)
+        await book(self.tx, self.bookings, until=now)
 
 
 def _failing(run: Run, events: Iterable[Event]) -> frozenset[str]:

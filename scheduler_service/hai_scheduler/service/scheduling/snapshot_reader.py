@@ -11,6 +11,7 @@ from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.accounting.standings import users_over
 from hai_scheduler.service.origin.orphan_registry import held_nodes, read_orphans
 from hai_scheduler.service.platform.pause import pause_of
 
@@ -38,6 +39,7 @@ async def snapshot_of(
     strikes: Iterable[Strike],
 ) -> Snapshot:
     """The snapshot of the given nodes, tasks, uses and strikes, with quotas, groups and the pause from the store."""
+    users = await tx.users.all()
     pause = pause_of(await tx.settings.get("paused"))
     return Snapshot(
         now=now,
@@ -46,7 +48,8 @@ async def snapshot_of(
         quotas=tuple(await tx.quotas.all()),
         uses=tuple(uses),
         strikes=tuple(strikes),
-        groups_of={user.name: user.groups for user in await tx.users.all()},
+        groups_of={user.name: user.groups for user in users},
+        counted_low=await users_over(tx, users),
         paused=pause is not None,
         pause_grace=pause.grace if pause else None,
     )

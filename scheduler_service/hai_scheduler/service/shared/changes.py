@@ -15,13 +15,24 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.shared.booking import Booking, book, booking_of
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
 
 
-async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, tuple[Effect, ...]]:
-    """Apply the events to the task in order, and write the new task and its history.
+async def change(
+    tx: Tx, task: Task, *events: Event, actor: str, later: list[Booking] | None = None
+) -> tuple[Task, tuple[Effect, ...]]:
+    """Apply the events to the task in order, and write the new task, its history, and its run into the ledger.
+
+    Args:
+        tx: The transaction.
+        task: The task as it was read.
+        events: What has happened.
+        actor: Who has caused it.
+        later: Gets what is to be written into the ledger, if the caller writes it by itself, together with that of
+            other tasks (`book`). None: it is written here.
 
     Returns:
         The saved task, and the effects to carry out after the commit.
@@ -43,6 +54,11 @@ async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, 
         HistoryEvent(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
         for kind, data in _lines(before, saved)
     )
+    if (booking := booking_of(before, saved)) is not None:
+        if later is None:
+            await book(tx, [booking], until=at)
+        else:
+            later.append(booking)
     return saved, tuple(effects)
 
 

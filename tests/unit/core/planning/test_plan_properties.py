@@ -27,7 +27,7 @@ from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
 from hai_scheduler.core.ordering.turns import protected_until
 from hai_scheduler.core.planning.plan import plan
 from hai_scheduler.core.planning.plan_cache import PlanCache
-from kit.snapshots import NOW, carried_out, emptied, random_snapshot, snapshots
+from kit.snapshots import NOW, USERS, carried_out, emptied, random_snapshot, snapshots
 from unit.core.tables import turn_of
 
 POLICY = Policy()
@@ -282,3 +282,21 @@ def test_there_are_examples_of_every_verdict() -> None:
         found.update(verdict.kind for verdict in plan(shot, POLICY).verdicts.values())
     rare = {kind: found[kind] for kind in VerdictKind if found[kind] < 5}
     assert set(rare) == {VerdictKind.PAUSED, VerdictKind.NEXT}, "neither follows from a plan of these"
+
+
+@given(snapshots(), st.sets(st.sampled_from(USERS), min_size=1))
+@FEW
+def test_counted_as_low_is_as_if_the_waiting_tasks_had_asked_for_low(shot: Snapshot, users: set[str]) -> None:
+    """Q7. Orders by hand are left out: they hold among tasks that ask for one priority (O3)."""
+    tasks = [replace(task, custom_rank=None) for task in shot.tasks]
+    low = [
+        replace(task, priority=Priority.LOW) if task.user in users and task.state.waiting else task for task in tasks
+    ]
+    counted = plan(replace(shot, tasks=tuple(tasks), counted_low=frozenset(users)), POLICY)
+    asked = plan(replace(shot, tasks=tuple(low)), POLICY)
+    assert counted.decisions == asked.decisions
+    for task in tasks:
+        told = counted.verdicts.get(task.id)
+        assert (told is None) == (asked.verdicts.get(task.id) is None)
+        if told is not None:
+            assert counted.verdicts.level_of(task.id) == asked.verdicts.level_of(task.id)

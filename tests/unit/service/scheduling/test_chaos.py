@@ -15,6 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.service.shared.errors import HaiError
+from kit.ledger import check_ledger
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service
 
@@ -108,6 +109,7 @@ async def story(wanted: list[tuple[object, ...]]) -> list[Task]:
             if not await tx.tasks.unfinished():
                 break
     await check(service)
+    await check_ledger(service.store)
     assert service.cluster.record.holders() == {}
     return [await service.task(TaskId(number)) for number in range(1, submitted + 1)]
 

@@ -23,6 +23,7 @@ from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.shared.errors import HaiError
 from hai_scheduler.service.shared.topics import TICK, run_topic
 from hai_scheduler.service.tasks.submissions import Submission
+from kit.ledger import check_ledger
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, user
 from unit.service.two_replicas import Pair
@@ -439,6 +440,7 @@ async def story(wanted: list[tuple[object, ...]]) -> None:
             break
     assert await pair.tasks() == []
     assert pair.cluster.record.holders() == {}
+    await check_ledger(pair.store)
 
 
 @given(st.lists(actions, min_size=5, max_size=30))

@@ -1,0 +1,287 @@
+"""`hai report`: what was used, how long tasks waited, what was lost, and what it costs."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Union
+
+from hai_client.backports import UTC, dataclass
+from hai_client.cli.platform.days import read_range
+from hai_client.cli.platform.sheets import csv_text
+from hai_client.cli.shared.context import Context
+from hai_client.cli.shared.output import Cell, Column
+from hai_client.cli.shared.parser import Command
+from hai_client.durations import format_duration
+from hai_client.errors import Invalid
+from hai_client.wire.reports import NodesReport, NodesRow, Report, ReportRow
+
+Number = Union[float, int, None]
+
+#: What rows can be by, as it is typed.
+BY = ("user", "group", "priority", "node-group", "kind", "day", "month")
+NODES_BY = ("node-group", "day", "month")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A column of figures: its title in tables and in CSV, its value, and how a table shows it."""
+
+    title: str
+    #: The title in CSV, with the unit.
+    name: str
+    of: Callable[[ReportRow], Number]
+    show: Callable[[float], str]
+    optional: bool = False
+
+
+def _hours(hours: float) -> str:
+    """Return hours with a digit after the point, and less than one with two, so that short tasks are seen."""
+    if 0 < hours < 0.01:
+        return "<0.01"
+    return f"{hours:.2f}" if 0 < hours < 0.95 else f"{hours:,.1f}"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f}%"
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _hour_figure(title: str, name: str, of: Callable[[ReportRow], float], *, optional: bool = False) -> Figure:
+    return Figure(title, f"{name}_hours", lambda row: of(row) / 3600, _hours, optional)
+
+
+_NODE_HOURS = _hour_figure("NODE HOURS", "node", lambda row: row.node_s)
+_GPU_HOURS = _hour_figure("GPU HOURS", "gpu", lambda row: row.gpu_s)
+_USEFUL = Figure("USEFUL", "useful_share", lambda row: row.useful_share, _percent)
+_RUNS = Figure("STARTS", "starts", lambda row: row.starts, _count)
+_LOST = _hour_figure("LOST", "lost_node", lambda row: row.lost_s)
+
+#: The columns of each report, after the one with what its rows are by.
+FIGURES: dict[str, tuple[Figure, ...]] = {
+    "usage": (
+        _RUNS,
+        _NODE_HOURS,
+        _GPU_HOURS,
+        _USEFUL,
+        Figure("ENERGY kWh", "energy_kwh", lambda row: row.energy_j / 3.6e6, lambda kwh: f"{kwh:,.1f}", True),
+    ),
+    "waiting": (
+        _RUNS,
+        Figure("MEAN WAIT", "wait_mean_s", lambda row: row.wait_mean_s, format_duration),
+        Figure("MEDIAN", "wait_median_s", lambda row: row.wait_median_s, format_duration),
+        Figure("90 % UP TO", "wait_p90_s", lambda row: row.wait_p90_s, format_duration),
+        Figure("INTERRUPTED", "interruptions", lambda row: row.interruptions, _count),
+    ),
+    "efficiency": (
+        _NODE_HOURS,
+        _hour_figure("USEFUL", "useful_node", lambda row: row.useful_s),
+        _hour_figure("STARTING", "starting_node", lambda row: row.starting_s, optional=True),
+        _hour_figure("SAVING", "saving_node", lambda row: row.saving_s, optional=True),
+        _LOST,
+        Figure("USEFUL SHARE", "useful_share", lambda row: row.useful_share, _percent),
+    ),
+    "waste": (
+        _LOST,
+        _hour_figure("IDLE GPUS", "idle_gpu", lambda row: row.gpu_idle_s),
+        _hour_figure("IN FAILED RUNS", "failed_node", lambda row: row.failed_s),
+        Figure("INTERRUPTED", "interruptions", lambda row: row.interruptions, _count),
+        Figure("BROKEN", "broken", lambda row: row.broken, _count),
+        Figure("FAILED", "failures", lambda row: row.failures, _count),
+        Figure("FAILURE RATE", "failure_rate", lambda row: row.failure_rate, _percent),
+        Figure("SHORT", "short_runs", lambda row: row.short_runs, _count),
+    ),
+}
+
+#: What each report tells, for its help and for its first line.
+ABOUT = {
+    "usage": "node hours, GPU hours, and what they cost",
+    "waiting": "how long tasks waited for their starts",
+    "efficiency": "how much of the node hours was useful",
+    "waste": "what was lost, idle or failed",
+    "nodes": "how much of the nodes was held",
+}
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("what", metavar="WHAT", type=_what, help="; ".join(f"{name}: {text}" for name, text in ABOUT.items()))
+    add("--by", metavar="WHAT", type=_by, help=f"what the rows are by: {', '.join(BY)} (by user; nodes: by node group)")
+    add(
+        "--from",
+        dest="since",
+        metavar="DAY",
+        help="the first day: 2026-11-01, 2026-11, yesterday, 7d (this month)",
+    )
+    add("--to", dest="until", metavar="DAY", help="the last day, to its end (until now)")
+    add("--user", metavar="NAME", help="only tasks of this user (for admins)")
+    add("--group", metavar="NAME", help="sums of this group of users: one of yours, or for admins any")
+    add("--csv", action="store_true", help="print CSV, for a spreadsheet")
+
+
+def _what(text: str) -> str:
+    if text in ABOUT:
+        return text
+    near = difflib.get_close_matches(text, list(ABOUT), n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise Invalid(f"{text!r} is not a report; {hint}there are {', '.join(ABOUT)}")
+
+
+def _by(text: str) -> str:
+    word = text.replace("_", "-")
+    if word in BY:
+        return word
+    near = difflib.get_close_matches(word, BY, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise Invalid(f"by: {text!r} is not known; {hint}it is one of {', '.join(BY)}")
+
+
+def _report(args: argparse.Namespace, ctx: Context) -> int:
+    if args.csv and ctx.json:
+        raise Invalid("csv: not together with --json; choose one of the two")
+    since, until = read_range(args.since, args.until, datetime.now(UTC))
+    by = None if args.by is None else args.by.replace("-", "_")
+    if args.what == "nodes":
+        if args.by is not None and args.by not in NODES_BY:
+            raise Invalid(f"by: {args.by!r} says nothing about nodes; it is one of {', '.join(NODES_BY)}")
+        if args.user is not None or args.group is not None:
+            raise Invalid("nodes: this report is about all users together; leave out --user and --group")
+        _show_nodes(args, ctx, ctx.client.nodes_report(by=by, since=since, until=until))
+        return 0
+    if by is None and args.what == "waiting" and args.group is None:
+        by = "priority"
+    _show(args, ctx, ctx.client.report(by=by, since=since, until=until, user=args.user, group=args.group))
+    return 0
+
+
+def _show(args: argparse.Namespace, ctx: Context, report: Report) -> None:
+    if ctx.json:
+        ctx.out.json(report)
+        return
+    figures = FIGURES[args.what]
+    currencies = sorted(report.total.amounts) if args.what == "usage" else []
+    if args.csv:
+        titles = [report.by, *(figure.name for figure in figures), *currencies]
+        lines = [
+            [row.key, *(_plain(figure.of(row)) for figure in figures), *(_amount(row, name) for name in currencies)]
+            for row in (*report.rows, report.total)
+        ]
+        ctx.out.stdout.write(csv_text(titles, lines))
+        _notes(ctx, report.notes)
+        return
+    about = f"{args.what} of {_scope(report.scope)}, {_time(report.since, report.until)}"
+    if not report.rows:
+        ctx.out.line(f"{about}: nothing has run")
+        _notes(ctx, report.notes)
+        return
+    ctx.out.line(about)
+    columns = [Column(_title(report.by))]
+    columns += [Column(figure.title, right=True, optional=figure.optional) for figure in figures]
+    columns += [Column(name, right=True) for name in currencies]
+    rows = [_cells(row, figures, currencies, None) for row in report.rows]
+    ctx.out.table(columns, [*rows, _cells(report.total, figures, currencies, "bold")])
+    _notes(ctx, report.notes)
+
+
+def _cells(row: ReportRow, figures: Sequence[Figure], currencies: Sequence[str], style: str | None) -> list[Cell | str]:
+    texts = [_shown(figure, figure.of(row)) for figure in figures]
+    amounts = [f"{float(row.amounts[name]):,.2f}" if name in row.amounts else "-" for name in currencies]
+    return [Cell(text, style) for text in (row.key, *texts, *amounts)]
+
+
+def _shown(figure: Figure, value: Number) -> str:
+    return "-" if value is None else figure.show(value)
+
+
+def _show_nodes(args: argparse.Namespace, ctx: Context, report: NodesReport) -> None:
+    if ctx.json:
+        ctx.out.json(report)
+        return
+    rows = (*report.rows, report.total)
+    if args.csv:
+        titles = [report.by, "capacity_node_hours", "down_node_hours", "held_node_hours", "occupancy", "useful_share"]
+        ctx.out.stdout.write(csv_text(titles, [[row.key, *map(_plain, _node_values(row))] for row in rows]))
+        _notes(ctx, report.notes)
+        return
+    about = f"nodes, {_time(report.since, report.until)}"
+    if not report.rows:
+        ctx.out.line(f"{about}: nothing is known")
+        _notes(ctx, report.notes)
+        return
+    ctx.out.line(about)
+    columns = [Column(_title(report.by))]
+    columns += [Column(name, right=True) for name in ("NODE HOURS", "DOWN", "HELD", "OCCUPANCY", "USEFUL SHARE")]
+    shown = []
+    for row in rows:
+        style = "bold" if row is report.total else None
+        capacity, down, held, occupancy, useful = _node_values(row)
+        hours = ["-" if value is None else _hours(value) for value in (capacity, down, held)]
+        shares = ["-" if value is None else _percent(value) for value in (occupancy, useful)]
+        shown.append([Cell(text, style) for text in (row.key, *hours, *shares)])
+    ctx.out.table(columns, shown)
+    _notes(ctx, report.notes)
+
+
+def _node_values(row: NodesRow) -> tuple[Number, ...]:
+    times = (row.capacity_s, row.down_s, row.held_s)
+    hours = [None if seconds is None else seconds / 3600 for seconds in times]
+    return (*hours, row.occupancy, row.useful_share)
+
+
+def _plain(value: Number) -> Number:
+    """Return a figure as CSV has it, without digits that say nothing."""
+    return None if value is None else round(value, 6)
+
+
+def _amount(row: ReportRow, currency: str) -> float | None:
+    return float(row.amounts[currency]) if currency in row.amounts else None
+
+
+def _title(by: str) -> str:
+    return by.replace("_", " ").upper()
+
+
+def _scope(scope: str) -> str:
+    kind, _, name = scope.partition(":")
+    return {"all": "all users", "groups": "your groups", "group": f"group {name}"}.get(kind, name)
+
+
+def _time(since: datetime, until: datetime) -> str:
+    """Return the time of a report. Its hours are those of UTC for all readers, because days are added up so."""
+
+    def text(when: datetime) -> str:
+        when = when.astimezone(UTC)
+        return f"{when:%Y-%m-%d}" if not (when.hour or when.minute) else f"{when:%Y-%m-%d %H:%M}"
+
+    return f"{text(since)} to {text(until)} UTC"
+
+
+def _notes(ctx: Context, notes: Sequence[str]) -> None:
+    for note in notes:
+        ctx.out.note(note)
+
+
+COMMANDS = {
+    "report": Command(
+        "report",
+        _configure,
+        _report,
+        about=(
+            "Show what was used, how long tasks waited, what was lost, and what it costs. You see your own tasks and\n"
+            "the sums of your groups; admins see all. Days are those of UTC."
+        ),
+        examples=(
+            "examples:\n"
+            "  hai report usage\n"
+            "  hai report usage --by day --from 7d\n"
+            "  hai report usage --by group --from 2026-11 --csv > november.csv\n"
+            "  hai report waiting --group cv\n"
+            "  hai report nodes --by month --from 2026-01"
+        ),
+    )
+}

@@ -1,0 +1,39 @@
+"""Endpoints on rates and budgets."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.convert import costs as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.costs import BudgetList, BudgetOut, BudgetPut, RateKey, RateList, RateOut, RatePut
+from hai_scheduler.api.wire.params import Nothing
+
+
+async def rates(ask: Ask[Nothing, Nothing]) -> RateList:
+    """Return all rates."""
+    return RateList(items=[convert.rate_out(rate) for rate in await ask.services.costs.rates()])
+
+
+async def put_rate(ask: Ask[Nothing, RatePut]) -> RateOut:
+    """Write a rate."""
+    return convert.rate_out(*await ask.services.costs.put_rate(ask.caller, convert.rate_of(ask.body)))
+
+
+async def delete_rate(ask: Ask[Nothing, RateKey]) -> None:
+    """Remove a rate."""
+    await ask.services.costs.delete_rate(ask.caller, convert.key_of(ask.body))
+
+
+async def budgets(ask: Ask[Nothing, Nothing]) -> BudgetList:
+    """Return the budgets that the caller may see."""
+    return BudgetList(items=[convert.budget_out(view) for view in await ask.services.costs.budgets(ask.caller)])
+
+
+async def put_budget(ask: Ask[Nothing, BudgetPut]) -> BudgetOut:
+    """Write the budget of a group."""
+    budget = convert.budget_of(ask.path["name"], ask.body)
+    return convert.budget_out(*await ask.services.costs.put_budget(ask.caller, budget))
+
+
+async def delete_budget(ask: Ask[Nothing, Nothing]) -> None:
+    """Remove the budget of a group."""
+    await ask.services.costs.delete_budget(ask.caller, ask.path["name"])

@@ -1,0 +1,1 @@
+"""What use costs: the rates that admins set, and the budgets of user groups."""

@@ -1,0 +1,1 @@
+"""What use costs and how it went: reports from the ledger, rates, and budgets of user groups."""

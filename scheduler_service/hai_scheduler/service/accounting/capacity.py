@@ -1,0 +1,29 @@
+"""Notes how many nodes there are, minute by minute: what occupancy is measured against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hai_scheduler.core.costs.capacity import capacities
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.shared.latest_plan import LatestPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityNotes:
+    """Adds the time since the last note to the hours that it belongs to."""
+
+    store: Store
+    clock: Clock
+    latest_plan: LatestPlan
+
+    async def note(self) -> None:
+        """Count the nodes of the latest tick from the last note of any leader until now; each time is counted once."""
+        nodes = self.latest_plan.nodes
+        if not nodes or not self.latest_plan.leading:
+            return
+        async with self.store.write() as tx:
+            # Read in the transaction that writes, so that a former leader's note is never counted again.
+            for part in capacities(nodes, await tx.capacity.last(), self.clock.now()):
+                await tx.capacity.add(part)

@@ -1,0 +1,73 @@
+"""Writes runs into the ledger, in the transaction that begins or ends them, and again while they live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from hai_scheduler.core.ledger.cutting import facts_of, rows_of
+from hai_scheduler.core.ledger.kinds import kind_of
+from hai_scheduler.core.ledger.row import LedgerRow
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.store import Tx
+
+#: The setting with the GPUs of a node, by node group, as the loop has last seen them.
+_GPUS: Final = "ledger_gpus"
+
+#: A run to be written, and its task as it was when the run began: it says who it is, and since when it had waited.
+Booking = tuple[Task, Run]
+
+
+def booking_of(before: Task, after: Task) -> Booking | None:
+    """Return what a change of a task means for the ledger: a run that begins or ends; None if none does."""
+    run = after.run
+    if run is None:
+        return None
+    if before.run is None or before.run.id != run.id:
+        return after, run
+    return (before, run) if before.run.live and not run.live else None
+
+
+async def book(tx: Tx, bookings: Sequence[Booking], *, until: datetime) -> None:
+    """Write all rows of these runs, which replace the earlier ones. To do it again changes nothing.
+
+    What is known of a run when its first row is written stays: its user's groups at that time, for example.
+
+    Args:
+        tx: The transaction.
+        bookings: The runs. Of two bookings of one run, the last one counts.
+        until: Until when runs are counted that have not ended.
+    """
+    if not bookings:
+        return
+    known = await tx.ledger.of_runs({run.id for _, run in bookings})
+    fresh = {task.id for task, run in bookings if run.id not in known}
+    stored = await tx.tasks.with_specs(fresh) if fresh else {}
+    groups = {user.name: user.groups for user in await tx.users.all()} if fresh else {}
+    gpus = await gpus_of(tx) if fresh else {}
+    rows: dict[RunId, Sequence[LedgerRow]] = {}
+    for task, run in bookings:
+        if run.id in known:
+            facts = known[run.id][0].facts
+        else:
+            kind = kind_of(task, stored[task.id][1])
+            facts = facts_of(task, run, kind=kind, groups=groups.get(task.user, frozenset()), gpus=gpus)
+        rows[run.id] = rows_of(facts, run, until)
+    await tx.ledger.put(rows)
+
+
+async def gpus_of(tx: Tx) -> Mapping[str, int]:
+    """Return the GPUs of a node, by node group, as far as they were ever seen."""
+    text = await tx.settings.get(_GPUS)
+    return {} if text is None else {str(group): int(gpus) for group, gpus in json.loads(text).items()}
+
+
+async def keep_gpus(tx: Tx, seen: Mapping[str, int]) -> None:
+    """Remember the GPUs of nodes: a run may be written by what does not see the cluster."""
+    known = await gpus_of(tx)
+    if any(known.get(group) != gpus for group, gpus in seen.items()):
+        await tx.settings.put(_GPUS, json.dumps({**known, **seen}, sort_keys=True))
