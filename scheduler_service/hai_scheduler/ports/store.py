@@ -12,6 +12,7 @@ from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.nodes import StoredNodes
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
+from hai_scheduler.ports.stored.recordings import StoredRecordings
 from hai_scheduler.ports.stored.runs import StoredRuns
 from hai_scheduler.ports.stored.settings import StoredSettings
 from hai_scheduler.ports.stored.storage import StoredAmounts
@@ -35,6 +36,11 @@ class Tx(Protocol):
     @property
     def runs(self) -> StoredRuns:
         """The runs of tasks."""
+        ...
+
+    @property
+    def recordings(self) -> StoredRecordings:
+        """The recordings of what tasks do."""
         ...
 
     @property

@@ -12,6 +12,7 @@ from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
+from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
 from hai_scheduler.adapters.sql.stored.settings import SqlSettings
 from hai_scheduler.adapters.sql.stored.storage import SqlAmounts
@@ -32,6 +33,7 @@ class SqlTx:
         tables = SmallTables(statements, summary, known_facts)
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
+        self.recordings = SqlRecordings(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
         self.quotas = SqlQuotas(statements, tables)

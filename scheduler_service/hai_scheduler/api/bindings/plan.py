@@ -18,6 +18,7 @@ from hai_scheduler.api.wire import (
     metrics,
     policy,
     problem,
+    profiles,
     quota,
     runs,
     snapshots,
@@ -34,6 +35,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     logs.LogPage,
     logs.LogHits,
     metrics.TaskSeriesOut,
+    profiles.RecordingList,
     events.EventPage,
     cluster.NodeList,
     cluster.ClusterOut,
@@ -67,6 +69,8 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     policy.PolicyOut,
     environments.EnvironmentList,
     environments.BuildSubmit,
+    profiles.RecordingSubmit,
+    profiles.RecordingList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -93,6 +97,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
+    "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
     "storage": (
         "Mount rules, images, environments and snapshots, as frozen dataclasses.",
