@@ -9,6 +9,7 @@ from hai_client.calls.cluster import ClusterCalls
 from hai_client.calls.feed import FeedCalls
 from hai_client.calls.metrics import MetricsCalls
 from hai_client.calls.orphans import OrphanCalls
+from hai_client.calls.profiles import ProfileCalls
 from hai_client.calls.quota import QuotaCalls
 from hai_client.calls.snapshots import SnapshotCalls
 from hai_client.calls.storage import StorageCalls
@@ -17,7 +18,17 @@ from hai_client.errors import NotLoggedIn, Unavailable
 from hai_client.http import Transport
 
 
-class Client(TaskCalls, FeedCalls, ClusterCalls, QuotaCalls, StorageCalls, SnapshotCalls, OrphanCalls, MetricsCalls):
+class Client(
+    TaskCalls,
+    FeedCalls,
+    ClusterCalls,
+    QuotaCalls,
+    StorageCalls,
+    SnapshotCalls,
+    OrphanCalls,
+    MetricsCalls,
+    ProfileCalls,
+):
     """A connection to a platform, with one user's rights.
 
     Tasks may be named by id or by name; a name is the caller's latest task of that name. Every method raises

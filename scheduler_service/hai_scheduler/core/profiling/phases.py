@@ -125,7 +125,7 @@ def _of_gpu(
         if "nccl" in kernel.name.lower():
             label = COMMUNICATION
         else:
-            at = launched.get(kernel.correlation)
+            at = None if kernel.correlation is None else launched.get(kernel.correlation)
             label = (None if at is None else ruler.label_at(at)) or FORWARD
             if label in (IDLE, COMMUNICATION):
                 label = FORWARD

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from sys import intern
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 #: Bytes that are decompressed at once, the longest event, and the longest head before the events.
 PIECE: Final = 1 << 20
@@ -152,7 +152,7 @@ def _event(event: Any) -> TraceEvent | None:
     start, length = event.get("ts"), event.get("dur")
     if not isinstance(kind, str) or kind not in _KEPT or not isinstance(name, str):
         return None
-    if not (_number(start) and _number(length)) or length < 0:
+    if not (_is_time(start) and _is_time(length)) or length < 0:
         return None
     arguments = event.get("args")
     joint = arguments.get("correlation") if isinstance(arguments, dict) else None
@@ -166,5 +166,5 @@ def _event(event: Any) -> TraceEvent | None:
     )
 
 
-def _number(value: Any) -> bool:
+def _is_time(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18 and isfinite(value)
