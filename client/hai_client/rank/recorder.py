@@ -33,9 +33,11 @@ class Recorder:
         spec: The rank.
         api: The service.
         account: The account of its command; None: that of this process.
+        wake: Wakes up the main loop; it may be called from any thread.
     """
 
-    def __init__(self, spec: Spec, api: RankApi, account: Account | None) -> None:
+    def __init__(self, spec: Spec, api: RankApi, account: Account | None, wake: Callable[[], None]) -> None:
+        self._wake = wake
         self._spec = spec
         self._api = api
         self._account = account
@@ -61,6 +63,7 @@ class Recorder:
     def order(self, order: dict[str, Any]) -> None:
         """Take an order; called in the thread that waits for notices."""
         self._orders.append(order)
+        self._wake()
 
     def hear(self, now: float) -> None:
         """Answer the processes that ask."""

@@ -158,8 +158,8 @@ class Supervisor:
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
         self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
-        self._recorder = Recorder(spec, api, account)
-        self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver, self._take_order)
+        self._recorder = Recorder(spec, api, account, wakeup_pipe.ring)
+        self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver, self._recorder.order)
         self._delivery = NoticeDelivery(spec, self._log, account)
         self._evidence = Evidence(spec, account, time.time_ns())
         self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
@@ -200,6 +200,7 @@ class Supervisor:
         try:
             self._start()
         except command.CannotStart as failure:
+            self._recorder.finish()
             self._log.say(failure.sentence)
             self._records.end(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
             return
@@ -376,11 +377,6 @@ class Supervisor:
     def _deliver(self, notice: dict[str, Any]) -> None:
         """Queue a notice; called in the thread that waits for notices."""
         self._notices.append(notice)
-        self._wakeup_pipe.ring()
-
-    def _take_order(self, order: dict[str, Any]) -> None:
-        """Queue an order to record; called in the thread that waits for notices."""
-        self._recorder.order(order)
         self._wakeup_pipe.ring()
 
     def _take_notice(self, notice: dict[str, Any]) -> None:

@@ -59,12 +59,15 @@ def find_phases(events: Sequence[TraceEvent]) -> Phases | None:
     window, steps = _window(host, main)
     if window[1] <= window[0]:
         return None
-    spans = _of_host(host, main, window)
     kernels = [event for event in events if event.kind == KERNEL and event.end > window[0] and event.start < window[1]]
     busy = covered(((one.start, one.end) for one in kernels), window) / (window[1] - window[0]) if kernels else None
     phases = Phases(window, steps, {}, busy)
     if phases.on_gpu:
-        spans = _of_gpu(kernels, events, spans, window)
+        # Kernels run later than they are launched: those at the beginning were launched before.
+        whole = min(event.start for event in host), max(event.end for event in host)
+        spans = _of_gpu(kernels, events, _of_host(host, main, whole), window)
+    else:
+        spans = _of_host(host, main, window)
     found = lengths(spans)
     return Phases(window, steps, {name: found.get(name, 0.0) for name in PHASES}, busy)
 

@@ -89,12 +89,15 @@ def read_trace(data: bytes) -> TraceContent:
 def _texts(data: bytes, content: TraceContent) -> Iterator[str]:
     """Yield the decompressed text, a piece at a time."""
     machine, total = zlib.decompressobj(31), 0
-    while data and not machine.eof:
+    while not machine.eof:
         try:
             piece = machine.decompress(data, PIECE)
         except zlib.error:
             raise NoTrace("it is damaged: its compression cannot be undone") from None
         data = machine.unconsumed_tail
+        # All input may have been taken while output is still to come.
+        if not piece and not data:
+            return
         total += len(piece)
         if total > MOST_TRACE:
             content.cut = True
