@@ -6,6 +6,7 @@ A trace comes from the processes of a user: nothing in it is trusted.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ _KEPT: Final[Mapping[str, str]] = {
     "gpu_memcpy": KERNEL,
     "gpu_memset": KERNEL,
 }
-_BEGIN: Final = '"traceEvents"'
+_BEGIN: Final = re.compile(r'"traceEvents"\s*:\s*\[')
 _SPACE: Final = " \t\r\n,"
 
 
@@ -69,14 +70,13 @@ def read_trace(data: bytes) -> TraceContent:
     content = TraceContent()
     texts = _texts(data, content)
     text = ""
-    while _BEGIN not in text:
+    while (begin := _BEGIN.search(text)) is None:
         more = next(texts, None)
         if more is None or len(text) > MOST_HEAD:
             raise NoTrace("it is no trace of PyTorch's profiler: it has no list of events")
         text += more
-    head, _, text = text.partition(_BEGIN)
-    _read_head(head, content)
-    for event in _events(text.lstrip(" \t\r\n:").removeprefix("["), texts, content):
+    _read_head(text[: begin.start()], content)
+    for event in _events(text[begin.end() :], texts, content):
         kept = _event(event)
         if kept is not None:
             content.events.append(kept)
