@@ -91,7 +91,7 @@ def test_no_more_than_the_bounds_is_read(monkeypatch: pytest.MonkeyPatch) -> Non
     found = read_trace(packed([event("aten::mm", number, 1) for number in range(9)]))
     assert (len(found.events), found.cut) == (5, True)
     monkeypatch.setattr(trace_reading, "PIECE", 64)
-    monkeypatch.setattr(trace_reading, "MOST_TRACE", 1000)
+    monkeypatch.setattr(trace_reading, "MOST_TRACE", 500)
     assert len(read_trace(packed([event("aten::mm", number, 1) for number in range(9)])).events) < 5
     monkeypatch.setattr(trace_reading, "MOST_EVENT", 100)
     monkeypatch.setattr(trace_reading, "MOST_TRACE", 10**9)
