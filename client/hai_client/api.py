@@ -9,6 +9,7 @@ from hai_client.calls.cluster import ClusterCalls
 from hai_client.calls.feed import FeedCalls
 from hai_client.calls.metrics import MetricsCalls
 from hai_client.calls.orphans import OrphanCalls
+from hai_client.calls.profiles import ProfileCalls
 from hai_client.calls.quota import QuotaCalls
 from hai_client.calls.reports import ReportCalls
 from hai_client.calls.snapshots import SnapshotCalls
@@ -28,6 +29,7 @@ class Client(
     OrphanCalls,
     MetricsCalls,
     ReportCalls,
+    ProfileCalls,
 ):
     """A connection to a platform, with one user's rights.
 

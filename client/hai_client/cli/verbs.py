@@ -33,6 +33,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("forecast", "say when a task would start, and who would make room", "tasks.forecast", _WATCH),
     Verb("decisions", "show what was decided on a task, and why", "tasks.forecast", _WATCH),
     Verb("top", "show what running tasks use now", "tasks.top", _WATCH),
+    Verb("profile", "record a running task: phases of a step, operators, stacks", "tasks.profile", _WATCH),
     Verb("logs", "show, follow or search what a task prints", "tasks.logs", _WATCH),
     Verb("snapshot", "show or fetch the code that a task runs with", "tasks.snapshot", _WATCH),
     Verb("describe", "show what was submitted", "tasks.listing", _WATCH),

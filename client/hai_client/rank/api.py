@@ -56,13 +56,20 @@ class RankApi:
         self._token = token
         self._rank = rank
 
-    def notice(self, seen: int, wait: int) -> tuple[int, dict[str, Any]]:
-        """Wait at most `wait` seconds for a notice with a revision greater than `seen`; return status and body.
+    def notice(self, seen: int, wait: int, recording: int | None = None) -> tuple[int, dict[str, Any]]:
+        """Wait for a notice with a revision greater than `seen`, or for an order to record; return status and body.
+
+        Args:
+            seen: The revision that is known.
+            wait: How long to wait, seconds.
+            recording: The number of the newest recording that is known; None: recordings are not asked for.
 
         Raises:
             Unreachable: The service is down, or its answer is not HTTP.
         """
         path = f"/notice?rank={self._rank}&seen={seen}&wait={wait}"
+        if recording is not None:
+            path += f"&recording={recording}"
         answer = self._request("GET", path, None, wait + 15)
         return answer.status, answer.body
 
@@ -91,6 +98,16 @@ class RankApi:
         """
         path = f"/ranks/{self._rank}/log?offset={offset}" + ("&skip=true" if skip else "")
         return self._request("PUT", path, data, 30, kind=BYTES)
+
+    def send_trace(self, recording: int, trace: int, offset: int, data: bytes, patience: float) -> Answer:
+        """Send a piece of a trace, and return the service's answer. Raises Unreachable."""
+        path = f"/ranks/{self._rank}/profiles/{recording}/traces/{trace}?offset={offset}"
+        return self._request("PUT", path, data, patience, kind=BYTES)
+
+    def finish_recording(self, recording: int, body: dict[str, Any], patience: float) -> Answer:
+        """Report the end of a recording, and return the service's answer. Raises Unreachable."""
+        data = json.dumps(body).encode()
+        return self._request("PUT", f"/ranks/{self._rank}/profiles/{recording}", data, patience)
 
     def _request(self, method: str, path: str, data: bytes | None, timeout: float, *, kind: str = JSON) -> Answer:
         # Imported in the thread that needs it: this import costs as much as the rest of the start.

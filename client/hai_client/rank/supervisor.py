@@ -21,6 +21,7 @@ from hai_client.rank.logs import LogWriter
 from hai_client.rank.notice_delivery import NoticeDelivery
 from hai_client.rank.notices import NoticeWatch
 from hai_client.rank.process_killer import ProcessKiller, kill_all
+from hai_client.rank.recorder import Recorder
 from hai_client.rank.records import Abandoned, RankRecords
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
@@ -157,7 +158,8 @@ class Supervisor:
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
         self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
-        self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver)
+        self._recorder = Recorder(spec, api, account, wakeup_pipe.ring)
+        self._watch: NoticeWatch | None = NoticeWatch(api, self._deliver, self._recorder.order)
         self._delivery = NoticeDelivery(spec, self._log, account)
         self._evidence = Evidence(spec, account, time.time_ns())
         self._telling = Telling(spec, self._evidence, self._mark_signalled, account)
@@ -198,6 +200,7 @@ class Supervisor:
         try:
             self._start()
         except command.CannotStart as failure:
+            self._recorder.finish()
             self._log.say(failure.sentence)
             self._records.end(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
             return
@@ -211,6 +214,7 @@ class Supervisor:
             self._records.data["summary"] = self._metrics.summary()
         self._records.end(self._exit_code)
         # Afterwards: the nodes of the run are not held for it.
+        self._recorder.finish()
         if self._metrics is not None:
             self._metrics.finish(METRICS_WAIT_S)
 
@@ -221,6 +225,7 @@ class Supervisor:
             raise Abandoned("the process that keeps the supervisor was killed")
 
     def _start(self) -> None:
+        self._recorder.open()
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
         try:
@@ -233,6 +238,7 @@ class Supervisor:
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
         poll.register(self._wakeup_pipe.fd, select.POLLIN)
+        asking = False
         begin = time.monotonic()
         next_usage = begin + USAGE_FIRST_S
         while self._reap():
@@ -248,8 +254,14 @@ class Supervisor:
                 self._metrics.step(now)
             elif now - begin >= MEASURE_AFTER_S:
                 self._measure()
+            self._recorder.step(now)
+            if asking == self._recorder.rests(now) and self._recorder.fd >= 0:
+                asking = not asking
+                (poll.register if asking else poll.unregister)(self._recorder.fd)
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
-                if fd == self._output and not self._read_output():
+                if fd == self._recorder.fd:
+                    self._recorder.hear(now)
+                elif fd == self._output and not self._read_output():
                     poll.unregister(fd)
             self._wakeup_pipe.clear()
 
@@ -362,6 +374,7 @@ class Supervisor:
             if not data:
                 return False
             self._log.feed(data)
+            self._recorder.printed(data)
         return True
 
     def _deliver(self, notice: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
+from hai_scheduler.api.profile_routes import PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import OPEN, Ask, Route, Text
@@ -521,5 +522,6 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",
     ),
+    *PROFILE_ROUTES,
     *RUN_ROUTES,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import metrics, run_facts, runs
+from hai_scheduler.api.handlers import metrics, profiles, run_facts, runs
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.route import RUN, Route
 
@@ -52,6 +52,24 @@ RUN_ROUTES: Final[tuple[Route, ...]] = (
         access=RUN,
         call=metrics.take,
         summary="Add points to the metrics of a rank; those that were sent before are left out",
+        codes=("gone",),
+    ),
+    Route(
+        method="PUT",
+        path="/runs/{run_id}/ranks/{rank}/profiles/{profile}/traces/{trace}",
+        access=RUN,
+        call=profiles.take_piece,
+        summary="Add a piece to the trace of one process, compressed with gzip; as for the log, a piece with the wrong "
+        "offset is a conflict",
+        codes=("gone", "conflict"),
+    ),
+    Route(
+        method="PUT",
+        path="/runs/{run_id}/ranks/{rank}/profiles/{profile}",
+        access=RUN,
+        call=profiles.finish,
+        summary="The end of a rank's recording; repeating it is harmless",
+        status=204,
         codes=("gone",),
     ),
     Route(

@@ -41,6 +41,8 @@ from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.profiling.intake import RecordingIntake
+from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
@@ -188,6 +190,8 @@ def assemble_api(
             logs=Logs(store=store, cluster=adapters.cluster, news=news, workers=workers),
             series=Series(store=store, clock=clock, pace=pace),
             newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
+            recordings=Recordings(store=store, bus=bus, clock=clock, workers=workers, settings=settings),
+            recording_intake=RecordingIntake(store=store, bus=bus, clock=clock),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),

@@ -286,6 +286,12 @@ class HaiScheduler(Application):
         help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
         "deleted early to make room; a submission is refused if unfinished tasks alone would take more.",
     ).tag(config=True)
+    recordings_per_user = Int(
+        20, help="Recordings (`hai profile`) that are kept of each user's tasks; beyond it, the oldest are deleted."
+    ).tag(config=True)
+    trace_mib_per_user = Int(
+        1024, help="MiB that the traces of each user's recordings may take; beyond it, the oldest are deleted."
+    ).tag(config=True)
     lines_per_task = Int(
         10_000, help="Lines of history that are kept of each task; beyond it, the oldest except the first are deleted."
     ).tag(config=True)
@@ -423,6 +429,8 @@ class HaiScheduler(Application):
                 starts_at_once=_starts(self.starts_at_once, kubernetes),
                 ended_per_user=_at_least(self, "ended_per_user", 1),
                 bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
+                recordings_per_user=_at_least(self, "recordings_per_user", 1),
+                trace_bytes_per_user=_at_least(self, "trace_mib_per_user", 1) * 2**20,
                 lines_per_task=_at_least(self, "lines_per_task", 100),
                 default_quota=self._default_quota(),
                 builder=builder_of(

@@ -14,6 +14,7 @@ from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
+from hai_scheduler.ports.stored.recordings import StoredRecordings
 from hai_scheduler.ports.stored.runs import StoredRuns
 from hai_scheduler.ports.stored.settings import StoredSettings
 from hai_scheduler.ports.stored.storage import StoredAmounts
@@ -37,6 +38,11 @@ class Tx(Protocol):
     @property
     def runs(self) -> StoredRuns:
         """The runs of tasks."""
+        ...
+
+    @property
+    def recordings(self) -> StoredRecordings:
+        """The recordings of what tasks do."""
         ...
 
     @property

@@ -22,6 +22,7 @@ from hai_scheduler.service.shared.orders import (
     Order,
     SearchOrder,
     SnapshotFacts,
+    TraceOrder,
     WhatIfOrder,
 )
 from hai_scheduler.worker.frames import pack, read_frame
@@ -36,6 +37,7 @@ SECONDS: Final[dict[type[Order], int]] = {
     ForecastOrder: 20,
     WhatIfOrder: 20,
     SearchOrder: 20,
+    TraceOrder: 40,
     ExperimentOrder: 5,
 }
 #: Seconds that a request waits for an answer at most, however busy the machine is.

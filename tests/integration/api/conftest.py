@@ -61,6 +61,8 @@ from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, Stat
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.policy.store import PolicyStore
+from hai_scheduler.service.profiling.intake import RecordingIntake
+from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
@@ -368,6 +370,8 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         rank_metrics=MetricsIntake(store=store, bus=bus, clock=clock, pace=pace),
         series=Series(store=store, clock=clock, pace=pace),
         newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
+        recordings=Recordings(store=store, bus=bus, clock=clock, workers=workers, settings=settings),
+        recording_intake=RecordingIntake(store=store, bus=bus, clock=clock),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),

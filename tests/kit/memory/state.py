@@ -18,6 +18,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
+from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import HistoryEvent, UserRecord
@@ -39,9 +40,10 @@ class HeldLease:
 class State:
     """One consistent state of the store. A change makes a new state."""
 
-    #: The last task id and event seq that were given; none is given twice.
+    #: The last task id, event seq and recording that were given; none is given twice.
     last_task: int = 0
     last_event: int = 0
+    last_recording: int = 0
     tasks: PagedMap[Task] = field(default_factory=PagedMap)
     #: The tasks that have not ended, once more: a tick must not walk through all history.
     open: PagedMap[Task] = field(default_factory=PagedMap)
@@ -53,6 +55,9 @@ class State:
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
     #: All rows of each run.
     ledger: Mapping[RunId, tuple[LedgerRow, ...]] = field(default_factory=dict)
+    recordings: Mapping[int, Recording] = field(default_factory=dict)
+    #: By recording, rank and number: the trace.
+    traces: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)
     quotas: Mapping[QuotaKey, Quota] = field(default_factory=dict)
     #: Decayed use, by user and node group.
     uses: Mapping[tuple[str, str], Usage] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
+from kit.memory.stored.recordings import MemoryRecordings
 from kit.memory.stored.runs import MemoryRuns
 from kit.memory.stored.settings import MemorySettings
 from kit.memory.stored.storage import MemoryAmounts
@@ -26,6 +27,7 @@ class MemoryTx:
         draft = self._draft = Draft(state, writing=writing)
         self.tasks = MemoryTasks(draft)
         self.runs = MemoryRuns(draft)
+        self.recordings = MemoryRecordings(draft)
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
         self.ledger = MemoryLedger(draft)

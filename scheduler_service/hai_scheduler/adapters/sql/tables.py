@@ -416,3 +416,34 @@ LEDGER_WAITS = Table(
     Column("runs", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+
+#: Recordings of what tasks do; `data` is all that is only read as a whole (`adapters.sql.recording_rows`).
+RECORDINGS = Table(
+    "hai_recordings",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("task_id", Id, ForeignKey("hai_tasks.id", ondelete="CASCADE"), nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("user_name", Text, nullable=False),
+    # Compressed bytes of its traces.
+    Column("size", BigInteger, nullable=False),
+    Column("data", JSON, nullable=False),
+    Index("ix_hai_recordings_of_task", "task_id", "id"),
+    Index("ix_hai_recordings_of_run", "run_id", "id"),
+    Index("ix_hai_recordings_of_user", "user_name", "id"),
+    # A number is never given twice: ranks remember the greatest that they know.
+    sqlite_autoincrement=True,
+)
+
+#: The traces of recordings, in pieces as they came.
+TRACE_PIECES = Table(
+    "hai_trace_pieces",
+    METADATA,
+    Column("recording", Id, ForeignKey("hai_recordings.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("rank", Integer, primary_key=True, autoincrement=False),
+    Column("trace", Integer, primary_key=True, autoincrement=False),
+    # Bytes since the beginning of the trace.
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("next", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)

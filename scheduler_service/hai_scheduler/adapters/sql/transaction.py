@@ -14,6 +14,7 @@ from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
+from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
 from hai_scheduler.adapters.sql.stored.settings import SqlSettings
 from hai_scheduler.adapters.sql.stored.storage import SqlAmounts
@@ -34,6 +35,7 @@ class SqlTx:
         tables = SmallTables(statements, summary, known_facts)
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
+        self.recordings = SqlRecordings(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
         self.ledger = SqlLedger(statements)

@@ -37,6 +37,8 @@ PARTS: Final = {
     "environment": "Name of an image or environment: `torch`, or `users%2Fann%2Fvision` with each `/` as `%2F`.",
     "run_id": "Id of a run: `<task id>.<run number>`.",
     "rank": "Number of a rank, from 0.",
+    "profile": "Number of a recording.",
+    "trace": "Number of a trace among those of its rank, from 0.",
     "digest": "SHA-256 of the manifest of a snapshot.",
 }
 

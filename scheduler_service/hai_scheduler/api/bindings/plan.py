@@ -19,6 +19,7 @@ from hai_scheduler.api.wire import (
     metrics,
     policy,
     problem,
+    profiles,
     quota,
     reports,
     runs,
@@ -36,6 +37,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     logs.LogPage,
     logs.LogHits,
     metrics.TaskSeriesOut,
+    profiles.RecordingList,
     events.EventPage,
     cluster.NodeList,
     cluster.ClusterOut,
@@ -74,6 +76,8 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     policy.PolicyOut,
     environments.EnvironmentList,
     environments.BuildSubmit,
+    profiles.RecordingSubmit,
+    profiles.RecordingList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -100,6 +104,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
+    "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
     "reports": ("Reports, rates and budgets, as frozen dataclasses.", ("reports", "costs")),
     "storage": (

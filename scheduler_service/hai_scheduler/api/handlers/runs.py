@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import tasks as convert
+from hai_scheduler.api.convert.profiles import order_out
 from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import Refused, gone
 from hai_scheduler.api.server.route import Ask, RawBytes
@@ -17,10 +18,15 @@ async def notice(ask: Ask[NoticeQuery, Nothing]) -> NoticeAnswer:
     """Return the notice of the run, if it must leave; waits for a newer one if asked to."""
     query = ask.query
     try:
-        told = await ask.services.rank_reports.notice(ask.run, query.rank, seen=query.seen, wait=query.wait)
+        told, order = await ask.services.rank_reports.notice(
+            ask.run, query.rank, seen=query.seen, wait=query.wait, recording=query.recording
+        )
     except (Conflict, NotFound) as error:
         raise gone(error) from None
-    return NoticeAnswer(notice=None if told is None else convert.notice_out(told))
+    return NoticeAnswer(
+        notice=None if told is None else convert.notice_out(told),
+        recording=None if order is None else order_out(order),
+    )
 
 
 async def addresses(ask: Ask[GangQuery, Nothing]) -> Addresses:

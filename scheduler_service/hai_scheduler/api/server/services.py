@@ -24,6 +24,8 @@ from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
+from hai_scheduler.service.profiling.intake import RecordingIntake
+from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
@@ -62,6 +64,8 @@ class Services:
     logs: Logs
     series: Series
     newest_points: NewestPoints
+    recordings: Recordings
+    recording_intake: RecordingIntake
     failures: Failures
     feed: Feed
     orphans: Orphans

@@ -118,3 +118,5 @@ class NoticeQuery(Input):
     seen: Position = 0
     #: How long to wait for a newer one, in seconds.
     wait: Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)] = 0
+    #: The number of the newest recording that the rank knows, 0 for none; left out: it cannot record.
+    recording: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None

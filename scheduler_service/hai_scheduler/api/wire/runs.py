@@ -181,10 +181,29 @@ class RunFactsOut(Output):
     address: str | None
 
 
+class RecordingOrderOut(Output):
+    """What a rank is told to record."""
+
+    id: int
+    #: trace: each operator, by PyTorch's profiler. stacks: the Python stacks of all threads.
+    kind: Literal["trace", "stacks"]
+    #: When all ranks begin, Unix time in milliseconds.
+    starts_ms: int
+    seconds: float
+    #: Steps of the optimizer, instead of seconds.
+    steps: int | None
+    #: Whether allocations of memory are recorded.
+    memory: bool
+    #: The most bytes of the rank's compressed traces together.
+    most_bytes: int
+
+
 class NoticeAnswer(Output):
     """The answer to a rank's supervisor. `notice` null: the rank goes on."""
 
     notice: NoticeOut | None
+    #: What the rank is to record; null: nothing that it does not know.
+    recording: RecordingOrderOut | None = None
 
 
 class Addresses(Output):

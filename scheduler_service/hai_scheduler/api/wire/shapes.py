@@ -105,6 +105,8 @@ PARTS: Final[dict[str, dict[str, Any]]] = {
     "environment": {"type": "string", "minLength": 1},
     "run_id": {"type": "string", "minLength": 1},
     "rank": {"type": "integer", "minimum": 0, "maximum": 100_000},
+    "profile": {"type": "integer", "minimum": 0},
+    "trace": {"type": "integer", "minimum": 0},
     "digest": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
 }
 #: Request headers.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from hai_scheduler.core.explaining.alternatives import ChangeKind, WhatIf
@@ -19,6 +20,8 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankSt
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.core.profiling.summary import summary_of
+from hai_scheduler.core.profiling.trace_reading import NoTrace
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
@@ -39,6 +42,8 @@ from hai_scheduler.service.shared.orders import (
     RunLog,
     SearchOrder,
     SnapshotFacts,
+    TraceOrder,
+    TraceRead,
     WhatIfOrder,
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
@@ -62,7 +67,7 @@ PLAIN: Final = Plain(
     ),
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
-    *(Submission, Task, TaskState, Verdict, VerdictKind, WhatIf, WhatIfOrder),
+    *(Submission, Task, TaskState, TraceOrder, TraceRead, Verdict, VerdictKind, WhatIf, WhatIfOrder),
 )
 
 _ENDED: Final = frozenset(state for state in TaskState if state.ended)
@@ -96,6 +101,10 @@ async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callab
             # The task may be newer than the queue that was read here.
             now = with_task(snapshot, order.task)
             return lambda: counterfactuals(now, policies, order.task.id, most_plans=order.most_plans)
+        case TraceOrder():
+            async with desk.store.read() as tx:
+                data = await tx.recordings.trace(order.recording, order.rank, order.trace)
+            return lambda: _read_trace(data)
         case ForecastOrder():
             return await _forecast(order, facts, desk.store)
 
@@ -132,6 +141,13 @@ def _read_experiment(text: str) -> Submission | ExperimentFaults:
         return ExperimentFaults(
             faults=tuple(ExperimentFault(field=one.field, value=one.value, message=one.message) for one in error.faults)
         )
+
+
+def _read_trace(data: bytes) -> TraceRead:
+    try:
+        return TraceRead(summary=json.dumps(asdict(summary_of(data)), allow_nan=False))
+    except NoTrace as error:
+        return TraceRead(fault=str(error))
 
 
 async def _search_kept(order: SearchOrder, store: Store) -> Hits:

@@ -14,6 +14,7 @@ from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Notice, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.core.profiling.recordings import PartState, Recording
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
@@ -68,19 +69,44 @@ class RankReports:
     look_every: float = 10.0
     moments: Moments = field(default_factory=Moments)
 
-    async def notice(self, run_id: RunId, rank: int, *, seen: int, wait: float) -> RunNotice | None:
-        """Wait for a notice of the run with a revision greater than `seen`; None after `wait` seconds without one.
+    async def notice(
+        self, run_id: RunId, rank: int, *, seen: int, wait: float, recording: int | None = None
+    ) -> tuple[RunNotice | None, Recording | None]:
+        """Wait for a notice of the run with a revision greater than `seen`, or for a recording of the rank.
 
-        Raises Conflict when the run is over.
+        Args:
+            run_id: The run.
+            rank: The rank that asks.
+            seen: The revision that it knows.
+            wait: How long to wait, seconds.
+            recording: The number of the newest recording that it knows; None: it cannot record.
+
+        Returns:
+            The two; None for what is not there after `wait` seconds.
+
+        Raises:
+            Conflict: The run is over.
         """
         ends = self.clock.now().timestamp() + wait
         async with self.bus.listen(run_topic(run_id)) as ears:
+            rung = True
             while True:
                 told = await self._told(run_id, rank, seen)
+                # Only after a ring, and once a question: hundreds of ranks look again and again for lost rings.
+                order = None if recording is None or not rung else await self._ordered(run_id, rank, recording)
                 left = ends - self.clock.now().timestamp()
-                if told is not None or left <= 0:
-                    return told
-                await ears.wait(min(left, self.look_every))
+                if told is not None or order is not None or left <= 0:
+                    return told, order
+                rung = await ears.wait(min(left, self.look_every))
+
+    async def _ordered(self, run_id: RunId, rank: int, known: int) -> Recording | None:
+        """The recording of the run that is newer than `known`, if the rank still has to carry it out."""
+        async with self.store.read() as tx:
+            newest = await tx.recordings.newest_of_run(run_id)
+        if newest is None or newest.id <= known or self.clock.now() > newest.ends_by:
+            return None
+        part = newest.part(rank)
+        return newest if part is not None and part.state is PartState.ORDERED else None
 
     async def _told(self, run_id: RunId, rank: int, seen: int) -> RunNotice | None:
         async with self.store.read() as tx:

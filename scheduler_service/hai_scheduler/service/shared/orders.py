@@ -95,7 +95,24 @@ class SearchOrder:
     most_lines: int
 
 
-Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceOrder:
+    """Sum up a trace of a recording. The answer is a TraceRead."""
+
+    recording: int
+    rank: int
+    trace: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRead:
+    """What a trace says, as JSON, or why it cannot be read."""
+
+    summary: str | None = None
+    fault: str | None = None
+
+
+Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,9 @@ class ServiceSettings:
     ended_per_user: int = 20_000
     #: Bytes of the descriptions of a user's tasks. Unfinished tasks may not take more; ended ones are deleted early.
     bytes_per_user: int = 256 * 1024 * 1024
+    #: Recordings of their tasks that each user may keep, and bytes of their traces; beyond it, the oldest are deleted.
+    recordings_per_user: int = 20
+    trace_bytes_per_user: int = 1024 * 1024 * 1024
     #: Lines of history that are kept of each task; beyond it, the oldest except the first are deleted.
     lines_per_task: int = 10_000
     #: Nodes that each user may hold at NORMAL and at each level below it on a new platform (quota/default.py); None is

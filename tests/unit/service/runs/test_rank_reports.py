@@ -45,7 +45,7 @@ async def report(service: Service, kind: str, rank: int = 0, run: RunId = RUN, *
 
 
 async def told(service: Service, rank: int = 0, *, seen: int = 0) -> RunNotice | None:
-    return await use(service).notice(RUN, rank, seen=seen, wait=0)
+    return (await use(service).notice(RUN, rank, seen=seen, wait=0))[0]
 
 
 async def suspend(service: Service) -> None:
@@ -109,7 +109,7 @@ async def test_a_later_revision_and_a_single_rank_wait_for_no_moment(service: Se
     alone = await service.submit("alone", "ann", does=DEAF)
     await service.step(1)
     await service.parts.services.submissions.suspend(user("ann"), str(alone))
-    single = await use(service).notice(RunId(f"{alone}.1"), 0, seen=0, wait=0)
+    single, _ = await use(service).notice(RunId(f"{alone}.1"), 0, seen=0, wait=0)
     assert single is not None
     assert single.signal_at is None
 
@@ -121,7 +121,7 @@ async def test_a_rank_waits_and_is_woken_by_its_notice(service: Service) -> None
     await suspend(service)
     await service.clock.settle()
     assert waiting.done()
-    assert (await waiting) is not None
+    assert (await waiting)[0] is not None
 
 
 async def test_a_lost_ring_delays_a_notice_by_the_time_between_two_looks(
@@ -137,7 +137,7 @@ async def test_a_lost_ring_delays_a_notice_by_the_time_between_two_looks(
     await service.clock.advance(9)
     assert not waiting.done()
     await service.clock.advance(2)
-    assert await asyncio.wait_for(waiting, 5) is not None
+    assert (await asyncio.wait_for(waiting, 5))[0] is not None
 
 
 async def test_a_wait_without_a_notice_ends_in_time(service: Service) -> None:
@@ -145,7 +145,7 @@ async def test_a_wait_without_a_notice_ends_in_time(service: Service) -> None:
     await service.clock.advance(24)
     assert not waiting.done()
     await service.clock.advance(2)
-    assert await asyncio.wait_for(waiting, 5) is None
+    assert await asyncio.wait_for(waiting, 5) == (None, None)
 
 
 # -- reports -------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Recordings of what a rank does, as its supervisor carries them out."""

@@ -1,0 +1,89 @@
+"""Endpoints on recordings of running tasks."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.convert import profiles as convert
+from hai_scheduler.api.convert.ranks import rank_of
+from hai_scheduler.api.server.problems import Refused, gone
+from hai_scheduler.api.server.route import Ask, RawBytes, Text
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.profiles import (
+    RecordedIn,
+    RecordingList,
+    RecordingOut,
+    RecordingSubmit,
+    TracePieceQuery,
+    TracePieceTaken,
+)
+from hai_scheduler.ports.errors import OffsetMismatch
+from hai_scheduler.service.shared.errors import Conflict
+
+
+async def order(ask: Ask[Nothing, RecordingSubmit]) -> RecordingOut:
+    """Order a recording."""
+    task, recording = await ask.services.recordings.order(ask.caller, ask.path["task"], convert.wish_of(ask.body))
+    return convert.recording_out(task, recording)
+
+
+async def show_all(ask: Ask[Nothing, Nothing]) -> RecordingList:
+    """Return the recordings of a task."""
+    task, found = await ask.services.recordings.all_of(ask.caller, ask.path["task"])
+    return RecordingList(items=[convert.recording_out(task, one) for one in found])
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> RecordingOut:
+    """Return a recording, with what its traces say once all ranks have ended."""
+    number = convert.number_of("profile", ask.path["profile"])
+    task, recording = await ask.services.recordings.show(ask.caller, ask.path["task"], number)
+    return convert.recording_out(task, recording)
+
+
+async def remove(ask: Ask[Nothing, Nothing]) -> None:
+    """Delete a recording."""
+    await ask.services.recordings.remove(
+        ask.caller, ask.path["task"], convert.number_of("profile", ask.path["profile"])
+    )
+
+
+async def trace(ask: Ask[Nothing, Nothing]) -> Text:
+    """Return a trace as it is stored."""
+    path = ask.path
+    body = await ask.services.recordings.trace(
+        ask.caller,
+        path["task"],
+        convert.number_of("profile", path["profile"]),
+        rank_of(path["rank"]),
+        convert.number_of("trace", path["trace"]),
+    )
+    return Text(body, "application/gzip")
+
+
+async def take_piece(ask: Ask[TracePieceQuery, RawBytes]) -> TracePieceTaken:
+    """Store a piece of a trace. Raises Refused: 409 with the right offset if it does not fit."""
+    path = ask.path
+    try:
+        end = await ask.services.recording_intake.take_piece(
+            ask.run,
+            rank_of(path["rank"]),
+            convert.number_of("profile", path["profile"]),
+            convert.number_of("trace", path["trace"]),
+            offset=ask.query.offset,
+            data=bytes(ask.body),
+        )
+    except Conflict as error:
+        raise gone(error) from None
+    except OffsetMismatch as error:
+        detail = f"The trace goes on at {error.expected}, not at {ask.query.offset}: send it from there."
+        raise Refused("conflict", detail, {"Upload-Offset": str(error.expected)}) from None
+    return TracePieceTaken(next=end)
+
+
+async def finish(ask: Ask[Nothing, RecordedIn]) -> None:
+    """Note the end of a rank's recording."""
+    number = convert.number_of("profile", ask.path["profile"])
+    try:
+        await ask.services.recording_intake.finish(
+            ask.run, rank_of(ask.path["rank"]), number, convert.recorded_of(ask.body)
+        )
+    except Conflict as error:
+        raise gone(error) from None

@@ -1,0 +1,1 @@
+"""Recordings of what running tasks do: how they are ordered, and what a trace says."""
