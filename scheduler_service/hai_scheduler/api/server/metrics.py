@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 
@@ -29,6 +36,9 @@ from hai_scheduler.service.shared.settings import LabelSettings
 from hai_scheduler.service.tallies.reader import TallyReader
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
+
+# Else each counter is a second series, of when it began: Prometheus finds resets without it.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 #: Kinds whose requests take as long as their clients like.

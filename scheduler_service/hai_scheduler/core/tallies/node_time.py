@@ -15,7 +15,7 @@ from typing import Final
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.tallies.families import NODE_SECONDS
-from hai_scheduler.core.tallies.moments import Nodes, leaves_at
+from hai_scheduler.core.tallies.moments import Nodes
 from hai_scheduler.core.tallies.tallies import Tallies
 
 USEFUL: Final = "useful"
@@ -43,15 +43,18 @@ def shares_of(nodes: Iterable[Node], live: Iterable[Task], label: Callable[[str]
         run = task.live_run
         if run is None:
             continue
-        works = run.running_at is not None and leaves_at(run) is None
+        works = run.running_at is not None and run.notice is None and run.killed_at is None
         for rank in run.ranks:
-            parts = held.setdefault(rank.node, [0.0, 0.0])
-            parts[0 if works else 1] += gpus.share(rank)
+            parts = held.get(rank.node)
+            if parts is None:
+                parts = held[rank.node] = [0.0, 0.0]
+            parts[0 if works else 1] += gpus.share(rank) if rank.gpus else 1.0
     shares: dict[tuple[str, str], float] = {}
+    labels = {group: label(group) for group in {node.group for node in there.values()}}
+    for group in labels.values():
+        shares |= dict.fromkeys([(group, state) for state in (USEFUL, OVERHEAD, IDLE, DOWN)], 0.0)
     for name, node in there.items():
-        group = label(node.group)
-        for state in (USEFUL, OVERHEAD, IDLE, DOWN):
-            shares.setdefault((group, state), 0.0)
+        group = labels[node.group]
         if not node.ready:
             shares[group, DOWN] += 1.0
             continue
