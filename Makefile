@@ -23,7 +23,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference helm images lock lock-frameworks frameworks-table mutants clean
+.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -99,11 +99,15 @@ reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m hai_hub.cluster.values_reference > docs/reference/values.md
 	PYTHONPATH=tests $(BIN)/python -m docs.rooms
+	PYTHONPATH=tools $(BIN)/python -m monitoring >/dev/null
+
+monitoring: $(VENV)/.dev  ## write the chart's dashboards and alerts from the tables in tools/monitoring
+	PYTHONPATH=tools $(BIN)/python -m monitoring
 
 frameworks-table: $(VENV)/.dev  ## write the table of docs/frameworks.md from the results of make test-frameworks
 	PYTHONPATH=tests $(BIN)/python -m frameworks.table
 
-helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on PATH
+helm: $(VENV)/.helm  ## put helm and kubectl into .venv/bin, unless they are on PATH; on Debian Prometheus for the tests too
 
 images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (ARGS="hub init --registry R --archive DIR")
 	@$(BIN)/python helm/images/build.py $(ARGS)
@@ -144,8 +148,10 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.platform
 	@$(PIP_LOCKED) -r requirements-dev.lock
 	@touch $@
 
-$(VENV)/.helm: helm/tools/fetch.py $(VENV)/.venv
+$(VENV)/.helm: helm/tools/fetch.py helm/tools/fetch_prometheus.py $(VENV)/.venv
 	@$(BIN)/python helm/tools/fetch.py $(BIN)
+	@# Tests that need it are skipped where it cannot be had.
+	@$(BIN)/python helm/tools/fetch_prometheus.py $(BIN) || true
 	@touch $@
 
 $(FRAMEWORKS)/.installed: $(wildcard tests/frameworks/*.lock) tests/frameworks/install.py $(VENV)/.venv

@@ -72,7 +72,8 @@ def _log(handler: RequestHandler) -> None:
     path = request.path
     if isinstance(handler, Endpoint):
         route = handler.route.path if handler.route else "none"
-        handler.metrics.request(request.method or "", route, status, handler.seconds)
+        kind = handler.route.budget if handler.route else None
+        handler.metrics.request(request.method or "", route, kind, status, handler.seconds)
     # Refusals for too many requests are frequent; `Limits` logs the refused client once a minute.
     level = logging.WARNING if status >= 500 else logging.DEBUG if status < 400 or status == 429 else logging.INFO
     log.log(level, "%d %s %s %.0f ms", status, request.method, path[:200], 1000 * request.request_time())

@@ -52,6 +52,7 @@ from hai_scheduler.service.scheduling.follower import Follower
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tallies.reader import TallyReader
 from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
@@ -208,7 +209,12 @@ def assemble_api(
             ),
             runtime_envs=runtime_envs,
             code=code,
-            metrics=Metrics(health.news),
+            metrics=Metrics(
+                health.news,
+                TallyReader(store),
+                own=adapters.timings.tallies,
+                labels=settings.labels,
+            ),
         ),
     )
 

@@ -29,6 +29,7 @@ from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.app.builds_config import builder_of
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
+from hai_scheduler.app.metrics_config import MetricsLabels
 from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import SnapshotLimits
@@ -168,7 +169,7 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits]  # noqa: RUF012  # traitlets reads it so
+    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits, MetricsLabels]  # noqa: RUF012  # traitlets reads it so
 
     role = Enum(
         ["loop", "api"],
@@ -440,6 +441,7 @@ class HaiScheduler(Application):
                     unix_users=bool(unix_users),
                     kubernetes=kubernetes is not None,
                 ),
+                labels=MetricsLabels(parent=self).frozen(),
             ),
             limits=ApiLimits(parent=self).frozen(),
             kubernetes=kubernetes,
@@ -475,8 +477,7 @@ def _at_least(application: HaiScheduler, name: str, least: int) -> int:
 def _lease(text: str) -> timedelta:
     length = _duration(text, "HaiScheduler.lease_length")
     if length < _SHORTEST_LEASE:
-        message = f"HaiScheduler.lease_length is {text!r}: give at least 1s"
-        raise ConfigError(message)
+        raise ConfigError(f"HaiScheduler.lease_length is {text!r}: give at least 1s")
     return length
 
 

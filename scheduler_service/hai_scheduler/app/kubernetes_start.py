@@ -8,9 +8,12 @@ from hai_scheduler.app.config import ConfigError
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.logs import LogSource
+from hai_scheduler.ports.timings import Timings
 
 
-async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool) -> Cluster:
+async def open_kubernetes(
+    settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool, timings: Timings
+) -> Cluster:
     """Connect to the cluster, and check that it can be used.
 
     Args:
@@ -18,6 +21,7 @@ async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clo
         kept: The logs that ranks have sent, for a cluster without a shared log volume.
         clock: The clock.
         acts: Whether runs are started and ended through this connection, or only read.
+        timings: Takes how long requests take.
 
     Raises:
         ConfigError: The package is missing, or the cluster cannot be used; the message says what to do.
@@ -31,6 +35,6 @@ async def open_kubernetes(settings: ClusterSettings, kept: LogSource, clock: Clo
         ) from None
     logs = SharedLogs(settings.log_dir) if settings.log_dir is not None else kept
     try:
-        return await open_cluster(settings, logs, clock, acts=acts)
+        return await open_cluster(settings, logs, clock, acts=acts, timings=timings)
     except ClusterUnusable as error:
         raise ConfigError(str(error)) from None

@@ -29,6 +29,7 @@ from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
 from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.service.tallies.writer import TallyWriter
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import Pinning
@@ -108,6 +109,7 @@ def assemble_loop(
             leadership=leadership,
             belonging=Belonging(cluster=adapters.cluster),
             telling=StatusWriter(store=store, clock=clock, latest_plan=latest_plan, leadership=leadership),
+            tallies=TallyWriter(clock=clock, own=adapters.timings.tallies, allowed=settings.labels.groups),
         ),
         housekeeping=Housekeeping(
             store=store,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hai_client.snapshots.machine import machine_id
@@ -34,7 +34,9 @@ from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.timings import Timings
 from hai_scheduler.service.shared.orders import ComputePool
+from hai_scheduler.service.tallies.timings import ProcessTimings
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
@@ -58,6 +60,8 @@ class Adapters:
     machine: str | None = None
     #: The registries that tell digests of images; None: none is asked.
     images: Images | None = None
+    #: How long the database and the cluster take to answer this process.
+    timings: ProcessTimings = field(default_factory=lambda: ProcessTimings("here"))
 
 
 async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | None) -> Adapters:
@@ -65,21 +69,23 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
 
     If one cannot be opened, those that are open already are closed again: the start may be tried many times.
     """
-    clock = SystemClock()
+    clock, timings = SystemClock(), ProcessTimings(settings.role)
     async with contextlib.AsyncExitStack() as opened:
         cluster: Cluster
         files: Files
         if settings.kubernetes is not None:
-            store = await _open_store(settings)
+            store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
-            cluster = await open_kubernetes(settings.kubernetes, store.logs, clock, acts=settings.role == "loop")
+            cluster = await open_kubernetes(
+                settings.kubernetes, store.logs, clock, acts=settings.role == "loop", timings=timings
+            )
             opened.push_async_callback(cluster.close)
             # Pods run as the one user of the settings.
             files, accounts = PodFiles(), None
         else:
-            cluster = _local_cluster(settings, api_url, accounts)
+            cluster = _local_cluster(settings, api_url, accounts, timings)
             opened.push_async_callback(cluster.close)
-            store = await _open_store(settings)
+            store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
             files = LocalFiles(accounts)
         bus = await _open_bus(settings, clock)
@@ -95,10 +101,11 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         snapshots=_snapshots(settings, clock, accounts),
         machine=machine_id() if settings.kubernetes is None else None,
         images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
+        timings=timings,
     )
 
 
-def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None) -> LocalCluster:
+def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings) -> LocalCluster:
     nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
     return LocalCluster(
         LocalSettings(
@@ -109,7 +116,8 @@ def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None) 
             # Another process makes and removes folders of runs: the API must look at the disk each time.
             shared=settings.redis_url is not None or settings.role == "api",
             accounts=accounts,
-        )
+        ),
+        timings,
     )
 
 
@@ -158,9 +166,9 @@ def _workers(settings: Settings) -> ComputePool | None:
     return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
 
 
-async def _open_store(settings: Settings) -> SqlStore:
+async def _open_store(settings: Settings, timings: Timings) -> SqlStore:
     try:
-        return await open_store(settings.db_url)
+        return await open_store(settings.db_url, timings)
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"HaiScheduler.db_url: {error.name} is missing: pip install 'hai-platform[postgres]'"

@@ -12,6 +12,7 @@ from traitlets.config import Configurable
 from hai_scheduler.app.config import HaiScheduler, SchedulingPolicy
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
+from hai_scheduler.app.metrics_config import MetricsLabels
 from hai_scheduler.service.policy.numbers import NUMBERS
 
 _INTRODUCTION = """\
@@ -54,7 +55,7 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 def reference() -> str:
     """The text of the page."""
     parts = [_INTRODUCTION]
-    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, KubernetesSettings):
+    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, MetricsLabels, KubernetesSettings):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"
 

@@ -75,7 +75,11 @@ MATRIX: dict[str, dict[str, Any]] = {
         },
         "postgresql": {"pdb": {"enabled": True}},
         "redis": {"pdb": {"enabled": True}},
-        "monitoring": {"serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}},
+        "monitoring": {
+            "serviceMonitor": {"enabled": True},
+            "prometheusRule": {"enabled": True},
+            "dashboards": {"enabled": True},
+        },
         "workloads": {"resourceQuota": {"enabled": True}, "limitRange": {"enabled": True}},
     },
     "names with a prefix, no DNS": {"fullnameOverride": "lab-hai", "serviceAddresses": "environment"},

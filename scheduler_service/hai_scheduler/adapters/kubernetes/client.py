@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -26,6 +27,7 @@ from hai_scheduler.adapters.kubernetes.refusals import Meaning, meaning_of
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.timings import Timings, Untimed
 
 log = logging.getLogger(__name__)
 
@@ -95,8 +97,9 @@ def _file(settings: ClusterSettings) -> str:
 class KubernetesApi:
     """Sends requests, and sends them again while the server is busy. Every error that may pass is Temporary."""
 
-    def __init__(self, client: ApiClient, clock: Clock, *, parallel: int = 16) -> None:
+    def __init__(self, client: ApiClient, clock: Clock, *, parallel: int = 16, timings: Timings | None = None) -> None:
         """`parallel` is how many requests may be under way at once, beside watches."""
+        self._timings = timings or Untimed()
         self._client = client
         self._clock = clock
         # Not left to the connection pool: a request's timeout would already run while it waits for a connection.
@@ -126,9 +129,8 @@ class KubernetesApi:
         for attempt in range(1, _TRIES + 1):
             wait: float | None = None
             try:
-                timeout = aiohttp.ClientTimeout(total=_REQUEST_S)
-                async with self._slots, await self._send(method, path, query, body, timeout=timeout) as response:
-                    data = await response.read()
+                async with self._slots:
+                    response, data = await self._timed(method, path, query, body)
                 # A conflict of two writers: the server tells the second one to try again.
                 clash = response.status == HTTPStatus.CONFLICT and _reason(data) == "Conflict"
                 if (response.status not in _BUSY and not clash) or _denied(response.status, data):
@@ -142,6 +144,20 @@ class KubernetesApi:
             await self._clock.sleep(pause if wait is None else wait)
             pause *= 2
         raise Temporary(f"the Kubernetes API server does not answer {method} {path}: {trouble[:300]}")
+
+    async def _timed(
+        self, method: str, path: str, query: Mapping[str, str | int] | None, body: Mapping[str, Any] | None
+    ) -> tuple[aiohttp.ClientResponse, bytes]:
+        """Send a request once, and tell how long it took, whatever came of it."""
+        began, code = time.perf_counter(), "none"
+        try:
+            timeout = aiohttp.ClientTimeout(total=_REQUEST_S)
+            async with await self._send(method, path, query, body, timeout=timeout) as response:
+                data = await response.read()
+            code = str(response.status)
+            return response, data
+        finally:
+            self._timings.cluster(method.lower(), code, time.perf_counter() - began)
 
     async def watch(
         self, path: str, *, query: Mapping[str, str | int], seconds: float

@@ -29,12 +29,13 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace, LogSource
+from hai_scheduler.ports.timings import Timings, Untimed
 
 log = logging.getLogger(__name__)
 
 
 async def open_cluster(
-    settings: ClusterSettings, logs: LogSource, clock: Clock, *, acts: bool = True
+    settings: ClusterSettings, logs: LogSource, clock: Clock, *, acts: bool = True, timings: Timings | None = None
 ) -> KubernetesCluster:
     """Connect, check that everything that is needed is there, and return the cluster. Raises client.Unusable.
 
@@ -43,8 +44,9 @@ async def open_cluster(
         logs: The source of ranks' logs.
         clock: The clock.
         acts: Whether runs are to be started and ended through it; else rights to read are enough.
+        timings: Takes how long requests take.
     """
-    api = KubernetesApi(await connect(settings), clock, parallel=settings.parallel)
+    api = KubernetesApi(await connect(settings), clock, parallel=settings.parallel, timings=timings or Untimed())
     try:
         await check(api, settings.namespace, acts=acts)
     except BaseException:

@@ -29,6 +29,7 @@ from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.timings import Timings, Untimed, timed_request
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,8 @@ class LocalCluster:
     threads.
     """
 
-    def __init__(self, settings: LocalSettings) -> None:
+    def __init__(self, settings: LocalSettings, timings: Timings | None = None) -> None:
+        self._timings = timings or Untimed()
         self._settings = settings
         self._root = settings.runs_dir.resolve()
         self._starter = Starter(settings.python)
@@ -61,7 +63,7 @@ class LocalCluster:
     async def observe(self) -> Sequence[Observation]:
         """Return what every run shows that is not forgotten. Runs that were seen to have ended are not read again."""
         await self._runs.load()
-        with as_temporary("the runs cannot be read"):
+        with timed_request(self._timings, "observe"), as_temporary("the runs cannot be read"):
             seen = await asyncio.to_thread(self._observe)
         self._runs.note_ended()
         self._watch.follow(self._runs.live())
@@ -88,7 +90,7 @@ class LocalCluster:
                 log.warning("run %s is not started: a later one of its task has been", launch.run_id)
                 return
         run = self._runs.take(folder)
-        with as_temporary(f"run {launch.run_id} cannot be started"):
+        with timed_request(self._timings, "launch"), as_temporary(f"run {launch.run_id} cannot be started"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._launcher.launch(run, launch))
         self._runs.note_going(run)
         self._watch.follow(list(run.ranks.values()))
@@ -99,7 +101,7 @@ class LocalCluster:
         await self._runs.load()
         folder = RunFolder(self._root, run_id)
         run = self._runs.take(folder)
-        with as_temporary(f"run {run_id} cannot be ended"):
+        with timed_request(self._timings, "kill"), as_temporary(f"run {run_id} cannot be ended"):
             await asyncio.to_thread(with_rights, folder.path, lambda: self._kill(run))
         self._watch.wake()
 
@@ -121,7 +123,7 @@ class LocalCluster:
         run = await self._runs.find(run_id)
         if run is None or rank not in run.ranks:
             raise Absent(f"there is no rank {rank} of a run {run_id}")
-        with as_temporary(f"the log of run {run_id} cannot be read"):
+        with timed_request(self._timings, "read_log"), as_temporary(f"the log of run {run_id} cannot be read"):
             return await in_reader(
                 lambda: with_rights(run.folder.path, lambda: run.ranks[rank].read_log(offset, limit))
             )

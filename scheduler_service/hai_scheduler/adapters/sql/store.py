@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -17,9 +18,11 @@ from hai_scheduler.adapters.sql.refusal import not_writable, refusal
 from hai_scheduler.adapters.sql.revision import is_newest
 from hai_scheduler.adapters.sql.series_store import SqlSeries
 from hai_scheduler.adapters.sql.tables import LEASE
+from hai_scheduler.adapters.sql.timing import time_statements
 from hai_scheduler.adapters.sql.transaction import SqlTx
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.timings import Timings, Untimed
 
 #: A view begins with its first read: this read, of a table with one row.
 _LOOK = select(LEASE.c.id)
@@ -32,8 +35,10 @@ class SqlStore:
     connection broke during the commit itself.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, timings: Timings | None = None) -> None:
         self.engine = engine
+        self._timings = timings or Untimed()
+        time_statements(engine, self._timings)
         self._readers = reading(engine)
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()
@@ -81,21 +86,26 @@ class SqlStore:
     @asynccontextmanager
     async def _write(self) -> AsyncIterator[SqlTx]:
         with translated():
+            asked = time.perf_counter()
             async with self._turn, self._writers.begin() as connection:
                 await connection.run_sync(lock_writer)
+                self._timings.database("turn", time.perf_counter() - asked)
                 tx = self._transaction(connection, writing=True)
                 try:
                     yield tx
                     await tx.flush()
                 finally:
                     tx.end()
+                ends = time.perf_counter()
+            self._timings.database("commit", time.perf_counter() - ends)
 
 
-async def open_store(url: str) -> SqlStore:
+async def open_store(url: str, timings: Timings | None = None) -> SqlStore:
     """Open the database, create or upgrade its tables, and return the store.
 
     Args:
         url: `sqlite:///PATH` (created if it is missing) or `postgresql://USER:PASSWORD@HOST/NAME`.
+        timings: Takes how long statements take.
 
     Raises:
         ValueError: The URL has neither form.
@@ -122,4 +132,4 @@ async def open_store(url: str) -> SqlStore:
     except BaseException:
         await engine.dispose()
         raise
-    return SqlStore(engine)
+    return SqlStore(engine, timings)

@@ -7,32 +7,75 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import Metric
 
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits
+from hai_scheduler.api.server.tally_lines import TallyLines
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.tallies.families import OTHER, group_label, group_names
+from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView, Queries
+from hai_scheduler.service.insight.waits import Demand
 from hai_scheduler.service.platform.health import SILENCE
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
+from hai_scheduler.service.shared.settings import LabelSettings
+from hai_scheduler.service.tallies.reader import TallyReader
 
 __all__ = ["CONTENT_TYPE_LATEST", "Metrics"]
 
+# Else each counter is a second series, of when it began: Prometheus finds resets without it.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+#: Kinds whose requests take as long as their clients like.
+_LONG = frozenset({Kind.STREAM, Kind.RUN_WAIT, Kind.UPLOAD})
+#: What may trouble the loop, by the label that says so.
+_TROUBLES: Mapping[str, Callable[[LoopStatus], float]] = {
+    "cluster": lambda loop: float(loop.blind),
+    "effects": lambda loop: float(loop.trouble is not None),
+    "policy": lambda loop: float(loop.policy_trouble is not None),
+}
 _SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
     """All metrics of the API, in their own registry."""
 
-    def __init__(self, news: StatusReader) -> None:
-        self._news = news
+    def __init__(
+        self,
+        news: StatusReader,
+        kept: TallyReader | None = None,
+        *,
+        own: Tallies | None = None,
+        labels: LabelSettings | None = None,
+    ) -> None:
+        """Create all families.
+
+        Args:
+            news: Reads what the loop says of itself.
+            kept: Reads what the loop has counted; None: nothing is shown of that.
+            own: The timings of this process.
+            labels: What is named; None: the default.
+        """
+        self._news, self._kept, self._own = news, kept, own or Tallies()
+        self._labels = labels or LabelSettings()
         self._registry = CollectorRegistry()
+        self._lines = TallyLines()
+        self._registry.register(self._lines)
         self._tasks = Gauge("hai_tasks", "Unfinished tasks.", ["state", "priority"], registry=self._registry)
         self._task_nodes = Gauge(
             "hai_task_nodes",
@@ -51,10 +94,28 @@ class Metrics:
         #: The loop whose alarms were counted last, and how many of its alarms are counted.
         self._alarms_counted = ("", 0)
         self._nodes = Gauge("hai_nodes", "Nodes.", ["group", "state"], registry=self._registry)
-        self._requests = Histogram(
-            "hai_http_request_seconds",
-            "Requests answered, streams at their end.",
+        self._oldest = Gauge(
+            "hai_oldest_wait_seconds",
+            "How long the task waits that has waited longest for a turn; held ones are left out.",
+            ["group", "priority"],
+            registry=self._registry,
+        )
+        self._users = Gauge(
+            "hai_user_task_nodes",
+            "Nodes that unfinished tasks of a user hold or wait for, if the settings allow names of users.",
+            ["user", "state"],
+            registry=self._registry,
+        )
+        self._requests = Counter(
+            "hai_http_requests_total",
+            "Requests answered, streams at their end, by the class of the status: 2xx, 4xx, 5xx.",
             ["method", "route", "status"],
+            registry=self._registry,
+        )
+        self._times = Histogram(
+            "hai_http_request_seconds",
+            "Time to answer a request, by kind of request; streams and files that are sent are left out.",
+            ["kind"],
             buckets=_SHORT,
             registry=self._registry,
         )
@@ -74,10 +135,14 @@ class Metrics:
         self._waiting = Gauge(
             "hai_requests_waiting", "Requests that wait for their turn.", ["kind"], registry=self._registry
         )
+        trouble = Gauge(
+            "hai_trouble",
+            "1 while the loop has a problem: it cannot see the cluster, carry out decisions, or use policy numbers.",
+            ["what"],
+            registry=self._registry,
+        )
         for name, meaning, read in (
             ("hai_ticks", "Ticks of the loop that leads, since it started.", lambda loop: loop.ticks),
-            ("hai_tick_seconds", "Length of its last tick.", lambda loop: loop.tick_seconds),
-            ("hai_plan_seconds", "Length of the plan in it.", lambda loop: loop.plan_seconds),
             (
                 "hai_last_tick_timestamp_seconds",
                 "When its last tick went through, as it last said.",
@@ -85,6 +150,8 @@ class Metrics:
             ),
         ):
             Gauge(name, meaning, registry=self._registry).set_function(partial(self._of_the_loop, read))
+        for what, is_so in _TROUBLES.items():
+            trouble.labels(what).set_function(partial(self._of_the_loop, is_so))
         leading = Gauge("hai_leading", "1 while a scheduling loop ticks, 0 while none does.", registry=self._registry)
         leading.set_function(self._leading)
 
@@ -95,10 +162,20 @@ class Metrics:
     def _of_the_loop(self, read: Callable[[LoopStatus], float]) -> float:
         return 0.0 if self._news.status is None else read(self._news.status)
 
-    def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answered request. `route` is the pattern, not the path: the number of paths has no bound."""
-        known = method if method in _METHODS else "other"
-        self._requests.labels(known, route, str(status)).observe(seconds)
+    def request(self, method: str, route: str, kind: Kind | None, status: int, seconds: float) -> None:
+        """Count an answered request.
+
+        Args:
+            method: Its method.
+            route: The pattern of its route, not the path: the number of paths has no bound.
+            kind: Its kind; None for a route that there is not.
+            status: The status of the answer.
+            seconds: How long it took.
+        """
+        known = method if method in _METHODS else OTHER
+        self._requests.labels(known, route, f"{status // 100}xx").inc()
+        if kind not in _LONG:
+            self._times.labels(Kind.PUBLIC.value if kind is None else kind.value).observe(seconds)
 
     def incident(self) -> None:
         """Count an internal error."""
@@ -123,13 +200,24 @@ class Metrics:
         """Count a stream that has ended."""
         self._streams.dec()
 
+    def families(self) -> list[Metric]:
+        """Return all families, also those that have no values yet."""
+        return list(self._registry.collect())
+
     async def exposition(self, queries: Queries) -> bytes:
         """Return the text that Prometheus reads, with tasks and nodes as they are now."""
         with suppress(Temporary):  # then with what the loop last reported
             await self._news.look()
+            if self._kept is not None:
+                await self._kept.look()
         counts, nodes = await queries.everything()
+        self._lines.shown = Tallies() if self._kept is None else self._kept.kept.tallies.copy()
+        self._lines.shown.absorb(self._own)
+        known = () if self._kept is None else self._kept.kept.groups
+        names = group_names(self._labels.groups, known, frozenset(view.node.group for view in nodes))
         self._count_tasks(counts)
-        self._count_nodes(nodes)
+        self._count_nodes(nodes, names)
+        self._count_demand(await queries.demand(), names)
         self._count_alarms()
         return generate_latest(self._registry)
 
@@ -159,14 +247,32 @@ class Metrics:
             self._tasks.labels(state_name, name).set(number)
             self._task_nodes.labels(state_name, name).set(held[state_name, name])
 
-    def _count_nodes(self, nodes: Sequence[NodeView]) -> None:
+    def _count_nodes(self, nodes: Sequence[NodeView], names: tuple[str, ...]) -> None:
+        labels = {group: group_label(group, names) for group in {view.node.group for view in nodes}}
+        states = Tally((labels[view.node.group], _state(view)) for view in nodes)
+        quarantined = Tally(labels[view.node.group] for view in nodes if view.node.mark is NodeMark.QUARANTINED)
         self._nodes.clear()
-        for (group, state), number in Tally((view.node.group, _state(view)) for view in nodes).items():
-            self._nodes.labels(group, state).set(number)
         self._quarantined.clear()
-        for group in {view.node.group for view in nodes}:
-            marks = [view.node.mark for view in nodes if view.node.group == group]
-            self._quarantined.labels(group).set(marks.count(NodeMark.QUARANTINED))
+        for group in labels.values():
+            self._quarantined.labels(group).set(quarantined[group])
+            # 0, not absent, so that graphs have no gaps and alerts know the state.
+            for state in ("free", "held", "lost"):
+                self._nodes.labels(group, state).set(0)
+        for (group, state), number in states.items():
+            self._nodes.labels(group, state).set(number)
+
+    def _count_demand(self, demand: Demand, names: tuple[str, ...]) -> None:
+        self._oldest.clear()
+        waits: dict[tuple[str, str], float] = {}
+        for (group, level), seconds in demand.waits.items():
+            key = group_label(group, names), level.name
+            waits[key] = max(seconds, waits.get(key, 0.0))
+        for key, seconds in waits.items():
+            self._oldest.labels(*key).set(seconds)
+        self._users.clear()
+        if self._labels.by_user:
+            for (user, state), number in demand.users.items():
+                self._users.labels(user, state).set(number)
 
 
 def _state(view: NodeView) -> str:

@@ -27,6 +27,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import largest
+from hai_scheduler.core.tallies.families import PLAN, TICK
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -52,7 +53,9 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.shared.topics import FEED, TICK
+from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.service.shared.topics import TICK as TICK_TOPIC
+from hai_scheduler.service.tallies.writer import TallyWriter
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +79,7 @@ class Cycle:
     leadership: Leadership
     belonging: Belonging
     telling: StatusWriter
+    tallies: TallyWriter
     decisions: DecisionLog = field(default_factory=DecisionLog)
     #: GPUs of the largest node of each group, as last seen.
     _gpus: dict[str, int] = field(default_factory=dict)
@@ -114,6 +118,7 @@ class Cycle:
             self.launching.drop()
             return False
         began = time.perf_counter()
+        self.tallies.begin()
         with self.latest_plan.seeing():
             nodes = await self.cluster.nodes()
             await self.belonging.look()
@@ -145,12 +150,18 @@ class Cycle:
             told = await tx.events.last_seq() > first_seq
             await self.decisions.write(tx, snapshot.now, tasks.all(), made.verdicts)
             await self.telling.with_lease(tx, snapshot.now)
+            await self.tallies.write(
+                tx, snapshot.now, nodes, lambda: self._live.of(tasks.all()), renews=self.leadership.renews
+            )
         self._worked = told or bool(effects)
         self.leadership.keep()
         self._steadiness.settle()
         self.decisions.settle()
+        self.tallies.settle()
         shown = replace(snapshot, tasks=tasks.all())
         self.latest_plan.show(shown, policies, made.verdicts, seconds=time.perf_counter() - began)
+        self.tallies.own.observe(PLAN, (), self.latest_plan.plan_seconds)
+        self.tallies.own.observe(TICK, (), self.latest_plan.tick_seconds)
         self.latest_plan.rotation_alarms += self._alarms
         if told:
             await self.bus.ring(FEED)
@@ -178,6 +189,7 @@ class Cycle:
             self.decisions = DecisionLog()
             self._steadiness = Steadiness()
             self.belonging.forget()
+            self.tallies.forget()
         return self.latest_plan.leading
 
     async def _read_world(
@@ -211,6 +223,7 @@ class Cycle:
                 before = task
                 task, wanted = await change(tx, task, *seen.events, actor=SCHEDULER, later=ends.bookings)
                 await ends.note(before, task, seen.events)
+                self.tallies.note(before, task)
                 policy = ends.policies.of(task.group)
                 if unsaved_alarm.alarms(before, task, policy):
                     await self._alarm(tx, task, unsaved_alarm.alarm_data(task, policy))
@@ -258,6 +271,7 @@ class Cycle:
             event = self._event_of(decision, at_most, policy.max_grace, belongings)
             after, wanted = await change(tx, task, event, actor=SCHEDULER, later=ends.bookings)
             effects += wanted
+            self.tallies.note(task, after)
             if isinstance(event, Started) and after.run is not None:
                 started.append(after.run.number)
             tasks.put(after)
@@ -327,7 +341,7 @@ class Cycle:
         Rings without work take at most half of a core (pace.py). Even with a long `tick_every`, ticks are frequent
         enough to keep the lease.
         """
-        async with self.bus.listen(TICK) as ears:
+        async with self.bus.listen(TICK_TOPIC) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
             try:
                 while not self._stopping.is_set():
@@ -343,12 +357,12 @@ class Cycle:
                 await self.leadership.release()
                 self.latest_plan.leading = False
                 # Standby replicas need not wait until their next look.
-                await self.bus.ring(TICK)
+                await self.bus.ring(TICK_TOPIC)
 
     async def stop(self) -> None:
         """End the loop after the present tick; effects that are left get a few seconds more."""
         self._stopping.set()
-        await self.bus.ring(TICK)
+        await self.bus.ring(TICK_TOPIC)
 
     async def _tick_safely(self) -> None:
         try:
@@ -367,7 +381,7 @@ class Cycle:
                 async for _ in self.cluster.changes():
                     # Every replica watches the cluster, but only the leader ticks.
                     if self.latest_plan.leading:
-                        await self.bus.ring(TICK)
+                        await self.bus.ring(TICK_TOPIC)
             except Temporary as error:
                 log.warning("watching the cluster failed and starts again: %s", error)
             except Exception:  # without it ticks are begun by the time alone; it must outlive any fault

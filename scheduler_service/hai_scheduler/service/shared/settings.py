@@ -10,6 +10,16 @@ from hai_scheduler.core.workspace.builds import BuildSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSettings:
+    """What the labels of metrics name."""
+
+    #: The node groups that are named; empty: the first few that there are (core/tallies/families.py).
+    groups: frozenset[str] = frozenset()
+    #: Whether users are named.
+    by_user: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
     """The numbers of the service, as the configuration gives them."""
 
@@ -41,3 +51,5 @@ class ServiceSettings:
     default_quota: int | None = None
     #: How builds of environments run.
     builder: BuildSettings = field(default_factory=BuildSettings)
+    #: What metrics name.
+    labels: LabelSettings = field(default_factory=LabelSettings)

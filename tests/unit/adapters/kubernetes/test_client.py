@@ -26,6 +26,7 @@ from hai_scheduler.adapters.kubernetes.client import (
 )
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.timings import Timings
 from kit.waiting import until
 from unit.adapters.kubernetes.things import some_settings
 
@@ -74,10 +75,10 @@ async def server() -> AsyncIterator[Server]:
         yield made
 
 
-def client_of(url: str, clock: Clock, parallel: int = 16) -> KubernetesApi:
+def client_of(url: str, clock: Clock, parallel: int = 16, timings: Timings | None = None) -> KubernetesApi:
     configuration = Configuration()
     configuration.host = url
-    return KubernetesApi(ApiClient(configuration=configuration), clock, parallel=parallel)
+    return KubernetesApi(ApiClient(configuration=configuration), clock, parallel=parallel, timings=timings)
 
 
 @pytest.fixture
@@ -399,3 +400,37 @@ async def test_all_work_is_done_before_the_worst_error_is_raised(
         with pytest.raises(worst):
             await all_work
     assert sorted(done) == list(range(len(errors)))
+
+
+# -- timings -------------------------------------------------------------------------------------------------
+
+
+class Told:
+    """What was told of requests: verb and code."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str]] = []
+
+    def database(self, op: str, seconds: float) -> None:
+        raise AssertionError("a cluster knows no database")
+
+    def cluster(self, verb: str, code: str, seconds: float) -> None:
+        assert seconds >= 0
+        self.requests.append((verb, code))
+
+
+async def test_each_try_of_a_request_is_timed_with_the_status_of_its_answer(server: Server, clock: Clock) -> None:
+    told = Told()
+    api = client_of(server.url, clock, timings=told)
+    server.answer((503, b"{}"), (200, b"{}"))
+    await api.request("GET", PODS)
+    server.answer((404, b"{}"))
+    with pytest.raises(Missing):
+        await api.request("DELETE", PODS)
+    await api.close()
+    nobody = client_of("http://127.0.0.1:1", clock, timings=told)
+    with pytest.raises(Temporary):
+        await nobody.request("POST", PODS)
+    await nobody.close()
+    assert told.requests[:3] == [("get", "503"), ("get", "200"), ("delete", "404")]
+    assert set(told.requests[3:]) == {("post", "none")}

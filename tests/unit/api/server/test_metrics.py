@@ -16,17 +16,25 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.tallies.families import DATABASE, START
+from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView
+from hai_scheduler.service.insight.waits import Demand
 from hai_scheduler.service.platform.health import SILENCE
 from hai_scheduler.service.platform.loop_status import LoopStatus
+from hai_scheduler.service.shared.settings import LabelSettings
+from hai_scheduler.service.tallies.kept import KeptTallies
 from kit.builders import T0, a_node, at
 
 STATUS = LoopStatus(
     holder="loop-1", at=T0, last_tick=at(-2), tick_seconds=0.25, plan_seconds=0.125, ticks=7, trouble=None,
     blind=False, policy_trouble=None, rotation_alarms=0,
 )  # fmt: skip
+
+
+WAITS = {("training", Priority.HIGH): 50.0, ("dev", Priority.HIGH): 70.0}
 
 
 class News:
@@ -55,7 +63,10 @@ async def read(
     async def everything() -> tuple[dict[TaskKind, Count], list[NodeView]]:
         return counts or {}, nodes or []
 
-    queries: Any = SimpleNamespace(everything=everything)
+    async def demand() -> Demand:
+        return Demand(waits=WAITS, users={("ann", "held"): 3, ("ann", "waiting"): 1})
+
+    queries: Any = SimpleNamespace(everything=everything, demand=demand)
     text = (await metrics.exposition(queries)).decode()
     return {name: float(value) for name, value in re.findall(r"^(hai_\S+) (\S+)$", text, re.MULTILINE)}
 
@@ -96,7 +107,7 @@ async def test_what_is_no_longer_there_is_not_shown_any_more() -> None:
     await read(metrics, {TaskKind("a", TaskState.QUEUED, None): Count(3, 3)}, [NodeView(node=a_node(group="old"))])
     found = await read(metrics)
     assert 'hai_tasks{priority="AUTO",state="queued"}' not in found
-    assert not any("old" in name for name in found)
+    assert not any('group="old"' in name for name in found)
 
 
 # -- nodes ------------------------------------------------------------------------------------------
@@ -122,9 +133,10 @@ HOLDER: Any = SimpleNamespace(gpus=())
 )
 async def test_a_node_is_in_one_state_which_has_a_word(view: NodeView, state: str) -> None:
     found = await read(metrics_of(News()), nodes=[view])
-    assert {name: value for name, value in found.items() if name.startswith("hai_nodes{")} == {
-        f'hai_nodes{{group="training",state="{state}"}}': 1
-    }
+    shown = {name: value for name, value in found.items() if name.startswith("hai_nodes{")}
+    # Free, held and lost nodes are shown also where there are none.
+    zeros = {f'hai_nodes{{group="training",state="{each}"}}': 0 for each in ("free", "held", "lost")}
+    assert shown == zeros | {f'hai_nodes{{group="training",state="{state}"}}': 1}
 
 
 async def test_nodes_in_quarantine_are_counted_by_group_also_those_that_are_lost_and_0_where_there_are_none() -> None:
@@ -145,7 +157,7 @@ async def test_nodes_in_quarantine_are_counted_by_group_also_those_that_are_lost
 async def test_values_of_the_loop_are_those_that_it_reports() -> None:
     news = News()
     found = await read(metrics_of(news))
-    assert [found[f"hai_{name}"] for name in ("ticks", "tick_seconds", "plan_seconds")] == [7, 0.25, 0.125]
+    assert found["hai_ticks"] == 7
     assert found["hai_last_tick_timestamp_seconds"] == at(-2).timestamp()
     assert news.looks == 1
 
@@ -190,13 +202,22 @@ async def test_requests_are_counted_by_route_and_a_method_that_there_is_not_is_o
     """Labels that a client could choose would make metrics without end."""
     metrics = metrics_of(News())
     for method in ("GET", "GET", "BREW", "X" * 99):
-        metrics.request(method, "/tasks/{task}", 200, 0.02)
+        metrics.request(method, "/tasks/{task}", Kind.READ, 200, 0.02)
+    metrics.request("GET", "none", None, 404, 0.001)
+    metrics.request("GET", "/events", Kind.STREAM, 200, 3000)
     found = await read(metrics)
-    counts = {name: value for name, value in found.items() if name.startswith("hai_http_request_seconds_count")}
+    counts = {name: value for name, value in found.items() if name.startswith("hai_http_requests_total")}
     assert counts == {
-        'hai_http_request_seconds_count{method="GET",route="/tasks/{task}",status="200"}': 2,
-        'hai_http_request_seconds_count{method="other",route="/tasks/{task}",status="200"}': 2,
+        'hai_http_requests_total{method="GET",route="/tasks/{task}",status="2xx"}': 2,
+        'hai_http_requests_total{method="other",route="/tasks/{task}",status="2xx"}': 2,
+        'hai_http_requests_total{method="GET",route="none",status="4xx"}': 1,
+        'hai_http_requests_total{method="GET",route="/events",status="2xx"}': 1,
     }
+    times = {name: value for name, value in found.items() if name.startswith("hai_http_request_seconds_count")}
+    assert times == {
+        'hai_http_request_seconds_count{kind="read"}': 4,
+        'hai_http_request_seconds_count{kind="public"}': 1,
+    }, "a stream takes as long as its client likes"
 
 
 async def test_streams_incidents_and_refusals_are_counted() -> None:
@@ -222,3 +243,73 @@ async def test_limits_show_how_much_of_them_is_in_use_now() -> None:
     assert found[f'hai_requests_working{{kind="{Kind.READ.value}"}}'] == 3
     assert found[f'hai_requests_waiting{{kind="{Kind.STREAM.value}"}}'] == 4
     assert sum(value for name, value in found.items() if name.startswith("hai_requests_w")) == 7
+
+
+# -- what is counted and kept ---------------------------------------------------------------------------
+
+
+class Kept:
+    """What the loop has counted, as it is kept."""
+
+    def __init__(self) -> None:
+        self.kept = KeptTallies(groups=("training",))
+        self.away = False
+
+    async def look(self) -> None:
+        if self.away:
+            raise Temporary("the database is away")
+
+
+async def test_what_the_loop_has_counted_and_what_this_process_has_are_shown_together() -> None:
+    kept, own = Kept(), Tallies()
+    for seconds in (0.4, 7.0, 7000.0):
+        kept.kept.tallies.observe(START, ("training",), seconds)
+    kept.kept.tallies.observe(DATABASE, ("loop", "commit"), 0.002)
+    own.observe(DATABASE, ("api", "select"), 0.002)
+    news: Any = News()
+    metrics = Metrics(news, kept, own=own)  # type: ignore[arg-type]
+    for away in (False, True):
+        kept.away = away
+        found = await read(metrics)
+        buckets = {bound: found[f'hai_start_seconds_bucket{{group="training",le="{bound}"}}'] for bound in STARTS}
+        assert buckets == {"0.5": 1, "5.0": 1, "10.0": 2, "600.0": 2, "+Inf": 3}
+        assert found['hai_start_seconds_count{group="training"}'] == 3
+        assert found['hai_start_seconds_sum{group="training"}'] == pytest.approx(7007.4)
+        assert found['hai_db_seconds_count{op="commit",process="loop"}'] == 1
+        assert found['hai_db_seconds_count{op="select",process="api"}'] == 1, "it is not added twice"
+
+
+STARTS = ("0.5", "5.0", "10.0", "600.0", "+Inf")
+
+
+async def test_node_groups_without_a_label_are_others_and_of_waits_the_longest_counts() -> None:
+    news: Any = News()
+    chosen = LabelSettings(groups=frozenset({"gold"}))
+    found = await read(Metrics(news, labels=chosen), nodes=[NodeView(node=a_node("a")), NodeView(node=a_node("b"))])
+    assert found['hai_nodes{group="other",state="free"}'] == 2
+    assert found['hai_oldest_wait_seconds{group="other",priority="HIGH"}'] == 70
+    assert found['hai_quarantined_nodes{group="other"}'] == 0
+
+
+@pytest.mark.parametrize("by_user", [False, True])
+async def test_users_are_named_only_if_the_settings_say_so(by_user: bool) -> None:
+    news: Any = News()
+    found = await read(Metrics(news, labels=LabelSettings(by_user=by_user)))
+    shown = {name: value for name, value in found.items() if "ann" in name}
+    expected = {'hai_user_task_nodes{state="held",user="ann"}': 3, 'hai_user_task_nodes{state="waiting",user="ann"}': 1}
+    assert shown == (expected if by_user else {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "troubled"),
+    [
+        ({}, set()),
+        ({"blind": True}, {"cluster"}),
+        ({"trouble": "x"}, {"effects"}),
+        ({"policy_trouble": "x"}, {"policy"}),
+    ],
+)
+async def test_troubles_of_the_loop_are_shown(changes: dict[str, Any], troubled: set[str]) -> None:
+    found = await read(metrics_of(News(replace(STATUS, **changes))))
+    shown = {what: found[f'hai_trouble{{what="{what}"}}'] for what in ("cluster", "effects", "policy")}
+    assert {what for what, value in shown.items() if value} == troubled
