@@ -66,11 +66,11 @@ class StorageCalls(Calls):
             "node_group": node_group,
             "description": description,
         }
-        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'name')}", body=body)
+        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'mount')}", body=body)
 
     def delete_mount(self, name: str) -> None:
         """Remove a mount rule. For admins."""
-        self._http.call("DELETE", f"/mounts/{quoted(name, 'name')}")
+        self._http.call("DELETE", f"/mounts/{quoted(name, 'mount')}")
 
     def environments(self, *, everybodys: bool = False, kind: str | None = None) -> tuple[Environment, ...]:
         """Return what the caller's tasks can run in: images by name, then environments of haienv by owner and name.
@@ -92,7 +92,7 @@ class StorageCalls(Calls):
         Raises:
             NotFound: There is none that the caller may use.
         """
-        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'name')}")
+        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'environment')}")
 
     def build_environment(
         self,
@@ -139,7 +139,7 @@ class StorageCalls(Calls):
             "everyone": everyone,
         }
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        path = f"/environments/{quoted(name, 'name')}/builds"
+        path = f"/environments/{quoted(name, 'environment')}/builds"
         return self._get(Task, "POST", path, body=body, headers=headers, again=True)
 
     def set_environment(
@@ -172,11 +172,11 @@ class StorageCalls(Calls):
             "description": description,
             "default": default,
         }
-        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'name')}", body=body)
+        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
 
     def delete_environment(self, name: str) -> None:
         """Remove an image; tasks that name it cannot start any more. For admins."""
-        self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
+        self._http.call("DELETE", f"/environments/{quoted(name, 'environment')}")
 
     def places(
         self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None

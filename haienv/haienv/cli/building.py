@@ -11,7 +11,7 @@ from typing import Any
 
 from haienv.building.builder import Builder
 from haienv.cli.locks import uv_of
-from haienv.cli.parser import add_name, add_verb
+from haienv.cli.parser import add_name, add_verb, filled
 from haienv.cli.session import answer, note, own, quantity, registry, words_of
 from haienv.shared.errors import Missing, Wrong
 from haienv.sources.reading import read_all
@@ -29,10 +29,14 @@ def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
     create = add_verb(verbs, "create", "make an environment", _create, writes=True)
     add_name(create)
-    create.add_argument("--extend", metavar="BASE", help="have all packages of this environment too, at its versions")
+    create.add_argument(
+        "--extend", metavar="BASE", type=filled, help="have all packages of this environment too, at its versions"
+    )
     # The original's option: there, extending was the rule.
     create.add_argument("--no_extend", "--no-extend", action="store_true", help="extend none (the default)")
-    create.add_argument("-p", "--python", "--py", metavar="VERSION", help="such as 3.11, or the path of a Python")
+    create.add_argument(
+        "-p", "--python", "--py", metavar="VERSION", type=filled, help="such as 3.11, or the path of a Python"
+    )
     create.add_argument("--extra-search-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument("--extra-search-bin-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument(
@@ -63,7 +67,7 @@ def add_verbs(verbs: Any) -> None:
 def _add_requirements(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20")
     verb.add_argument(
-        "-r", "--requirement", "--from", metavar="FILE", action="append", default=[],
+        "-r", "--requirement", "--from", metavar="FILE", type=filled, action="append", default=[],
         help="requirements.txt, pyproject.toml, uv.lock, pylock.toml or environment.yml; can be repeated",
     )  # fmt: skip
     verb.add_argument("--extra", metavar="NAME", action="append", default=[], help="an extra of the project of FILE")

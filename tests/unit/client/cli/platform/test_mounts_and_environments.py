@@ -71,7 +71,7 @@ def test_a_slip_of_the_pen_is_told_beside_the_answer(hai: Hai) -> None:
         (["mounts", "set", "x", "public", "/x", "--remove", "--write"], "write: a rule that removes gives no access"),
         (["mounts", "set", "x", "public", "/x", "--host-path", "/y", "--priority", "high"], "priority: 'high' is not"),
         (["mounts", "set", "x", "public", "/etc", "--host-path", "/y"], "mount_path: nothing may be mounted in /etc"),
-        (["mounts", "set", "..", "public", "/x", "--host-path", "/y"], "name: '..' is not a name"),
+        (["mounts", "set", "..", "public", "/x", "--host-path", "/y"], "mount: '..' is not a name; `hai admin mou"),
         (["mounts", "list", "-g", "training"], "group: 'training' says where a user's container runs; name the user"),
         (["environments", "set", "t"], "for: say who may use it; write for example --for public"),
         (["environments", "set", "t", "--for", "ml"], "subject: 'ml' is not a subject"),
