@@ -159,6 +159,8 @@ def _build(args: argparse.Namespace, ctx: Context) -> int:
         users=args.users,
         everyone=args.everyone,
     )
+    for warning in task.warnings:
+        ctx.out.note(warning)
     if ctx.json and not args.follow:
         ctx.out.json(task)
         return 0
