@@ -152,6 +152,8 @@ class StorageCalls(Calls):
         variables: Mapping[str, str] | None = None,
         description: str = "",
         default: bool = False,
+        machine: str = "",
+        glibc: str = "",
     ) -> Environment:
         """Write a complete image; it replaces an earlier one of the same name. For admins.
 
@@ -163,6 +165,8 @@ class StorageCalls(Calls):
             variables: Values may hold `{user}` and `{task}`.
             description: A text for people.
             default: Whether its subjects get it when they choose none.
+            machine: The architecture of the image, such as x86_64; empty: not known.
+            glibc: The glibc of the image, such as 2.31; empty: not known.
         """
         body = {
             "image": image,
@@ -171,6 +175,9 @@ class StorageCalls(Calls):
             "subjects": list(subjects),
             "description": description,
             "default": default,
+            # A service of an earlier release knows neither.
+            **({"machine": machine} if machine else {}),
+            **({"glibc": glibc} if glibc else {}),
         }
         return self._get(Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
 

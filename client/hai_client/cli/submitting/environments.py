@@ -120,6 +120,7 @@ def _show(args: argparse.Namespace, ctx: Context) -> int:
         names = " ".join(sorted(one.variables))
         rows = [("environment", one.full_name), ("about", one.description), ("image", one.image or "the cluster's")]
         rows += [("python", one.python or ""), ("variables", names)]
+        rows += [("machine", one.machine), ("glibc", one.glibc)]
     else:
         current = "" if one.generation == facts.generation else " (not current)"
         rows = [

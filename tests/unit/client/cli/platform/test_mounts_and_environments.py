@@ -107,6 +107,13 @@ def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: A
         "image": "torch:2", "python": "/opt/bin/python", "variables": {"HF_HOME": "/hf/{user}", "A": "b=c"},
         "subjects": ["public"], "description": "PyTorch", "default": True,
     }  # fmt: skip
+    out = hai(
+        "admin", "environments", "set", "old", "--image", "old:1", "--glibc", "2.31", "--machine", "x86_64",
+        "--for", "user:bob",
+    ).out  # fmt: skip
+    assert out.startswith("old: image old:1, for x86_64, glibc 2.31; free for user:bob")
+    assert {key: platform.calls[-1].body[key] for key in ("glibc", "machine")} == {"glibc": "2.31", "machine": "x86_64"}
+    hai("admin", "environments", "remove", "old")
     out = hai("admin", "environments", "set", "plain", "--for", "user:bob", "--for", "group:ml").out
     assert out == "plain: the cluster's image; free for user:bob, group:ml, from the next start on\n"
     assert words(hai("admin", "environments", "list").out)[1:] == [
