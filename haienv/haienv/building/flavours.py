@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -162,12 +161,8 @@ class Workshop:
 
         The files are walked through once.
         """
-        # Tens of thousands of tuples: looking for cycles among them takes as long as making them, and there are none.
-        gc.disable()
-        try:
+        with tree.without_gc():
             return self._complete(python)
-        finally:
-            gc.enable()
 
     def _complete(self, python: Interpreter) -> Contents:
         top, store = self.generation.prefix, self.memory.folder
