@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from haienv.building.builder import Builder
-from haienv.cli.locks import uv_of
 from haienv.cli.parser import add_name, add_verb, filled
 from haienv.cli.session import answer, note, own, quantity, registry, words_of
 from haienv.shared.errors import Missing, Wrong
-from haienv.sources.reading import read_all
 from haienv.sources.source import Source, joined
 from haienv.store import config, lockfile, names
 from haienv.store import manifest as manifests
@@ -81,6 +79,12 @@ def _source(arguments: argparse.Namespace, env: EnvFolder) -> Source:
     given = Source(requirements=tuple(specs.check_requirement(one) for one in words))
     paths = [Path(name) for name in arguments.requirement]
     # Only a uv.lock needs uv.
+    if not paths and not arguments.extra:
+        return given
+    # Imported here: what is given by name alone should not wait for the forms of all kinds of files.
+    from haienv.cli.locks import uv_of
+    from haienv.sources.reading import read_all
+
     return joined([given, read_all(paths, arguments.extra, lambda words, doing: uv_of(env).run(words, doing=doing))])
 
 

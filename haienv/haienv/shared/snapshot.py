@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import Dict, List, NamedTuple, Tuple
+from typing import Dict, NamedTuple, Tuple
 
 from haienv.shared.errors import Damaged
 from haienv.shared.files import opened, write_bytes_atomically
@@ -49,8 +49,8 @@ def scan(top: Path) -> Index:
     return {path: Entry(*facts) for path, *facts in _look(top)}
 
 
-def _look(top: Path) -> List[_Seen]:
-    found: List[_Seen] = []
+def _look(top: Path) -> list[_Seen]:
+    found: list[_Seen] = []
     left = [("", str(top))]
     while left:
         below, place = left.pop()
@@ -81,7 +81,7 @@ def look(top: Path) -> str:
     return _digest(_look(top))
 
 
-def _digest(found: List[_Seen]) -> str:
+def _digest(found: list[_Seen]) -> str:
     # To write a line for each file would take as long as to look at it. In version 0 of this format equal values are
     # equal bytes, in each release of Python.
     return f"{FINGERPRINT}{hashlib.sha256(marshal.dumps(sorted(found), 0)).hexdigest()}"
