@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from haienv.building.builder import Builder
+from haienv.cli.outcome import built
 from haienv.cli.parser import add_name, add_verb, filled
-from haienv.cli.session import answer, note, own, quantity, registry, words_of
+from haienv.cli.session import note, own, registry
 from haienv.shared.errors import Missing, Wrong
 from haienv.sources.source import Source, joined
 from haienv.store import config, lockfile, names
@@ -19,7 +20,6 @@ from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import manifest_or_none
 from haienv.store.layout import EnvFolder, Generation
-from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
 
 
@@ -95,29 +95,6 @@ def _build(
     builder = Builder(environ=os.environ, show=note, wait_s=0.0 if arguments.no_wait else None)
     made = builder.build(env, change, base=base, what=f"{arguments.verb} {env.name}")
     return built(arguments, env, made, before)
-
-
-def built(arguments: argparse.Namespace, env: EnvFolder, made: Generation, before: Manifest | None) -> int:
-    """Print what a build has made; `before` is the manifest of what was current."""
-    now = manifests.read(made.manifest)
-    changed = before is None or made.number != before.generation
-    old = {} if before is None else lockfile.read(env.generation(before.generation).lock)
-    found = lockfile.diff(old, lockfile.read(made.lock)) if changed else []
-    data = {
-        "environment": str(env.name),
-        "generation": made.number,
-        "changed": changed,
-        "digest": now.digest,
-        "python": now.python,
-        "files": now.files,
-        "size": now.size,
-        "prefix": str(made.prefix),
-        "changes": [asdict(one) for one in found],
-    }
-    if not changed:
-        return answer(arguments, data, f"{env.name}@{made.number} stays: nothing has changed")
-    first = f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}"
-    return answer(arguments, data, first, *(f"  {line}" for line in (words_of(found) if before is not None else [])))
 
 
 def _create(arguments: argparse.Namespace) -> int:

@@ -46,7 +46,7 @@ _Seen = Tuple[str, str, int, int, int, str]
 
 def scan(top: Path) -> Index:
     """Return what a tree holds, without compiled Python, unread. Raises OSError."""
-    return {path: Entry(*facts) for path, *facts in _look(top)}
+    return {one[0]: Entry(one[1], one[2], one[3], one[4], one[5]) for one in _look(top)}
 
 
 def _look(top: Path) -> list[_Seen]:
