@@ -289,6 +289,8 @@ class TestSurroundings:
             subjects=frozenset({"public", "user:ä b", "group:x"}),
             description="for all",
             default=True,
+            machine="x86_64",
+            glibc="2.31",
         )
         assert like_default(full, Environment(name="")) == [], "give these a value"
         for one in (full, Environment(name=full.name)):

@@ -37,11 +37,21 @@ class Calls:
         return decode(kind, answer)
 
 
+#: Where the names are listed that a field takes.
+_LISTS = {
+    "task": "`hai list` shows the names",
+    "node": "`hai nodes` shows the names",
+    "environment": "`hai environments` shows the names",
+    "mount": "`hai admin mounts list` shows the names",
+    "run": "`hai admin orphans list` shows the ids",
+}
+
+
 def quoted(text: str, field: str) -> str:
     """Return a name quoted as a part of a URL's path. Raises Invalid for a name that is empty or only dots."""
     # Dots alone would be resolved as steps in the path.
     if not text.strip("."):
-        raise Invalid(f"{field}: {text!r} is not a name; `hai list` and `hai nodes` show the names")
+        raise Invalid(f"{field}: {text!r} is not a name; {_LISTS[field]}")
     return quote(text, safe="", errors="replace")
 
 

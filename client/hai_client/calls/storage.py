@@ -66,11 +66,11 @@ class StorageCalls(Calls):
             "node_group": node_group,
             "description": description,
         }
-        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'name')}", body=body)
+        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'mount')}", body=body)
 
     def delete_mount(self, name: str) -> None:
         """Remove a mount rule. For admins."""
-        self._http.call("DELETE", f"/mounts/{quoted(name, 'name')}")
+        self._http.call("DELETE", f"/mounts/{quoted(name, 'mount')}")
 
     def environments(self, *, everybodys: bool = False, kind: str | None = None) -> tuple[Environment, ...]:
         """Return what the caller's tasks can run in: images by name, then environments of haienv by owner and name.
@@ -92,7 +92,7 @@ class StorageCalls(Calls):
         Raises:
             NotFound: There is none that the caller may use.
         """
-        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'name')}")
+        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'environment')}")
 
     def build_environment(
         self,
@@ -139,7 +139,7 @@ class StorageCalls(Calls):
             "everyone": everyone,
         }
         headers = {"Idempotency-Key": idempotency_key or uuid.uuid4().hex}
-        path = f"/environments/{quoted(name, 'name')}/builds"
+        path = f"/environments/{quoted(name, 'environment')}/builds"
         return self._get(Task, "POST", path, body=body, headers=headers, again=True)
 
     def set_environment(
@@ -152,6 +152,8 @@ class StorageCalls(Calls):
         variables: Mapping[str, str] | None = None,
         description: str = "",
         default: bool = False,
+        machine: str = "",
+        glibc: str = "",
     ) -> Environment:
         """Write a complete image; it replaces an earlier one of the same name. For admins.
 
@@ -163,6 +165,8 @@ class StorageCalls(Calls):
             variables: Values may hold `{user}` and `{task}`.
             description: A text for people.
             default: Whether its subjects get it when they choose none.
+            machine: The architecture of the image, such as x86_64; empty: not known.
+            glibc: The glibc of the image, such as 2.31; empty: not known.
         """
         body = {
             "image": image,
@@ -171,12 +175,15 @@ class StorageCalls(Calls):
             "subjects": list(subjects),
             "description": description,
             "default": default,
+            # A service of an earlier release knows neither.
+            **({"machine": machine} if machine else {}),
+            **({"glibc": glibc} if glibc else {}),
         }
-        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'name')}", body=body)
+        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
 
     def delete_environment(self, name: str) -> None:
         """Remove an image; tasks that name it cannot start any more. For admins."""
-        self._http.call("DELETE", f"/environments/{quoted(name, 'name')}")
+        self._http.call("DELETE", f"/environments/{quoted(name, 'environment')}")
 
     def places(
         self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None

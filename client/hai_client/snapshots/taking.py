@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from pathlib import Path
-from typing import NamedTuple, Protocol, Sequence
+from typing import Callable, NamedTuple, Protocol, Sequence
 
 from hai_client.errors import HaiError, Invalid
 from hai_client.snapshots import manifest
@@ -23,6 +23,8 @@ _TRIES = 3
 #: How many files or folders a refusal names.
 _NAMED = 5
 _BLOCK = 1024 * 1024
+#: After how many files that are read the progress is told.
+_TOLD = 16
 
 
 class CodeStore(Protocol):
@@ -69,7 +71,18 @@ class _Changed(Exception):
     """A file was changed while it was read."""
 
 
-def take(service: CodeStore, folder: str, most: Most, *, cache: Path | None = None) -> Taken:
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+def take(
+    service: CodeStore,
+    folder: str,
+    most: Most,
+    *,
+    cache: Path | None = None,
+    progress: Callable[[str], None] = _silent,
+) -> Taken:
     """Store a folder as it is now.
 
     Args:
@@ -77,6 +90,7 @@ def take(service: CodeStore, folder: str, most: Most, *, cache: Path | None = No
         folder: The folder.
         most: The most that the service takes.
         cache: The folder of the user's cache; None: the usual one.
+        progress: Called often with how far it is, in words.
 
     Raises:
         Invalid: The folder cannot be read, or has more than may be sent; the message says what is large.
@@ -84,7 +98,7 @@ def take(service: CodeStore, folder: str, most: Most, *, cache: Path | None = No
     """
     for left in reversed(range(_TRIES)):
         try:
-            return _take(service, folder, most, cache_folder(os.environ) if cache is None else cache)
+            return _take(service, folder, most, cache_folder(os.environ) if cache is None else cache, progress)
         except _Changed as changed:  # noqa: PERF203 -- three times at most
             if not left:
                 raise Invalid(
@@ -93,14 +107,21 @@ def take(service: CodeStore, folder: str, most: Most, *, cache: Path | None = No
     raise AssertionError("the last try returns or raises")
 
 
-def _take(service: CodeStore, folder: str, most: Most, cache: Path) -> Taken:
+def _take(service: CodeStore, folder: str, most: Most, cache: Path, progress: Callable[[str], None]) -> Taken:
     own_rules = os.path.isfile(os.path.join(folder, HAIIGNORE))
     with GitQuestions(folder, rules=not own_rules) as asked:
-        return _with_git(service, folder, most, cache, asked, own_rules=own_rules)
+        return _with_git(service, folder, most, cache, asked, progress, own_rules=own_rules)
 
 
 def _with_git(
-    service: CodeStore, folder: str, most: Most, cache: Path, asked: GitQuestions, *, own_rules: bool
+    service: CodeStore,
+    folder: str,
+    most: Most,
+    cache: Path,
+    asked: GitQuestions,
+    progress: Callable[[str], None],
+    *,
+    own_rules: bool,
 ) -> Taken:
     try:
         seen = walk(folder, asked, WalkLimits(most.files, most.size), own_rules=own_rules)
@@ -113,12 +134,15 @@ def _with_git(
     remembered = RememberedFiles(folder, cache)
     where: dict[str, TakenFile] = {}
     entries = []
-    for found in seen.found:
+    progress(f"snapshot: reading {_files(len(seen.found))}")
+    for number, found in enumerate(seen.found):
         if found.size > most.file_size:
             raise _too_large(found, most)
         content = found.target if found.kind == LINK else _content(folder, found, remembered)
         where.setdefault(content, found)
         entries.append(Entry(found.path, found.kind, found.size, content))
+        if number % _TOLD == 0:
+            progress(f"snapshot: reading file {number + 1} of {len(seen.found)}")
     try:
         body = manifest.encode(entries)
     except manifest.BadManifest as error:
@@ -128,18 +152,41 @@ def _with_git(
     state = service.snapshot_state(digest)
     if state is None or not state.complete:
         state = service.offer_snapshot(digest, manifest.compress(body))
-    sent, sent_size = 0, 0
-    while not state.complete:
-        # The service says again after each piece what it lacks, so that nothing is sent twice after an interruption.
-        wanted = state.missing
-        stream, number = _pack(folder, wanted, where)
-        state = service.send_contents(digest, stream)
-        if not state.complete and len(state.missing) >= len(wanted):
-            raise HaiError("snapshot: the service does not keep what is sent to it; tell an admin")
-        sent, sent_size = sent + number, sent_size + len(stream)
+    sent, sent_size = _send(service, folder, state, where, progress)
     git = asked.commit()
     size = sum(entry.size for entry in entries)
     return Taken(digest, len(entries), size, sent, sent_size, seen.skipped, seen.notes, git.commit, git.dirty)
+
+
+def _files(number: int) -> str:
+    return f"{number} file{'s' if number != 1 else ''}"
+
+
+def _send(
+    service: CodeStore,
+    folder: str,
+    state: SnapshotState,
+    where: dict[str, TakenFile],
+    progress: Callable[[str], None],
+) -> tuple[int, int]:
+    """Send what the service lacks; return how many contents, and in how many bytes."""
+    sent, sent_size = 0, 0
+    lacking = _bytes_of(state.missing, where)
+    while not state.complete:
+        done = f"{amount(lacking - _bytes_of(state.missing, where))} of {amount(lacking)}"
+        progress(f"snapshot: sent {sent} of {_files(sent + len(state.missing))}, {done}")
+        # The service says again after each piece what it lacks, so that nothing is sent twice after an interruption.
+        wanted = state.missing
+        stream, number = _pack(folder, wanted, where)
+        state = service.send_contents(state.digest, stream)
+        if not state.complete and len(state.missing) >= len(wanted):
+            raise HaiError("snapshot: the service does not keep what is sent to it; tell an admin")
+        sent, sent_size = sent + number, sent_size + len(stream)
+    return sent, sent_size
+
+
+def _bytes_of(contents: Sequence[str], where: dict[str, TakenFile]) -> int:
+    return sum(where[one].size for one in contents)
 
 
 def _content(folder: str, found: TakenFile, remembered: RememberedFiles) -> str:
@@ -218,7 +265,7 @@ def _too_much(folder: str, found: list[TakenFile], most: Most) -> Invalid:
 def told(taken: Taken) -> str:
     """Return for example `812 files, 3 sent, 14 kB; skipped: data/ (41 GB)`."""
     sent = f"{taken.sent} sent, {amount(taken.sent_size)}" if taken.sent else "none sent"
-    said = f"{taken.files} file{'s' if taken.files != 1 else ''}, {sent}"
+    said = f"{_files(taken.files)}, {sent}"
     large = sorted((one for one in taken.skipped if one.size >= 1_000_000), key=lambda one: -one.size)[:_NAMED]
     if not large:
         return said

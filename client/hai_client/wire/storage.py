@@ -146,6 +146,9 @@ class Environment:
     default: bool
     #: Whether the caller gets it when the caller chooses none.
     chosen: bool
+    #: Of an image: its architecture and its glibc, as far as an admin has given them; empty: not known.
+    machine: str = ""
+    glibc: str = ""
     #: The facts of an environment; None: it is an image.
     haienv: HaienvFacts | None = None
     #: In the answer to a change: warnings on values that are probably mistakes.

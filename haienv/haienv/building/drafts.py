@@ -18,6 +18,7 @@ from haienv.building.facts import moment
 from haienv.shared import snapshot, tree
 from haienv.shared.errors import BuildFailed, Missing, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.tree import without_gc
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
@@ -134,12 +135,16 @@ def _changed(env: EnvFolder) -> bool:
     Every file is looked at, and none is read: size, time of change and inode tell. Compared is a digest of these facts,
     which is faster than the index itself.
     """
-    found = snapshot.scan(prefix_of(env))
     try:
         seen = (env.draft / _SEEN).read_text(encoding="ascii").strip()
     except OSError:
-        return snapshot.differs(found, snapshot.read_index(env.draft / "index"))
-    return seen != snapshot.fingerprint(found)
+        seen = ""
+    if not seen.startswith(snapshot.FINGERPRINT):
+        # There is none, or an earlier release has made it in another way.
+        return snapshot.differs(snapshot.scan(prefix_of(env)), snapshot.read_index(env.draft / "index"))
+    # Tens of thousands of tuples without cycles.
+    with without_gc():
+        return seen != snapshot.look(prefix_of(env))
 
 
 def changed(env: EnvFolder) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-import platform
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ def facts_of(python: Interpreter) -> Facts:
     return Facts(
         python=python.version,
         interpreter=python.noted,
-        machine=platform.machine(),
+        machine=os.uname().machine,
         built_by=getpass.getuser(),
         built_at=moment(),
     )

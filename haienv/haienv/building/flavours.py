@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from haienv.building import compiled, conda, equal, interpreters, remembered, resolving
-from haienv.building.conda import Conda
+from haienv.building import compiled, equal, interpreters, remembered, resolving
 from haienv.building.interpreters import Interpreter
 from haienv.building.remembered import Memory
 from haienv.building.uv import Uv, cache_of
@@ -94,10 +92,13 @@ class Workshop:
         return None
 
     def _with_conda(self, asked: Sequence[str], *, needs_python: bool) -> tuple[str, dict[str, str], Interpreter]:
+        # Imported here: few environments have packages of conda.
+        from haienv.building import conda
+
         channels = list(self.spec.channels)
         if self.base is not None:
             channels += specs.read(self.base.spec).channels
-        worker = Conda(
+        worker = conda.Conda(
             environ=self.uv.environ, cache=memory_of(self.uv.environ) / "conda", log=self.generation.log,
             show=self.uv.show,
         )  # fmt: skip
@@ -162,12 +163,8 @@ class Workshop:
 
         The files are walked through once.
         """
-        # Tens of thousands of tuples: looking for cycles among them takes as long as making them, and there are none.
-        gc.disable()
-        try:
+        with tree.without_gc():
             return self._complete(python)
-        finally:
-            gc.enable()
 
     def _complete(self, python: Interpreter) -> Contents:
         top, store = self.generation.prefix, self.memory.folder

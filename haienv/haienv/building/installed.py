@@ -7,12 +7,15 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from haienv.shared.errors import Damaged, Wrong
 from haienv.shared.files import write_bytes_atomically
 from haienv.store.spec import normal
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 #: What a script of bin/ begins with that starts the Python beside it, wherever that lies; uv writes the same.
 _BESIDE = b"""#!/bin/sh
@@ -56,6 +59,9 @@ def packages(prefix: Path) -> dict[str, Package]:
 
 
 def _distributions(prefix: Path) -> Iterator[Distribution]:
+    # Imported here: it takes longer than to see that a draft has not changed.
+    from importlib.metadata import Distribution
+
     # Distribution.discover keeps what it has found from call to call.
     for path in sorted(site_packages(prefix).glob("*.dist-info")):
         yield Distribution.at(path)

@@ -94,7 +94,8 @@ def _refuse_old(asked: str) -> None:
 def _explained(uv: Uv, asked: str | None, reason: str) -> str:
     """Return what to do about a Python that is not to be had."""
     if asked and os.sep in asked:
-        return f"python: {asked} cannot be used: {reason}; name a program of Python 3.8 or newer"
+        # What the program itself has said to uv's question is in the log, and helps nobody here.
+        return f"python: {asked} cannot be used: {reason.partition(chr(10))[0]}; name a program of Python 3.8 or newer"
     if not re.search(r"No interpreter found|download|network|fetch|connect|offline", reason, re.IGNORECASE):
         return reason
     known = ", ".join(installed(uv)) or "none"

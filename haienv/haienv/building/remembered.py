@@ -16,6 +16,7 @@ from stat import S_IFLNK as _LINK
 from typing import NamedTuple
 
 from haienv.shared.beside import Beside
+from haienv.shared.files import opened
 from haienv.shared.tree import COMPILED, WORKERS, Contents, readable, sha256_of, summed
 
 FILE = "digests.sqlite"
@@ -134,22 +135,22 @@ def look(top: Path, known: Mapping[Facts, str], *, seal: bool = False) -> tuple[
     while left:
         below, place, compiled = left.pop()
         folders.append(place)
-        with os.scandir(place) as entries:
+        with opened(place) as fd, os.scandir(fd) as entries:
             for entry in entries:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
                     if seal or name != COMPILED:
-                        left.append((f"{below}{name}/", entry.path, compiled or name == COMPILED))
+                        left.append((f"{below}{name}/", f"{place}/{name}", compiled or name == COMPILED))
                     continue
                 stat = entry.stat(follow_symlinks=False)
                 mode = stat.st_mode
                 if mode & _TYPE == _LINK:
                     if not compiled:
                         facts = (stat.st_dev, stat.st_ino, 0, 0)
-                        files.append(File(below + name, "l", facts, 1, os.readlink(entry.path)))
+                        files.append(File(below + name, "l", facts, 1, os.readlink(name, dir_fd=fd)))
                     continue
                 if seal and mode & 0o7777 not in (0o444, 0o555):
-                    os.chmod(entry.path, readable(mode))
+                    os.chmod(name, readable(mode), dir_fd=fd)
                 if not compiled:
                     facts = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
                     kind = "x" if mode & 0o100 else "f"

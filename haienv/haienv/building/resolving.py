@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,8 +64,17 @@ def split(requirements: Iterable[str]) -> tuple[list[str], dict[str, set[str]]]:
     return plain, hashes
 
 
+def _folder(until: contextlib.ExitStack) -> str:
+    """Return a new folder, which is removed with the stack."""
+    # Imported here: most builds need none.
+    import tempfile
+
+    return until.enter_context(tempfile.TemporaryDirectory(prefix="haienv-"))
+
+
 def _compiled(uv: Uv, python: Path, plain: Sequence[str], direct: Sequence[str], wanted: Wanted) -> str:
-    with tempfile.TemporaryDirectory(prefix="haienv-") as folder:
+    with contextlib.ExitStack() as until:
+        folder = _folder(until) if wanted.packages or wanted.constraints else ""
         source, stdin = "-", "\n".join([*plain, *direct]) + "\n"
         if wanted.packages:
             source = str(Path(folder) / "pyproject.toml")

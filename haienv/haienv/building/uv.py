@@ -27,12 +27,17 @@ _PROGRESS = re.compile(
 _REMEDIES = (
     (r"No space left on device|os error 28|Disk quota exceeded|os error 122",
      "the disk or your quota is full: `haienv gc` removes old generations, `haienv remove NAME` an environment"),
+    (r"Git operation failed",
+     "is the address of the repository right? With a wheel of the package on an index no repository is needed"),
+    (r"Couldn't parse requirement", "write each requirement as timm==1.0.20, numpy>=2 or name @ https://..."),
     (r"timed out|error sending request|Could not connect|dns error",
      "the index does not answer: `haienv config show` has the indexes and the proxy; try again when it does"),
     (r"no wheels with a matching|wheels are required .* no (usable )?wheels",
      "the lock or the version is for another platform: write the lock on this one, or ask for another version"),
     (r"was not found in the (package registry|provided package locations|cache)",
      "is the name right? `haienv config append indexes URL` adds an index that has it"),
+    (r"Because (there is|there are) no versions? of (?!.* depends on )",
+     "is the version right? Leave it out to have the newest one; `haienv config append indexes URL` adds an index"),
     (r"requirements are unsatisfiable",
      "leave out or change one of the versions that exclude each other"),
 )  # fmt: skip

@@ -5,23 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from haienv.building.builder import Builder
-from haienv.cli.locks import uv_of
-from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import answer, note, own, quantity, registry, words_of
+from haienv.cli.outcome import built
+from haienv.cli.parser import add_name, add_verb, filled
+from haienv.cli.session import note, own, registry
 from haienv.shared.errors import Missing, Wrong
-from haienv.sources.reading import read_all
 from haienv.sources.source import Source, joined
 from haienv.store import config, lockfile, names
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import manifest_or_none
 from haienv.store.layout import EnvFolder, Generation
-from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec
 
 
@@ -29,10 +27,14 @@ def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
     create = add_verb(verbs, "create", "make an environment", _create, writes=True)
     add_name(create)
-    create.add_argument("--extend", metavar="BASE", help="have all packages of this environment too, at its versions")
+    create.add_argument(
+        "--extend", metavar="BASE", type=filled, help="have all packages of this environment too, at its versions"
+    )
     # The original's option: there, extending was the rule.
     create.add_argument("--no_extend", "--no-extend", action="store_true", help="extend none (the default)")
-    create.add_argument("-p", "--python", "--py", metavar="VERSION", help="such as 3.11, or the path of a Python")
+    create.add_argument(
+        "-p", "--python", "--py", metavar="VERSION", type=filled, help="such as 3.11, or the path of a Python"
+    )
     create.add_argument("--extra-search-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument("--extra-search-bin-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument(
@@ -63,7 +65,7 @@ def add_verbs(verbs: Any) -> None:
 def _add_requirements(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20")
     verb.add_argument(
-        "-r", "--requirement", "--from", metavar="FILE", action="append", default=[],
+        "-r", "--requirement", "--from", metavar="FILE", type=filled, action="append", default=[],
         help="requirements.txt, pyproject.toml, uv.lock, pylock.toml or environment.yml; can be repeated",
     )  # fmt: skip
     verb.add_argument("--extra", metavar="NAME", action="append", default=[], help="an extra of the project of FILE")
@@ -77,6 +79,12 @@ def _source(arguments: argparse.Namespace, env: EnvFolder) -> Source:
     given = Source(requirements=tuple(specs.check_requirement(one) for one in words))
     paths = [Path(name) for name in arguments.requirement]
     # Only a uv.lock needs uv.
+    if not paths and not arguments.extra:
+        return given
+    # Imported here: what is given by name alone should not wait for the forms of all kinds of files.
+    from haienv.cli.locks import uv_of
+    from haienv.sources.reading import read_all
+
     return joined([given, read_all(paths, arguments.extra, lambda words, doing: uv_of(env).run(words, doing=doing))])
 
 
@@ -87,29 +95,6 @@ def _build(
     builder = Builder(environ=os.environ, show=note, wait_s=0.0 if arguments.no_wait else None)
     made = builder.build(env, change, base=base, what=f"{arguments.verb} {env.name}")
     return built(arguments, env, made, before)
-
-
-def built(arguments: argparse.Namespace, env: EnvFolder, made: Generation, before: Manifest | None) -> int:
-    """Print what a build has made; `before` is the manifest of what was current."""
-    now = manifests.read(made.manifest)
-    changed = before is None or made.number != before.generation
-    old = {} if before is None else lockfile.read(env.generation(before.generation).lock)
-    found = lockfile.diff(old, lockfile.read(made.lock)) if changed else []
-    data = {
-        "environment": str(env.name),
-        "generation": made.number,
-        "changed": changed,
-        "digest": now.digest,
-        "python": now.python,
-        "files": now.files,
-        "size": now.size,
-        "prefix": str(made.prefix),
-        "changes": [asdict(one) for one in found],
-    }
-    if not changed:
-        return answer(arguments, data, f"{env.name}@{made.number} stays: nothing has changed")
-    first = f"{env.name}@{made.number}: {now.files} files, {quantity(now.size)}, Python {now.python}"
-    return answer(arguments, data, first, *(f"  {line}" for line in (words_of(found) if before is not None else [])))
 
 
 def _create(arguments: argparse.Namespace) -> int:

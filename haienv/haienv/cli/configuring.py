@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from haienv.building.builder import Builder
-from haienv.cli.building import base_of_spec, built
+from haienv.cli.building import base_of_spec
+from haienv.cli.outcome import built
 from haienv.cli.parser import Parser, add_verb
 from haienv.cli.session import answer, note, registry
 from haienv.shared.errors import Missing, Wrong

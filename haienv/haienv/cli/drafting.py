@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from haienv.building import drafts
-from haienv.cli.building import built
+from haienv.cli.outcome import built
 from haienv.cli.parser import add_name, add_verb
 from haienv.cli.session import answer, note, own, registry
 from haienv.shared.errors import Missing

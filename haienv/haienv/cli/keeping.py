@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from haienv.cli.parser import add_name, add_verb
+from haienv.cli.parser import add_name, add_verb, filled
 from haienv.cli.session import answer, chosen, note, own, quantity, registry
 from haienv.keeping import removal
 from haienv.shared import tree
@@ -24,9 +24,12 @@ def add_verbs(verbs: Any) -> None:
     add_name(rollback, "the environment; NAME@N chooses the generation (default: the one before)")
     remove = add_verb(verbs, "remove", "remove an environment with all its generations", _remove)
     add_name(remove)
+    remove.add_argument(
+        "--with-draft", action="store_true", help="and its draft, with changes in it that no generation has"
+    )
     gc = add_verb(verbs, "gc", "remove old generations that nothing uses", _gc)
     gc.add_argument("name", metavar="NAME", nargs="?", help="the environment (default: all of your own)")
-    gc.add_argument("-u", "--user", metavar="USER", help="the owner, if it is another user's")
+    gc.add_argument("-u", "--user", metavar="USER", type=filled, help="the owner, if it is another user's")
     gc.add_argument("--keep", metavar="N", type=int, default=removal.KEPT, help="earlier ones to keep (default: 3)")
     for verb, about, run in (
         ("keep", "let gc and remove leave a generation", _keep),
@@ -64,8 +67,23 @@ def _rollback(arguments: argparse.Namespace) -> int:
 
 def _remove(arguments: argparse.Namespace) -> int:
     env = own(arguments)
-    removal.remove(env, say=note)
-    return answer(arguments, {"environment": str(env.name), "removed": True}, f"{env.name} is removed")
+    drafted = env.draft.exists()
+    removal.remove(env, say=note, check=lambda: None if arguments.with_draft else _refuse_changed_draft(env))
+    said = f"{env.name} is removed{', with its draft' if drafted else ''}"
+    return answer(arguments, {"environment": str(env.name), "removed": True, "draft": drafted}, said)
+
+
+def _refuse_changed_draft(env: EnvFolder) -> None:
+    """Raise Wrong if the draft of an environment has changes, which would be gone with it."""
+    # Imported here: the other verbs do not look into drafts.
+    from haienv.building import drafts
+
+    if drafts.changed(env):
+        raise Wrong(
+            f"draft: that of {env.name} has changes that no generation has, and they would be gone: `haienv freeze"
+            f" {env.name}` makes a generation of them; `haienv remove {env.name} --with-draft`, or first `haienv draft"
+            f" {env.name} --discard`, removes them"
+        )
 
 
 def _gc(arguments: argparse.Namespace) -> int:

@@ -26,6 +26,17 @@ MODULES = {
 }
 
 
+#: Verbs that users do not write.
+_HIDDEN = ("__complete",)
+
+
+def filled(text: str) -> str:
+    """Return the value of an option that may not be empty, as an unset variable of a shell makes it."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is empty: give a value, or leave the option out")
+    return text
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises errors as `Wrong`."""
 
@@ -36,6 +47,7 @@ class Parser(argparse.ArgumentParser):
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Read the command line. Requirements may stand before and after options. Raises Wrong."""
+    _check_verb(words)
     made = parser(words[0] if words else None)
     arguments, rest = made.parse_known_args(_options_first(words))
     if rest and not hasattr(arguments, "requirements"):
@@ -43,6 +55,19 @@ def parse(words: list[str]) -> argparse.Namespace:
     if rest:
         arguments.requirements += rest
     return arguments
+
+
+def _check_verb(words: list[str]) -> None:
+    """Raise Wrong for a word in the place of the verb that is none; argparse would list all of them."""
+    known = [verb for verbs in MODULES.values() for verb in verbs]
+    if not words or words[0].startswith("-") or words[0] in known:
+        return
+    # Imported here: nearly always the verb is known.
+    from difflib import get_close_matches
+
+    near = get_close_matches(words[0], [verb for verb in known if verb not in _HIDDEN], 1)
+    meant = f"do you mean {near[0]}? " if near else ""
+    raise Wrong(f"verb: {words[0][:80]!r} is not known; {meant}`haienv --help` shows what is possible")
 
 
 def _options_first(words: list[str]) -> list[str]:
@@ -90,4 +115,4 @@ def add_verb(verbs: Any, name: str, about: str, run: Any, *, json: bool = True, 
 def add_name(verb: argparse.ArgumentParser, about: str = "the environment") -> None:
     """Add the argument NAME, and -u."""
     verb.add_argument("name", metavar="NAME", help=about)
-    verb.add_argument("-u", "--user", metavar="USER", help="the owner, if it is another user's")
+    verb.add_argument("-u", "--user", metavar="USER", type=filled, help="the owner, if it is another user's")

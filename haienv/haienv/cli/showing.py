@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from haienv.cli.parser import add_name, add_verb
+from haienv.cli.parser import add_name, add_verb, filled
 from haienv.cli.session import changes, chosen, note, quantity, registry
 from haienv.store import lockfile, names, shared
 from haienv.store import manifest as manifests
@@ -20,7 +20,7 @@ def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
     listing = add_verb(verbs, "list", "list environments", _list)
     listing.add_argument("-a", "--all", action="store_true", help="of all users")
-    listing.add_argument("-u", "--user", metavar="USER", help="of this user")
+    listing.add_argument("-u", "--user", metavar="USER", type=filled, help="of this user")
     listing.add_argument(
         "--offer", action="store_true", help="and let your JupyterLab offer the kernels of those that others share"
     )

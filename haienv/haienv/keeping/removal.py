@@ -93,8 +93,13 @@ def _removed(env: EnvFolder, one: Generation) -> list[str]:
     return []
 
 
-def remove(env: EnvFolder, *, say: Callable[[str], None]) -> None:
+def remove(env: EnvFolder, *, say: Callable[[str], None], check: Callable[[], None] = lambda: None) -> None:
     """Remove an environment with all its generations and its draft.
+
+    Args:
+        env: The environment.
+        say: Called with a sentence when there is something to wait for.
+        check: Called while nobody else can change it; what this raises leaves all as it is.
 
     Raises:
         InUse: Something uses it; the message lists what. Nothing has changed.
@@ -102,6 +107,7 @@ def remove(env: EnvFolder, *, say: Callable[[str], None]) -> None:
     """
     with changing(env, f"remove {env.name}", say=say):
         refuse_used(env, "remove")
+        check()
         hidden = []
         try:
             for one in env.generations():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Iterator
 
 
 def write_atomically(path: Path, text: str, *, mode: int = 0o644) -> None:
@@ -36,6 +38,20 @@ def link_atomically(path: Path, target: str) -> None:
     os.symlink(target, draft)
     os.replace(draft, path)
     _sync(path.parent)
+
+
+@contextmanager
+def opened(folder: str) -> Iterator[int]:
+    """Open a folder, so that what is in it can be looked at by names: each path is not walked along again.
+
+    Raises:
+        OSError: It is no folder, or cannot be read.
+    """
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def _sync(folder: Path) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -43,7 +42,7 @@ def building(path: Path, what: str, *, user: str, wait_s: float | None, say: Cal
     try:
         _take(fd, path, wait_s, say)
         _check_place(fd, path)
-        facts = {"user": user, "host": socket.gethostname(), "pid": os.getpid(), "what": what, "since": _now()}
+        facts = {"user": user, "host": os.uname().nodename, "pid": os.getpid(), "what": what, "since": _now()}
         # On a full disk nobody is told who builds, and the lock holds all the same.
         with contextlib.suppress(OSError):
             os.ftruncate(fd, 0)

@@ -7,6 +7,8 @@ Python (`__pycache__`) is left out: Python may write it later, and checks it aga
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
 import os
 import stat
@@ -19,6 +21,18 @@ COMPILED = "__pycache__"
 _READ_BYTES = 1024 * 1024
 #: How many files are read at the same time.
 WORKERS = min(8, (os.cpu_count() or 1) * 2)
+
+
+@contextlib.contextmanager
+def without_gc() -> Iterator[None]:
+    """Look for no cycles meanwhile: among tens of thousands of tuples there are none, and it takes as long as these."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping
 
+from haienv.shared.errors import Wrong
 from haienv.store.names import BASE, EnvName, Owner
 
 #: The folder of all environments.
@@ -36,9 +37,18 @@ SPEC = "env.toml"
 
 
 def root_of(environ: Mapping[str, str]) -> Path:
-    """Return the folder of all environments: HAIENV_ROOT, the original's HAIENV_PATH, or one of this user alone."""
-    named = environ.get(ROOT_VARIABLE) or environ.get(ORIGINAL_ROOT)
+    """Return the folder of all environments: HAIENV_ROOT, the original's HAIENV_PATH, or one of this user alone.
+
+    Raises:
+        Wrong: The variable names something else than a folder.
+    """
+    variable = ROOT_VARIABLE if environ.get(ROOT_VARIABLE) else ORIGINAL_ROOT
+    named = environ.get(variable)
     if named:
+        if os.path.lexists(named) and not os.path.isdir(named):
+            raise Wrong(
+                f"{variable}: {named} is no folder; set it to the folder of all environments, or leave it unset"
+            )
         return Path(os.path.abspath(named))
     data = environ.get("XDG_DATA_HOME") or os.path.join(environ.get("HOME", "/"), ".local", "share")
     return Path(os.path.abspath(data)) / "haienv"

@@ -7,10 +7,9 @@ goes before the file, and the file before what pip is told by its variables or i
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,6 +95,23 @@ _PIP = {
 }  # fmt: skip
 
 
+def _of_files(files: Sequence[str]) -> dict[str, str]:
+    # Imported here: most machines have no such file, and no build should wait for it.
+    import configparser
+
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read(files, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError, OSError):
+        # What pip itself could not read does not keep an environment from being built.
+        return {}
+    told: dict[str, str] = {}
+    for section in ("global", "install"):
+        if parser.has_section(section):
+            told |= {name: value for name, value in parser.items(section) if name in _PIP}
+    return told
+
+
 def of_pip(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what pip is told by its variables and files, as variables of uv. It may hold secrets: never print it."""
     config = environ.get("PIP_CONFIG_FILE")
@@ -105,17 +121,9 @@ def of_pip(environ: Mapping[str, str]) -> dict[str, str]:
         os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip", "pip.conf"),
         os.path.join(home, ".pip", "pip.conf"),
     ]  # fmt: skip
-    parser = configparser.RawConfigParser()
     told: dict[str, str] = {}
-    if config != os.devnull:
-        try:
-            parser.read(files, encoding="utf-8")
-        except (configparser.Error, UnicodeDecodeError, OSError):
-            # What pip itself could not read does not keep an environment from being built.
-            parser = configparser.RawConfigParser()
-    for section in ("global", "install"):
-        if parser.has_section(section):
-            told |= {name: value for name, value in parser.items(section) if name in _PIP}
+    if config != os.devnull and any(os.path.exists(one) for one in files):
+        told |= _of_files(files)
     for option in _PIP:
         value = environ.get(f"PIP_{option.upper().replace('-', '_')}")
         if value:

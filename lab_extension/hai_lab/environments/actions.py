@@ -118,8 +118,11 @@ def _share(name: str, body: Mapping[str, Any]) -> list[str]:
     return [name, f"--{who[0]}={value}"]
 
 
-def _name_alone(name: str, _body: Mapping[str, Any]) -> list[str]:
-    return [name]
+def _remove(name: str, body: Mapping[str, Any]) -> list[str]:
+    given = body.get("with_draft", False)
+    if not isinstance(given, bool):
+        raise _wrong("with_draft", given, "give true, to remove the changes in its draft too, or false")
+    return [name, "--with-draft"] if given else [name]
 
 
 _VERBS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[str, Mapping[str, Any]], list[str]]]]] = {
@@ -129,7 +132,7 @@ _VERBS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[str, Mapping[str, An
     "rollback": (("generation",), _rollback),
     "share": (("group", "user", "all"), _share),
     "unshare": (("group", "user", "all"), _share),
-    "remove": ((), _name_alone),
+    "remove": (("with_draft",), _remove),
 }
 
 

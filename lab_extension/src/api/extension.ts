@@ -117,4 +117,4 @@ export type EnvironmentChange =
   | { verb: 'uninstall'; name: string; packages: string[] }
   | { verb: 'rollback'; name: string; generation: number }
   | { verb: 'share' | 'unshare'; name: string; group?: string; user?: string; all?: true }
-  | { verb: 'remove'; name: string };
+  | { verb: 'remove'; name: string; with_draft?: true };

@@ -89,6 +89,9 @@ export interface IEnvironment {
   default: boolean;
   /** Whether the caller gets it when the caller chooses none. */
   chosen: boolean;
+  /** Of an image: its architecture and its glibc, as far as an admin has given them; empty: not known. */
+  machine: string;
+  glibc: string;
   /** The facts of an environment; null: it is an image. */
   haienv: IHaienvFacts | null;
   /** In the answer to a change: warnings on values that are probably mistakes. */

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace.abi import Machine
 
 
 class HaienvFault(Exception):
@@ -100,11 +101,17 @@ class Haienvs(Protocol):
         """The folder of all environments (HAIENV_ROOT)."""
         ...
 
-    async def find(self, user: str, groups: Collection[str], text: str) -> Pin:
+    async def find(self, user: str, groups: Collection[str], text: str, *, image: Machine | None = None) -> Pin:
         """The generation that a name means for a user: `vision`, `vision@3`, `groups/cv/vision`, `base/torch`.
 
         A bare name is the user's own environment, else one of their groups', else a base one. Other users'
         environments are found where the user may read them.
+
+        Args:
+            user: The user.
+            groups: The user's groups.
+            text: The name.
+            image: What is known of the image in which it is to run; it counts where tasks run in images.
 
         Raises:
             UnknownHaienv: There is none.

@@ -201,3 +201,17 @@ async def test_a_new_environment_may_extend_one_that_is_shared(known: Any) -> No
         "--python=3.11",
         "--no-kernel",
     ]
+
+
+async def test_an_admin_is_told_of_a_group_that_nobody_is_known_in(known: Any) -> None:
+    await known.json("GET", "/environments")
+    status, task = await build(known, "groups/m1/vision", "admin", verb="create")
+    assert status == 201, task
+    [warning] = task["warnings"]
+    assert warning.startswith("name: HAI has never seen a user of the group 'm1': check the spelling")
+    assert "Groups that it has seen: " in warning
+    assert "ml" in warning.rpartition(": ")[2].rstrip(".").split(", ")
+    status, task = await build(known, "groups/ml/speech", "admin", verb="create")
+    assert (status, task["warnings"]) == (201, []), "alice is in it"
+    status, task = await build(known, "base/speech", "admin", verb="create")
+    assert (status, task["warnings"]) == (201, [])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hai_scheduler.core.model.pins import Pin
+from hai_scheduler.core.workspace.abi import Machine, Needs, misfit
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.haienvs import (
     HaienvDetail,
@@ -27,6 +28,8 @@ class MemoryHaienvs:
     root: str = "/haienvs"
     #: Users' environments that everybody may use, by full name.
     shared: set[str] = field(default_factory=set)
+    #: What environments need of a machine, by full name.
+    needs: dict[str, Needs] = field(default_factory=dict)
     #: References by key.
     uses: dict[str, Use] = field(default_factory=dict)
     _written: dict[str, datetime] = field(default_factory=dict)
@@ -42,8 +45,15 @@ class MemoryHaienvs:
         """Remove a generation."""
         del self._generations[pin.name][pin.generation]
 
-    async def find(self, user: str, groups: Collection[str], text: str) -> Pin:
+    async def find(self, user: str, groups: Collection[str], text: str, *, image: Machine | None = None) -> Pin:
         """See `Haienvs.find`."""
+        pin = self._find(user, groups, text)
+        wrong = misfit(self.needs.get(pin.name, Needs()), image or Machine())
+        if wrong is not None:
+            raise HaienvFault(f"environment: {pin.reference} {wrong}")
+        return pin
+
+    def _find(self, user: str, groups: Collection[str], text: str) -> Pin:
         name, at, number = text.partition("@")
         if at and not number.isdigit():
             raise HaienvFault(f"environment: {text!r} has no number of a generation, from 1, after '@'")

@@ -26,6 +26,10 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     add("--python", metavar="PATH", help="absolute path of its Python program (the one that is found)")
     add("-e", "--env", dest="env", action="append", type=words.variable, default=[], metavar="NAME=VALUE",
         help="a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
+    add("--glibc", metavar="VERSION", default="",
+        help="the glibc of the image, such as 2.31 (`ldd --version` in it): environments that need a newer one are"
+        " refused at submission")  # fmt: skip
+    add("--machine", metavar="NAME", default="", help="the architecture of the image, such as x86_64 (`uname -m`)")
     add("--default", action="store_true", help="they get it when they choose none")
     add("--description", default="", metavar="TEXT", help="what it is for")
     removing = leaf(verbs, "remove", "remove an image; tasks that name it cannot start any more", _remove)
@@ -70,6 +74,8 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
         variables=dict(args.env),
         description=args.description,
         default=args.default,
+        machine=args.machine,
+        glibc=args.glibc,
     )
     for warning in one.warnings:
         ctx.out.note(warning)
@@ -87,6 +93,8 @@ def _about(one: Environment) -> str:
         f"image {one.image}" if one.image else "the cluster's image",
         f"Python {one.python}" if one.python else "",
         f"with {names}" if names else "",
+        f"for {one.machine}" if one.machine else "",
+        f"glibc {one.glibc}" if one.glibc else "",
     ]
     return ", ".join(part for part in parts if part)
 

@@ -61,7 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _either(text: str) -> tuple[str, str] | _Environment | _FormerVariable:
-    if "=" in text or not text.strip():
+    if not text.strip():
+        raise Invalid(
+            f"env: {text!r} is empty: give an environment (`hai environments` lists them) or NAME=VALUE, or leave"
+            " --env out"
+        )
+    if "=" in text:
         return words_.variable(text)
     # Docker's `--env NAME` takes the value from here, as `hai` did before environments could be meant.
     return _FormerVariable(text, os.environ[text]) if text in os.environ else _Environment(text)

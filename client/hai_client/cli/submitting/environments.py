@@ -120,6 +120,7 @@ def _show(args: argparse.Namespace, ctx: Context) -> int:
         names = " ".join(sorted(one.variables))
         rows = [("environment", one.full_name), ("about", one.description), ("image", one.image or "the cluster's")]
         rows += [("python", one.python or ""), ("variables", names)]
+        rows += [("machine", one.machine), ("glibc", one.glibc)]
     else:
         current = "" if one.generation == facts.generation else " (not current)"
         rows = [
@@ -159,6 +160,8 @@ def _build(args: argparse.Namespace, ctx: Context) -> int:
         users=args.users,
         everyone=args.everyone,
     )
+    for warning in task.warnings:
+        ctx.out.note(warning)
     if ctx.json and not args.follow:
         ctx.out.json(task)
         return 0

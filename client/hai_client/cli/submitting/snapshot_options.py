@@ -79,11 +79,13 @@ def _rules(ctx: Context, group: str) -> SnapshotRules | None:
 
 def _taken(ctx: Context, request: TaskRequest, rules: SnapshotRules, *, asked: bool, quiet: bool) -> TaskRequest:
     # Imported here: most submissions take no snapshot.
+    from hai_client.cli.shared.progress import ProgressLine
     from hai_client.snapshots.taking import Most, take, told
 
     most = Most(rules.max_files, rules.max_bytes, rules.max_file_bytes)
     try:
-        taken = take(ctx.client, request.cwd, most)
+        with ProgressLine(ctx.out) as show:
+            taken = take(ctx.client, request.cwd, most, progress=show)
     except Invalid as error:
         if asked or rules.mode == "required":
             raise

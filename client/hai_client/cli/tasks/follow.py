@@ -10,7 +10,7 @@ from hai_client.cli.shared.output import local_times
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
-from hai_client.wire.schema import LogLine, TaskSummary
+from hai_client.wire.schema import LogLine, Task, TaskSummary
 
 
 def show(
@@ -96,6 +96,13 @@ def follow_to_end(ctx: Context, task: TaskSummary, *, quiet: bool = False) -> in
         return 0
     if not quiet:
         failing.after_log(ctx, end)
-    how = f"{end.name} {end.state}" if end.state in ENDED_STATES else f"{end.name} is {end.state}"
-    ctx.out.note(f"{how}: {local_times(end.message)}" if end.message else how)
+    ctx.out.note(how_it_stands(end))
     return 1
+
+
+def how_it_stands(task: Task) -> str:
+    """Return for example `digits failed: its command ended (rank 0 with status 1).` or `digits is suspended`."""
+    how = f"{task.name} {task.state}" if task.state in ENDED_STATES else f"{task.name} is {task.state}"
+    # The service's sentence on the end of a task begins with the state, too.
+    why = without_prefix(local_times(task.message), f"{task.state.capitalize()}: ")
+    return f"{how}: {why}" if why else how

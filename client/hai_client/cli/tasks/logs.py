@@ -6,10 +6,10 @@ import argparse
 
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Column, local_times
+from hai_client.cli.shared.output import Column
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import failing
-from hai_client.cli.tasks.follow import once_an_outage, say_why_silent, show
+from hai_client.cli.tasks.follow import how_it_stands, once_an_outage, say_why_silent, show
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
 
@@ -77,9 +77,7 @@ def _say_how_it_ended(ctx: Context, task_id: int, *, rank: int | None, run: int 
     end = ctx.client.task(task_id)
     failing.after_log(ctx, end, rank=rank, run=run)
     if ctx.out.watched and end.state in ENDED_STATES:
-        ctx.out.note(
-            f"{end.name} {end.state}: {local_times(end.message)}" if end.message else f"{end.name} {end.state}"
-        )
+        ctx.out.note(how_it_stands(end))
 
 
 def _search(args: argparse.Namespace, ctx: Context) -> int:

@@ -15,7 +15,7 @@ import { bytes, contentsOf, levelOf, nameError, requirementsOf } from './words';
 
 async function shown(
   given: Partial<IEnvironmentsApi> = {},
-  mayRemove = async () => true,
+  mayRemove: (name: string, draft: boolean) => Promise<boolean> = async () => true,
   platform = somePlatform()
 ) {
   const api = someEnvironments(given);
@@ -163,6 +163,53 @@ describe('the view', () => {
     );
     fireEvent.click(screen.getByRole('button', { name: 'Close' }));
     expect(screen.queryByTestId('hai-build')).toBeNull();
+  });
+
+  it('opens what one holds by a click anywhere in its row, and closes it by another one', async () => {
+    await shown();
+    const contents = await screen.findByText('timm==1.0.20');
+    fireEvent.click(contents);
+    await screen.findByTestId('hai-environment-detail');
+    fireEvent.click(contents);
+    await waitFor(() => expect(screen.queryByTestId('hai-environment-detail')).toBeNull());
+    fireEvent.click(screen.getByRole('button', { name: 'vision' }));
+    await screen.findByTestId('hai-environment-detail');
+  });
+
+  it('stays as it is when a text in a row is selected with the mouse', async () => {
+    await shown();
+    const contents = await screen.findByText('timm==1.0.20');
+    window.getSelection()?.selectAllChildren(contents);
+    fireEvent.click(contents);
+    window.getSelection()?.removeAllRanges();
+    expect(screen.queryByTestId('hai-environment-detail')).toBeNull();
+  });
+
+  it('goes from row to row with the arrow keys', async () => {
+    await shown();
+    const name = await screen.findByRole('button', { name: 'vision' });
+    name.focus();
+    fireEvent.keyDown(name, { key: 'ArrowUp' });
+    expect(document.activeElement).toBe(name);
+    fireEvent.keyDown(name, { key: 'ArrowDown' });
+    expect(document.activeElement).toBe(screen.getByRole('button', { name: 'torch' }));
+    fireEvent.keyDown(document.activeElement!, { key: 'ArrowUp' });
+    expect(document.activeElement).toBe(name);
+  });
+
+  it('asks whether the draft may go too, and then says so to the server', async () => {
+    const asked = vi.fn(async () => true);
+    const { api } = await shown(
+      {
+        list: async () => ({ items: [anEnvironment({ draft: true })], owners: ['users/ann'], builds: [] })
+      },
+      asked
+    );
+    fireEvent.click(await screen.findByRole('button', { name: 'vision' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Remove' }));
+    const name = 'users/ann/vision';
+    await waitFor(() => expect(api.begin).toHaveBeenCalledWith({ verb: 'remove', name, with_draft: true }));
+    expect(asked).toHaveBeenCalledWith(name, true);
   });
 
   it('says what is wrong with one that has no generation', async () => {

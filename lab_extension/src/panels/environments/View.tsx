@@ -1,7 +1,7 @@
 /** The *Environments* view: the list, a form for a new one, what one holds, and the output of a build. */
 
 import { addIcon, refreshIcon } from '@jupyterlab/ui-components';
-import { useState, type JSX } from 'react';
+import { useState, type JSX, type KeyboardEvent, type MouseEvent } from 'react';
 import type { EnvironmentChange, IEnvironment } from '../../api/extension';
 import { moment } from '../../format';
 import type { EnvironmentsModel } from '../../models/environments';
@@ -13,8 +13,8 @@ import { bytes, contentsOf, levelOf, shortName } from './words';
 
 export interface IViewProps {
   model: EnvironmentsModel;
-  /** Ask before an environment is removed. */
-  mayRemove: (name: string) => Promise<boolean>;
+  /** Ask before an environment is removed; `draft`: what is in its draft would be gone too. */
+  mayRemove: (name: string, draft: boolean) => Promise<boolean>;
 }
 
 export function View(props: IViewProps): JSX.Element {
@@ -24,10 +24,15 @@ export function View(props: IViewProps): JSX.Element {
   const { items } = model.found;
   const owners = [...model.found.owners, ...model.platformOwners];
   const begin = async (change: EnvironmentChange): Promise<void> => {
-    if (change.verb === 'remove' && !(await props.mayRemove(change.name))) {
-      return;
+    let asked = change;
+    if (change.verb === 'remove') {
+      const draft = items.find(one => one.name === change.name)?.draft === true;
+      if (!(await props.mayRemove(change.name, draft))) {
+        return;
+      }
+      asked = draft ? { ...change, with_draft: true } : change;
     }
-    if (await model.begin(change)) {
+    if (await model.begin(asked)) {
       setCreating(false);
     }
   };
@@ -99,6 +104,30 @@ export function View(props: IViewProps): JSX.Element {
   );
 }
 
+/** A click anywhere in a row is one on its name, but for the end of a selection of text. */
+function clicked(event: MouseEvent<HTMLTableRowElement>, select: () => void): void {
+  const onName = event.target instanceof Element && event.target.closest('button') !== null;
+  if (!onName && window.getSelection()?.isCollapsed !== false) {
+    select();
+  }
+}
+
+/** The arrow keys go from the name in one row to that in the next one. */
+function moved(event: KeyboardEvent<HTMLTableRowElement>): void {
+  const row = event.currentTarget;
+  const other =
+    event.key === 'ArrowDown'
+      ? row.nextElementSibling
+      : event.key === 'ArrowUp'
+        ? row.previousElementSibling
+        : null;
+  const name = other?.querySelector('button');
+  if (name) {
+    event.preventDefault();
+    name.focus();
+  }
+}
+
 const COLUMNS = ['Name', 'Whose', 'Python', 'Asked for', 'Size', 'Generation', 'Built'];
 
 function List(props: {
@@ -121,7 +150,12 @@ function List(props: {
         </thead>
         <tbody>
           {props.items.map(one => (
-            <tr key={one.name} className={one.name === props.selected ? 'hai-mod-selected' : ''}>
+            <tr
+              key={one.name}
+              className={one.name === props.selected ? 'hai-mod-selected' : ''}
+              onClick={event => clicked(event, () => props.onSelect(one.name))}
+              onKeyDown={moved}
+            >
               <td>
                 <button
                   className="hai-Link"

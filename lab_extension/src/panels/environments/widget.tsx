@@ -28,10 +28,12 @@ export class EnvironmentsWidget extends ReactWidget {
   }
 }
 
-async function mayRemove(name: string): Promise<boolean> {
+async function mayRemove(name: string, draft: boolean): Promise<boolean> {
   const { button } = await showDialog({
     title: `Remove ${name}?`,
-    body: 'It is removed with all its generations. What live tasks use stays, and is named then.',
+    body:
+      'It is removed with all its generations. What live tasks use stays, and is named then.' +
+      (draft ? ' It has an open draft: what was changed there and not frozen is gone with it.' : ''),
     defaultButton: 0,
     buttons: [Dialog.cancelButton({ label: 'Keep it' }), Dialog.warnButton({ label: 'Remove it' })]
   });

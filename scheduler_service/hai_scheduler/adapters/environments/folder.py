@@ -79,7 +79,7 @@ class HaienvFolder:
         """See `Haienvs.root`."""
         return str(self._root)
 
-    async def find(self, user: str, groups: Collection[str], text: str) -> Pin:
+    async def find(self, user: str, groups: Collection[str], text: str, *, image: Machine | None = None) -> Pin:
         """See `Haienvs.find`."""
         if self._account_of is None:
             pin, needs = await in_reader(lambda: lookup.find(self.root, user, groups, text))
@@ -87,7 +87,7 @@ class HaienvFolder:
         else:
             answer = await self._as_user(user, "find", user, ",".join(sorted(groups)), text)
             pin, needs = answers.pin_of(answer), answers.needs_of(answer)
-        wrong = misfit(needs, self._machine)
+        wrong = misfit(needs, self._machine if image is None else self._machine.known_with(image))
         if wrong is not None:
             raise HaienvFault(f"environment: {pin.reference} {wrong}")
         return pin

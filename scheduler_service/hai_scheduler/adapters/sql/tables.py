@@ -242,6 +242,9 @@ ENVIRONMENTS = Table(
     Column("subjects", JSON, nullable=False),
     Column("description", Text, nullable=False),
     Column("is_default", Boolean, nullable=False),
+    # Of the image; NULL is not known.
+    Column("machine", Text),
+    Column("glibc", Text),
 )
 
 NODE_MARKS = Table(

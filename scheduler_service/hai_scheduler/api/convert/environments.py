@@ -28,6 +28,8 @@ def environment_of(name: str, body: EnvironmentPut) -> Environment:
         subjects=frozenset(body.subjects),
         description=body.description,
         default=body.default,
+        machine=body.machine,
+        glibc=body.glibc,
     )
 
 
@@ -45,6 +47,8 @@ def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> Environment
         description=found.description,
         default=found.default,
         chosen=listed.chosen,
+        machine=found.machine,
+        glibc=found.glibc,
         warnings=list(warnings),
     )
 

@@ -49,5 +49,7 @@ async def build(ask: Ask[Nothing, BuildSubmit]) -> TaskDetail:
     """Submit the task that changes an environment."""
     key = tasks.key_of(ask.headers)
     name = own_name(ask.caller.name, ask.path["environment"])
-    admitted = await ask.services.builds.begin(ask.caller, convert.build_of(name, ask.body), key=key)
-    return await tasks.told_of(ask, admitted)
+    asked = convert.build_of(name, ask.body)
+    admitted = await ask.services.builds.begin(ask.caller, asked, key=key)
+    shown = await tasks.told_of(ask, admitted)
+    return shown.model_copy(update={"warnings": await ask.services.builds.warnings(asked)})

@@ -37,6 +37,10 @@ class EnvironmentPut(Input):
     description: _Text = ""
     #: Whether its subjects get it when they choose none.
     default: bool = False
+    #: The architecture of the image, such as x86_64, and its glibc, such as 2.31: submissions of environments that
+    #: cannot run in it are refused. Empty: not known.
+    machine: Annotated[str, Field(max_length=20)] = ""
+    glibc: Annotated[str, Field(max_length=20)] = ""
 
 
 class HaienvFacts(Output):
@@ -89,6 +93,9 @@ class EnvironmentOut(Output):
     default: bool
     #: Whether the caller gets it when the caller chooses none.
     chosen: bool
+    #: Of an image: its architecture and its glibc, as far as an admin has given them; empty: not known.
+    machine: str = ""
+    glibc: str = ""
     #: The facts of an environment; null: it is an image.
     haienv: HaienvFacts | None = None
     #: In the answer to a change: warnings on values that are probably mistakes.

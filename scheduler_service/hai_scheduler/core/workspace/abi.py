@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 #: The oldest NVIDIA driver that runs programs of a major version of CUDA: minor versions are compatible with one
@@ -31,19 +31,27 @@ class Machine:
     glibc: str = ""
     #: The version of NVIDIA's driver, such as 535.104.05. Where there is none, a GPU is not what tasks use.
     driver: str = ""
+    #: What has these, as the subject of a sentence: an image has its own glibc.
+    name: str = "the nodes"
+
+    def known_with(self, other: Machine) -> Machine:
+        """Return this machine, or where nothing but a driver is known of it, what another one is known to have."""
+        if self.machine or self.glibc:
+            return self
+        return replace(other, driver=self.driver or other.driver)
 
 
 def misfit(needs: Needs, has: Machine) -> str | None:
     """Return why an environment cannot run there, and the remedy; None: nothing is known that speaks against it."""
     if needs.machine and has.machine and needs.machine != has.machine:
         return (
-            f"is for {needs.machine}, and the nodes are {has.machine}: build it on a machine of their kind, or name"
-            " another environment"
+            f"is for {needs.machine}, and {has.name} {_verb(has, 'is', 'are')} for {has.machine}: build it on a machine"
+            " of that kind, or name another environment"
         )
     if _newer(needs.glibc, has.glibc):
         return (
-            f"needs glibc {needs.glibc}, and the nodes have {has.glibc}: build it where glibc is as old, or choose"
-            " versions of its packages with wheels for it"
+            f"needs glibc {needs.glibc}, and {has.name} {_verb(has, 'has', 'have')} {has.glibc}: build it where glibc"
+            " is as old, or choose versions of its packages with wheels for it"
         )
     major = _numbers(needs.cuda)[:1]
     oldest = _OLDEST_DRIVER.get(major[0]) if major else None
@@ -54,6 +62,10 @@ def misfit(needs: Needs, has: Machine) -> str | None:
             f" {has.driver}: install versions for an older CUDA, or ask an admin for a newer driver"
         )
     return None
+
+
+def _verb(has: Machine, of_one: str, of_many: str) -> str:
+    return of_many if has.name == Machine().name else of_one
 
 
 def _newer(needed: str, there: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
+from hai_scheduler.core.workspace.abi import Machine
 from hai_scheduler.core.workspace.subjects import check_subject, precedence, speaks_of
 from hai_scheduler.core.workspace.templates import (
     PathTemplate,
@@ -30,6 +31,8 @@ _IMAGE: Final = re.compile(
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
 _MAX_IMAGE: Final = 512
+_MACHINE: Final = re.compile(r"[a-z0-9_]{1,20}")
+_GLIBC: Final = re.compile(r"[0-9]{1,2}\.[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,14 @@ class Environment:
     description: str = ""
     #: Whether the environment is used where its subjects choose none.
     default: bool = False
+    #: The architecture of the image, such as x86_64, and its glibc, such as 2.31; empty: not known.
+    machine: str = ""
+    glibc: str = ""
+
+    @property
+    def abi(self) -> Machine:
+        """What the image has that compiled files need, as far as an admin has said it."""
+        return Machine(machine=self.machine, glibc=self.glibc, name=f"the image {self.name}")
 
 
 def usable(environments: Iterable[Environment], user: str, groups: Collection[str]) -> tuple[Environment, ...]:
@@ -97,6 +108,7 @@ def admitted(environment: Environment, others: Iterable[Environment]) -> Environ
         )
     _check_image(environment.image)
     _check_python(environment.python)
+    _check_abi(environment)
     for name, text in environment.variables.items():
         _check_variable(name, text)
     if not environment.subjects:
@@ -110,6 +122,16 @@ def admitted(environment: Environment, others: Iterable[Environment]) -> Environ
 def _check_image(image: str | None) -> None:
     if image is not None and (len(image) > _MAX_IMAGE or not _IMAGE.fullmatch(image)):
         raise Wrong("image", image, f"{image[:80]!r} is not the name of an image: write for example quay.io/ml/torch:2")
+
+
+def _check_abi(environment: Environment) -> None:
+    given = {"machine": environment.machine, "glibc": environment.glibc}
+    for name, pattern, example in (("machine", _MACHINE, "x86_64"), ("glibc", _GLIBC, "2.31")):
+        value = given[name]
+        if value and not pattern.fullmatch(value):
+            raise Wrong(name, value[:80], f"{value[:80]!r} is none: write for example {example}")
+        if value and environment.image is None:
+            raise Wrong(name, value, "is that of an image, and no image is named: name it, or leave this out")
 
 
 def _check_python(python: str | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
@@ -15,10 +16,14 @@ from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Forbidden, Invalid, NotFound, QuotaExceeded, Unavailable
+from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.tasks.admission import Admitted
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submissions import Submissions
+
+#: How many groups a warning names.
+MOST_NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +63,24 @@ class EnvironmentBuilds:
         _check_right(caller, build.owner)
         await self._check_there(self.haienvs, caller, build)
         return await self._submit(caller, build, key)
+
+    async def warnings(self, build: EnvironmentBuild) -> list[str]:
+        """Warnings about a build that was accepted nevertheless: its group may be written wrongly.
+
+        It is not refused: HAI sees a group with the first request of a member, and an admin may prepare for a group
+        that has just been made.
+        """
+        level, _, group = build.owner.partition("/")
+        if level != "groups" or build.verb is not BuildVerb.CREATE:
+            return []
+        async with self.submissions.store.read() as tx:
+            seen = await tx.users.all()
+        unknown = stranger(f"group:{group}", seen)
+        if unknown is None:
+            return []
+        known = sorted({one for user in seen for one in user.groups})
+        names = f" Groups that it has seen: {', '.join(known[:MOST_NAMED])}." if known else ""
+        return [f"name: {unknown}.{names}"]
 
     async def _check_there(self, haienvs: Haienvs, caller: Caller, build: EnvironmentBuild) -> None:
         """Check what can be known before the task starts; haienv checks it again."""

@@ -114,4 +114,6 @@ def _facts(environment: Environment) -> Mapping[str, Any]:
         "variables": sorted(environment.variables),
         "subjects": sorted(environment.subjects),
         "default": environment.default,
+        "machine": environment.machine,
+        "glibc": environment.glibc,
     }

@@ -15,7 +15,8 @@ from hai_client.rank.pythons import VENV, chosen
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace import builds
-from hai_scheduler.core.workspace.environments import Environment, usable
+from hai_scheduler.core.workspace.abi import Machine
+from hai_scheduler.core.workspace.environments import Environment, default_of, usable
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -102,14 +103,16 @@ class Pinning:
             return Choice(image=name.removeprefix(IMAGES))
         if self.haienvs is None:
             return Choice(image=name)
+        default = default_of(images, user, groups)
+        image = None if default is None or default.image is None else default.abi
         if name is None:
             own = await self._of_own_python(self.haienvs, env)
-            return Choice() if own is None else Choice(pin=await self._found(self.haienvs, user, groups, own))
+            return Choice() if own is None else Choice(pin=await self._found(self.haienvs, user, groups, own, image))
         mine = usable(images, user, groups)
         if any(one.name == name for one in mine):
             return Choice(image=name, warnings=await self._clash(self.haienvs, user, groups, name))
         try:
-            pin = await self.haienvs.find(user, groups, name)
+            pin = await self.haienvs.find(user, groups, name, image=image)
         except UnknownHaienv as error:
             known = ", ".join(f"{IMAGES}{one.name}" for one in mine)
             images_too = f"; images that you may use: {known}" if known else ""
@@ -119,9 +122,11 @@ class Pinning:
         self._check_alone(self.haienvs, pin, name, env)
         return Choice(pin=pin)
 
-    async def _found(self, haienvs: Haienvs, user: str, groups: Collection[str], name: str) -> Pin:
+    async def _found(
+        self, haienvs: Haienvs, user: str, groups: Collection[str], name: str, image: Machine | None
+    ) -> Pin:
         try:
-            return await haienvs.find(user, groups, name)
+            return await haienvs.find(user, groups, name, image=image)
         except HaienvFault as error:
             raise Invalid(f"env.{VENV}", name, f"{_without_field(error)}; or submit with --no-venv") from None
 

@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
     ("machine", "says"),
     [
         (Machine(glibc="2.31"), "users/ann/vision@3 needs glibc 2.34, and the nodes have 2.31"),
-        (Machine(machine="aarch64"), "users/ann/vision@3 is for x86_64, and the nodes are aarch64"),
+        (Machine(machine="aarch64"), "users/ann/vision@3 is for x86_64, and the nodes are for aarch64"),
         (Machine(driver="535.104.05"), "needs NVIDIA's driver 580 or newer, and the nodes have 535.104.05"),
     ],
 )
@@ -47,6 +47,17 @@ async def test_what_cannot_run_here_is_refused_by_name(root: Path, machine: Mach
 @pytest.mark.parametrize("machine", [None, Machine(machine="x86_64", glibc="2.34", driver="580.65.06")])
 async def test_what_can_or_might_run_here_is_found(root: Path, machine: Machine | None) -> None:
     assert (await HaienvFolder(root, machine=machine).find("ann", (), "vision")).generation == 3
+
+
+OLD_IMAGE = Machine(machine="x86_64", glibc="2.31", name="the image torch")
+
+
+async def test_where_tasks_run_in_images_that_of_the_task_counts(root: Path) -> None:
+    with pytest.raises(HaienvFault, match=r"users/ann/vision@3 needs glibc 2\.34, and the image torch has 2\.31"):
+        await HaienvFolder(root).find("ann", (), "vision", image=OLD_IMAGE)
+    assert (await HaienvFolder(root).find("ann", (), "vision", image=Machine())).generation == 3
+    here = HaienvFolder(root, machine=Machine(machine="x86_64", glibc="2.36"))
+    assert (await here.find("ann", (), "vision", image=OLD_IMAGE)).generation == 3
 
 
 @pytest.mark.parametrize(("text", "driver"), [(NVIDIA, "535.104.05"), (OPEN, "580.65.06"), ("x", ""), (None, "")])

@@ -124,6 +124,23 @@ def test_a_folder_is_sent_once_and_unchanged_not_read_again(
     assert (changed.sent, changed.digest != first.digest) == (1, True)
 
 
+def test_each_piece_that_is_sent_is_told(
+    service: Service, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pieces are small here, so that each file is one."""
+    monkeypatch.setattr(taking, "PIECE_BYTES", 1)
+    told_: list[str] = []
+    take(service, str(code), MOST, cache=tmp_path / "cache", progress=told_.append)
+    assert told_ == [
+        "snapshot: reading 4 files",
+        "snapshot: reading file 1 of 4",
+        "snapshot: sent 0 of 4 files, 0 B of 23 B",
+        "snapshot: sent 1 of 4 files, 0 B of 23 B",
+        "snapshot: sent 2 of 4 files, 5 B of 23 B",
+        "snapshot: sent 3 of 4 files, 15 B of 23 B",
+    ]
+
+
 @pytest.mark.parametrize("trick", ["same size and time", "replaced", "touched back"])
 def test_an_edit_is_never_overlooked(service: Service, code: Path, tmp_path: Path, trick: str) -> None:
     first = taken(service, code, tmp_path)

@@ -27,7 +27,7 @@ def test_what_fits_or_is_not_known_is_let_through(needs: Needs) -> None:
 @pytest.mark.parametrize(
     ("needs", "says"),
     [
-        (Needs(machine="aarch64"), "is for aarch64, and the nodes are x86_64: build it on a machine of their kind"),
+        (Needs(machine="aarch64"), "is for aarch64, and the nodes are for x86_64: build it on a machine of that kind"),
         (Needs(glibc="2.34"), "needs glibc 2.34, and the nodes have 2.31: build it where glibc is as old"),
         (Needs(cuda="13.0"), "CUDA 13.0, which needs NVIDIA's driver 580 or newer, and the nodes have 525.85.12"),
     ],
@@ -40,3 +40,32 @@ def test_what_does_not_fit_is_named_with_both_values_and_the_remedy(needs: Needs
 
 def test_nothing_is_said_of_a_machine_of_which_nothing_is_known() -> None:
     assert misfit(Needs(machine="aarch64", glibc="9.9", cuda="13.0"), Machine()) is None
+
+
+IMAGE = Machine(machine="x86_64", glibc="2.28", name="the image torch")
+
+
+@pytest.mark.parametrize(
+    ("needs", "says"),
+    [
+        (Needs(machine="aarch64"), "is for aarch64, and the image torch is for x86_64: build it"),
+        (Needs(glibc="2.34"), "needs glibc 2.34, and the image torch has 2.28: build it where glibc is as old"),
+    ],
+)
+def test_an_image_is_named_as_what_has_it(needs: Needs, says: str) -> None:
+    assert says in (misfit(needs, IMAGE) or "")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "known"),
+    [
+        (Machine(), IMAGE),
+        (Machine(driver="535.1"), Machine(machine="x86_64", glibc="2.28", driver="535.1", name="the image torch")),
+        # Where ranks run on the machine itself, the image of a row is not used.
+        (NODES, NODES),
+        (Machine(glibc="2.31"), Machine(glibc="2.31")),
+    ],
+    ids=str,
+)
+def test_an_image_counts_where_nothing_is_known_of_the_nodes(nodes: Machine, known: Machine) -> None:
+    assert nodes.known_with(IMAGE) == known

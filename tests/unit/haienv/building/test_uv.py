@@ -170,3 +170,22 @@ def test_without_its_package_it_is_looked_for_on_the_path(
         return
     with pytest.raises(Wrong, match=r"uv is not installed here.*pip install 'hai-env\[build\]'"):
         find({"PATH": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("Because there is no version of six==99 and you require six==99, your requirements are unsatisfiable.",
+         "is the version right?"),
+        ("Because you require six<1 and six>1, we can conclude that your requirements are unsatisfiable.",
+         "leave out or change one of the versions"),
+        ("Because there are no versions of a>3 and b==1 depends on a>3, your requirements are unsatisfiable.",
+         "leave out or change one of the versions"),
+        ("error: Git operation failed\n  cause: Could not resolve host", "is the address of the repository right?"),
+        ("error: Couldn't parse requirement in `-` at position 8", "write each requirement as timm==1.0.20"),
+        ("error: something new", None),
+    ],
+)  # fmt: skip
+def test_what_to_change_is_said_for_the_usual_reasons(said: str, hint: str | None) -> None:
+    found = module.remedy(said)
+    assert (found == "") if hint is None else found.startswith(f"\n  {hint}")

@@ -70,6 +70,22 @@ def test_a_draft_that_is_discarded_is_gone_with_its_changes(haienv: Haienv, root
     assert haienv("draft", "vision", "--discard", "--json").data == {"environment": "users/ann/vision", "draft": None}
 
 
+@pytest.mark.parametrize("seen", [None, "", f"{'ab' * 32}\n"], ids=["none", "empty", "of an earlier release"])
+def test_a_draft_whose_fingerprint_cannot_be_compared_is_compared_with_its_index(
+    haienv: Haienv, root: Path, seen: str | None
+) -> None:
+    env = env_of(root)
+    publish(env)
+    haienv("draft", "vision")
+    assert (env.draft / "seen").read_text().startswith("2:")
+    (env.draft / "seen").unlink()
+    if seen is not None:
+        (env.draft / "seen").write_text(seen)
+    assert not drafts.changed(env)
+    change(env)
+    assert drafts.changed(env)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

@@ -11,6 +11,7 @@ import pytest
 
 from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
 from haienv.cli.parser import MODULES, Parser, parse, parser
+from haienv.shared.errors import Wrong
 
 
 def verbs_of(made: argparse.ArgumentParser) -> list[str]:
@@ -30,6 +31,20 @@ def test_without_a_known_verb_all_are_known() -> None:
     assert verbs_of(parser()) == every
     assert verbs_of(parser("nothing")) == every
     assert verbs_of(parser("diff")) == list(MODULES["showing"])
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("instal", "verb: 'instal' is not known; do you mean install? `haienv --help` shows what is possible"),
+        ("qqq", "verb: 'qqq' is not known; `haienv --help` shows what is possible"),
+        ("complete", "verb: 'complete' is not known; do you mean completion? `haienv --help` shows what is possible"),
+    ],
+)
+def test_a_word_that_is_no_verb_is_named_with_the_nearest_one(word: str, said: str) -> None:
+    with pytest.raises(Wrong) as refused:
+        parse([word, "vision"])
+    assert str(refused.value) == said
 
 
 def test_a_list_imports_nothing_that_builds() -> None:

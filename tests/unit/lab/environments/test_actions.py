@@ -27,6 +27,8 @@ from hai_lab.problem import Problem
         ({"verb": "share", "name": "users/a/b", "group": "cv"}, ["share", "users/a/b", "--group=cv"]),
         ({"verb": "unshare", "name": "users/a/b", "all": True}, ["unshare", "users/a/b", "--all"]),
         ({"verb": "remove", "name": "groups/cv/x"}, ["remove", "groups/cv/x"]),
+        ({"verb": "remove", "name": "users/a/b", "with_draft": False}, ["remove", "users/a/b"]),
+        ({"verb": "remove", "name": "users/a/b", "with_draft": True}, ["remove", "users/a/b", "--with-draft"]),
     ],
     ids=lambda value: value["verb"] if isinstance(value, dict) else "",
 )  # fmt: skip
@@ -43,6 +45,7 @@ def test_an_action_becomes_a_list_of_arguments(body: Any, words: list[str]) -> N
         ({"verb": ["create"]}, "verb is"),
         ({"verb": "remove", "name": "x"}, "name is 'x'"),
         ({"verb": "remove", "name": "base/x", "force": True}, "force is True"),
+        ({"verb": "remove", "name": "base/x", "with_draft": "yes"}, "with_draft is 'yes'"),
         ({"verb": "create", "name": "base/x", "extend": "-x"}, "extend is"),
         ({"verb": "create", "name": "base/x", "python": "/bin/sh"}, "python is"),
         ({"verb": "create", "name": "base/x", "kernel": "no"}, "kernel is"),

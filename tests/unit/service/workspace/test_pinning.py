@@ -10,6 +10,7 @@ import pytest
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Retry, TaskState
+from hai_scheduler.core.workspace.abi import Needs
 from hai_scheduler.core.workspace.builds import BuildSettings, BuildVerb, EnvironmentBuild
 from hai_scheduler.core.workspace.mounts import MountKind, MountRule
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -63,6 +64,22 @@ async def test_an_environment_goes_with_the_users_default_image(world: World) ->
     assert (spec.environment, spec.haienv) == ("torch", MINE)
     await world.step()
     assert world.launches[0].image == "quay.io/torch:2"
+
+
+async def test_an_environment_that_cannot_run_in_the_users_image_is_refused_with_both_versions(world: World) -> None:
+    world.environments.needs[MINE.name] = Needs(machine="x86_64", glibc="2.34")
+    old = an_environment("torch", default=True, glibc="2.31", machine="x86_64")
+    await world.parts.services.environments.put(ADMIN, old)
+    with pytest.raises(Invalid, match=r"needs glibc 2\.34, and the image torch has 2\.31: build it where") as caught:
+        await world.send(environment="vision")
+    assert caught.value.field == "environment"
+    with pytest.raises(Invalid, match=r"the image torch has 2\.31.*or submit with --no-venv"):
+        await world.send(env={"HAI_VENV": world.environments.prefix(MINE)})
+    await world.parts.services.environments.put(ADMIN, replace(old, glibc="2.36"))
+    assert await world.pin(await world.send(environment="vision")) == MINE
+    # Of an image of which nothing is said nothing is known.
+    await world.parts.services.environments.put(ADMIN, replace(old, glibc="", machine=""))
+    assert await world.pin(await world.send(environment="vision")) == MINE
 
 
 async def test_what_is_submitted_from_an_environments_own_python_is_pinned_to_it(world: World) -> None:

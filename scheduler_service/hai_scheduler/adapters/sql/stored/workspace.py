@@ -102,6 +102,8 @@ def _environment_values(environment: Environment) -> dict[str, Any]:
         "subjects": sorted(environment.subjects),
         "description": environment.description,
         "is_default": environment.default,
+        "machine": environment.machine or None,
+        "glibc": environment.glibc or None,
     }
 
 
@@ -114,4 +116,6 @@ def _environment_of(row: Row[Any]) -> Environment:
         subjects=frozenset(row.subjects),
         description=row.description,
         default=row.is_default,
+        machine=row.machine or "",
+        glibc=row.glibc or "",
     )

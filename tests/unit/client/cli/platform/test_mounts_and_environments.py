@@ -71,7 +71,7 @@ def test_a_slip_of_the_pen_is_told_beside_the_answer(hai: Hai) -> None:
         (["mounts", "set", "x", "public", "/x", "--remove", "--write"], "write: a rule that removes gives no access"),
         (["mounts", "set", "x", "public", "/x", "--host-path", "/y", "--priority", "high"], "priority: 'high' is not"),
         (["mounts", "set", "x", "public", "/etc", "--host-path", "/y"], "mount_path: nothing may be mounted in /etc"),
-        (["mounts", "set", "..", "public", "/x", "--host-path", "/y"], "name: '..' is not a name"),
+        (["mounts", "set", "..", "public", "/x", "--host-path", "/y"], "mount: '..' is not a name; `hai admin mou"),
         (["mounts", "list", "-g", "training"], "group: 'training' says where a user's container runs; name the user"),
         (["environments", "set", "t"], "for: say who may use it; write for example --for public"),
         (["environments", "set", "t", "--for", "ml"], "subject: 'ml' is not a subject"),
@@ -107,6 +107,13 @@ def test_an_admin_writes_environments_and_users_see_theirs(hai: Hai, platform: A
         "image": "torch:2", "python": "/opt/bin/python", "variables": {"HF_HOME": "/hf/{user}", "A": "b=c"},
         "subjects": ["public"], "description": "PyTorch", "default": True,
     }  # fmt: skip
+    out = hai(
+        "admin", "environments", "set", "old", "--image", "old:1", "--glibc", "2.31", "--machine", "x86_64",
+        "--for", "user:bob",
+    ).out  # fmt: skip
+    assert out.startswith("old: image old:1, for x86_64, glibc 2.31; free for user:bob")
+    assert {key: platform.calls[-1].body[key] for key in ("glibc", "machine")} == {"glibc": "2.31", "machine": "x86_64"}
+    hai("admin", "environments", "remove", "old")
     out = hai("admin", "environments", "set", "plain", "--for", "user:bob", "--for", "group:ml").out
     assert out == "plain: the cluster's image; free for user:bob, group:ml, from the next start on\n"
     assert words(hai("admin", "environments", "list").out)[1:] == [

@@ -127,3 +127,15 @@ def test_what_was_taken_is_said(code: Path) -> None:
 def test_a_machine_is_known_without_telling_of_it() -> None:
     assert snapshot_options.machine_id() == machine_id()
     assert len(HERE) == 32
+
+
+def test_a_long_upload_shows_how_far_it_is_on_a_terminal(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hai_client.cli.shared import progress
+
+    monkeypatch.setattr(progress, "AFTER_S", 0.0)
+    ctx = context(FakeClient("offered", ELSEWHERE))
+    ctx.out.watched = True
+    with_snapshot(ctx, request(code), None)
+    notes = ctx.out.stderr.getvalue()  # type: ignore[attr-defined]
+    assert notes.startswith("\rhai: snapshot: reading 1 file\r")
+    assert notes.endswith("\r"), "the line is gone at the end"

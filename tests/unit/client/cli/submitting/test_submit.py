@@ -216,8 +216,9 @@ def test_env_is_a_variable_with_its_value_and_else_an_environment(
         ("--env vision --env speech", "env: speech and vision are two environments; name one"),
         ("--environment speech --env vision", "env: vision and speech are two environments; name one"),
         ("--env A-B=1", "env: 'A-B=1' is not NAME=VALUE"),
-        ("--env=", "env: '' is not NAME=VALUE"),
+        ("--env=", "env: '' is empty: give an environment (`hai environments` lists them) or NAME=VALUE, or leave"),
         ("-e vision", "env: vision is not set here; write -e vision=VALUE"),
+        ("-e=", "env: '' is not NAME=VALUE; write for example -e LR=0.1"),
     ],
 )
 def test_what_env_cannot_mean_is_said(hai: Hai, clean_environment: Path, words: str, text: str) -> None:

@@ -143,11 +143,15 @@ class FakeClient:
     [
         ("succeeded", "", 0, ""),
         ("failed", "its command ended with status 3", 1, "hai: digits failed: its command ended with status 3\n"),
+        # As the service says it: with the state, which is not said twice.
+        ("failed", "Failed: its command ended (rank 0 with status 1).", 1,
+         "hai: digits failed: its command ended (rank 0 with status 1).\n"),
+        ("stopped", "Stopped: its user stopped it.", 1, "hai: digits stopped: its user stopped it.\n"),
         ("stopped", "", 1, "hai: digits stopped\n"),
         # Its log has ended, and it has not.
         ("suspended", "", 1, "hai: digits is suspended\n"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_task_is_followed_to_its_end(
     monkeypatch: pytest.MonkeyPatch, state: str, message: str, code: int, says: str, *, quiet: bool
