@@ -24,7 +24,7 @@ async def test_admins_alone_erase_a_user_and_all_sums_stay(world) -> None:
 
 
 async def test_a_name_that_is_not_there_is_not_found_again_and_again(world) -> None:
-    for name in ("nobody", "%2Ferased", "a%20b"):
+    for name in ("nobody", "%2Ferased", "a%20b", "a%00b"):
         status, problem = await world.json("DELETE", f"/ledger/users/{name}", "admin")
         assert status == 404
         assert problem["code"] == "not_found"

@@ -79,9 +79,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
     adding.add_argument("--token", action="store_true", help="make a token instead of a password and print it, once")
     erasing = _leaf(user, "erase", "take a user's name out of the ledger for good; all sums stay", _user_erase)
-    erasing.add_argument(
-        "name", metavar="NAME", help="whose; their tasks and their account at the Hub stay as they are"
-    )
+    erasing.add_argument("name", metavar="NAME", help="whose; their tasks and their account stay as they are")
     renewing = _leaf(user, "password", "make a new password for a user and print it, once", _user_password)
     renewing.add_argument("name", metavar="NAME", help="whose; the password before is no longer good")
 

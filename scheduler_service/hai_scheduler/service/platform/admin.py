@@ -80,11 +80,10 @@ class Administration:
         """
         admins_only(caller)
         async with self.store.write() as tx:
-            changed = await tx.ledger.erase(user)
-            if not changed or user == ERASED:
-                raise NotFound(
-                    f"The ledger has nothing of a user {user!r}: check the name, `hai admin user list` helps."
-                )
+            # No database can look for a NUL character.
+            changed = 0 if "\0" in user or user == ERASED else await tx.ledger.erase(user)
+            if not changed:
+                raise NotFound(f"The ledger has nothing of a user {user!r}: `hai admin user list` shows all users.")
             await self._line(tx, caller, EventKind.LEDGER_ERASED, {"keys": changed})
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
