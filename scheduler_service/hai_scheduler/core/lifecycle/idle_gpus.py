@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from hai_scheduler.core.lifecycle.events import AskedToSuspend
-from hai_scheduler.core.model.policy import Policies
+from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 
 
+def ends_idle_turns(policies: Policy | Policies) -> bool:
+    """Return whether turns of any node group end because GPUs are idle (I1)."""
+    known = (policies.default, *policies.groups.values()) if isinstance(policies, Policies) else (policies,)
+    return any(policy.idle_action == "yield" for policy in known)
+
+
 def idle_turns(
-    live: Iterable[Task], tasks: Iterable[Task], policies: Policies, now: datetime
+    live: Iterable[Task], tasks: Iterable[Task], policies: Policy | Policies, now: datetime
 ) -> Iterator[tuple[Task, AskedToSuspend]]:
     """The running tasks whose turn ends because no GPU of theirs works (I1), with the event that ends it.
 
@@ -25,8 +31,6 @@ def idle_turns(
         policies: The policy numbers.
         now: The time.
     """
-    if all(policy.idle_action != "yield" for policy in (policies.default, *policies.groups.values())):
-        return
     for task in list(live):
         policy = policies.of(task.group)
         run = task.live_run

@@ -94,7 +94,7 @@ def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
         return [Point(at, {}) for at in times]
     found = tuple(columns)
     rows = zip(*columns.values(), strict=True)
-    return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(times, rows, strict=True)]  # type: ignore[arg-type]
+    return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(times, rows, strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
-from hai_scheduler.core.lifecycle.idle_gpus import idle_turns
+from hai_scheduler.core.lifecycle.idle_gpus import ends_idle_turns, idle_turns
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
@@ -245,6 +245,8 @@ class Cycle:
     async def _end_idle_turns(self, tx: Tx, tasks: Unfinished, policies: Policies) -> list[Effect]:
         """Tell tasks to leave whose GPUs are idle while others wait (I1)."""
         effects: list[Effect] = []
+        if not ends_idle_turns(policies):
+            return effects
         for task, event in idle_turns(self._live.of(tasks.all()), tasks.all(), policies, self.clock.now()):
             after, wanted = await change(tx, task, event, actor=SCHEDULER)
             effects += wanted
