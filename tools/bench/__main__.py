@@ -84,6 +84,7 @@ STUDIES = {
     "fairness": Study("what one user with 64 clients does to another", _fairness),
     "ffrecord": Study("reading FFRecord files, beside small files and the original's reader", _plain("ffrecord")),
     "haienv": Study("how fast environments are built, listed and frozen, beside uv and pip", _plain("environments")),
+    "metrics": Study("what metrics cost the rank, the service, and who looks at a day of them", _plain("metrics")),
     "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
     "frameworks": Study("what an interruption costs with other people's frameworks", _plain("frameworks")),
     "peers": Study("the platform beside Slurm on this machine", _peers),

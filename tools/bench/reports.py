@@ -1,4 +1,4 @@
-"""How long reports take over a million runs: `python -m bench reports`, on SQLite and on a PostgreSQL if there is one."""
+"""The time of reports over a million runs: `python -m bench reports`, on SQLite, and on PostgreSQL if there is one."""
 
 from __future__ import annotations
 

@@ -48,6 +48,8 @@ class SimulatedJob:
     saves_every: timedelta | None = None
     #: The work after which the command fails, once (H2); None: it never fails.
     fails_after: timedelta | None = None
+    #: The last share of its work, 0 to 1, in which its GPUs are idle (I1).
+    idle_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

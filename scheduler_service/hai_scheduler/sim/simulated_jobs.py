@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from hai_scheduler.core.lifecycle.events import Done, Event, Overdue, RanksSeen, Saved, Saving
+from hai_scheduler.core.lifecycle.events import Done, Event, GpusIdle, Overdue, RanksSeen, Saved, Saving
 from hai_scheduler.core.lifecycle.run_outcome import SIGNALLING
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile, Source
@@ -119,6 +119,18 @@ class SimulatedJobs:
             self._agenda.add(end[0], self._end, task.id, body.ticket, end[1])
         if every is not None:
             self._agenda.add(self._agenda.now + every, self._save, task.id, body.ticket)
+        left = body.left(self._agenda.now)
+        if body.job.idle_share and left is not None and body.job.work is not None:
+            since = self._agenda.now + max(_ZERO, left - body.job.work * body.job.idle_share)
+            noted = since + self._setting.policies.of(task.group).idle_after
+            self._agenda.add(noted, self._idle, task.id, body.ticket, since)
+
+    def _idle(self, task_id: TaskId, ticket: int, since: datetime) -> None:
+        """Note that the GPUs of all ranks have been idle for long enough (I1)."""
+        if self._planned(task_id, ticket) is not None:
+            for rank in range(self._occupancy.tasks[task_id].nodes):
+                self._tell(task_id, GpusIdle(at=self._agenda.now, rank=rank, since=since))
+            self._occupancy.stirred = self._occupancy.stirred or self._occupancy.waiting > 0
 
     def _end(self, task_id: TaskId, ticket: int, code: int) -> None:
         """End the command by itself."""

@@ -24,8 +24,8 @@ def usage_of(value: Mapping[str, Any] | None) -> UsageSummary | None:
     """Return a summary as `usage_values` has written it."""
     if value is None:
         return None
-    levels = {name: _level_of(value.get(name)) for name in _LEVELS}
-    return UsageSummary(**levels, **{name: value.get(name, 0) for name in _NUMBERS})
+    found: dict[str, Any] = {name: value.get(name, 0) for name in _NUMBERS}
+    return UsageSummary(**found | {name: _level_of(value.get(name)) for name in _LEVELS})
 
 
 def _level_of(pair: Sequence[float] | None) -> Level | None:

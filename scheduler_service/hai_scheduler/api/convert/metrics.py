@@ -17,13 +17,18 @@ def points_of(points: Sequence[PointIn]) -> list[Point]:
 
 def _values(number: int, point: PointIn) -> dict[str, Spread]:
     for name, (least, mean, greatest) in point.values.items():
-        field = f"points[{number}].values.{name}"
         if unit_of(name) is None:
-            raise Invalid(field, name, "is not a metric")
+            raise Invalid(_field(number, name), name, "is not a metric")
         # A mean of rounded numbers may be beyond them by the last digit.
         if least > greatest or mean < least - _slack(least) or mean > greatest + _slack(greatest):
-            raise Invalid(field, [least, mean, greatest], "has to be the least, the mean and the greatest value")
-    return {name: Spread(*values) for name, values in point.values.items()}
+            raise Invalid(
+                _field(number, name), [least, mean, greatest], "has to be the least, the mean and the greatest value"
+            )
+    return {name: Spread._make(values) for name, values in point.values.items()}
+
+
+def _field(number: int, name: str) -> str:
+    return f"points[{number}].values.{name}"
 
 
 def _slack(value: float) -> float:

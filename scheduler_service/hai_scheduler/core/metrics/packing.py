@@ -56,8 +56,12 @@ def pack(points: Sequence[Point]) -> bytes:
         _write(body, means)
         # The least and the greatest value are near the mean: their distance from it is small.
         pairs = list(zip(spreads, means, strict=True))
-        _write(body, [0 if s is None else max(0, mean - code_of(s.least)) for s, mean in pairs])
-        _write(body, [0 if s is None else max(0, code_of(s.greatest) - mean) for s, mean in pairs])
+        # Of a value that stays the same the distances need no logarithm.
+        _write(body, [0 if s is None or s.least == s.mean else max(0, mean - code_of(s.least)) for s, mean in pairs])
+        _write(
+            body,
+            [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs],
+        )
     head = json.dumps({"names": names, "points": len(points)}, separators=(",", ":")).encode()
     return bytes((FORM,)) + zlib.compress(head + b"\n" + body, 6)
 
@@ -94,7 +98,7 @@ def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
         return [Point(at, {}) for at in times]
     found = tuple(columns)
     rows = zip(*columns.values(), strict=True)
-    return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(times, rows, strict=True)]  # type: ignore[arg-type]
+    return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(times, rows, strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 #: The length of the windows that ranks send, seconds.
@@ -58,6 +59,7 @@ class Point:
     values: Mapping[str, Spread]
 
 
+@lru_cache(maxsize=4096)
 def unit_of(name: str) -> str | None:
     """Return the unit of a metric; None if there is no metric of that name."""
     if name in OF_A_RANK:

@@ -23,10 +23,10 @@ VERSION = 1
 #: The fields of a job; the first three must be there.
 FIELDS = (
     "submitted_at", "work_s", "nodes", "gpus", "user", "user_group", "priority", "group", "name", "time_limit_s",
-    "saves_in_s", "saves_every_s", "manner",
+    "saves_in_s", "saves_every_s", "manner", "idle_share",
 )  # fmt: skip
 _NEEDED = FIELDS[:3]
-_NUMBERS = frozenset({"work_s", "nodes", "gpus", "time_limit_s", "saves_in_s", "saves_every_s"})
+_NUMBERS = frozenset({"work_s", "nodes", "gpus", "time_limit_s", "saves_in_s", "saves_every_s", "idle_share"})
 _HEADER = ("hai_trace", "about", "users", "quotas")
 _QUOTA = ("subject", "group", "priority", "limit")
 _AUTO = "AUTO"
@@ -80,6 +80,7 @@ def _values(job: Traced) -> dict[str, Any]:
         "saves_in_s": _number(job.saves_in) or None,
         "saves_every_s": _number(job.saves_every),
         "manner": None if job.manner is Manner.CATCHES else job.manner.value,
+        "idle_share": job.idle_share or None,
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -180,7 +181,18 @@ def _traced(source: TraceSource, row: Mapping[str, Any], users: Mapping[str, fro
         saves_in=lengths.get("saves_in_s", timedelta(0)),
         saves_every=lengths.get("saves_every_s"),
         manner=_manner(source, texts.get("manner", Manner.CATCHES.value)),
+        idle_share=_share(source, "idle_share", numbers.get("idle_share", 0)),
     )
+
+
+def _share(source: TraceSource, name: str, value: str | float) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1
+    if not 0 <= share <= 1:
+        raise source.wrong(name, value, "write a number from 0 to 1")
+    return share
 
 
 def _manner(source: TraceSource, value: str) -> Manner:

@@ -60,6 +60,7 @@ class Traced(NamedTuple):
     saves_in: timedelta = timedelta(0)
     saves_every: timedelta | None = None
     manner: Manner = Manner.CATCHES
+    idle_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +230,7 @@ def _job(task_id: TaskId, traced: Traced, group: str, widest: int) -> SimulatedJ
         manner=traced.manner,
         saves_in=traced.saves_in,
         saves_every=traced.saves_every,
+        idle_share=traced.idle_share,
     )
 
 

@@ -109,14 +109,14 @@ def test_numbers_are_whole_where_they_can_be() -> None:
 def test_a_job_may_have_every_field_and_null_counts_as_absent(tmp_path: Path) -> None:
     whole = {
         **JOB, "gpus": 2, "user": "ann", "user_group": "vision", "priority": "AUTO", "group": "dev", "name": "x",
-        "time_limit_s": 60, "saves_in_s": 1, "saves_every_s": 2, "manner": "polls",
+        "time_limit_s": 60, "saves_in_s": 1, "saves_every_s": 2, "manner": "polls", "idle_share": 0.5,
     }  # fmt: skip
     assert set(whole) == set(FIELDS)
     nothing = {**JOB, "group": "dev", **dict.fromkeys(set(FIELDS) - set(JOB) - {"group"})}
     full, bare = read(tmp_path, "t.jsonl", "\n".join(map(json.dumps, (whole, nothing)))).jobs
     assert full[1:] == (
         EPOCH, timedelta(minutes=1), 1, 2, "ann", "vision", None, "dev", "x", timedelta(minutes=1),
-        timedelta(seconds=1), timedelta(seconds=2), Manner.POLLS,
+        timedelta(seconds=1), timedelta(seconds=2), Manner.POLLS, 0.5,
     )  # fmt: skip
     assert (bare.gpus, bare.priority, bare.time_limit, bare.saves_every, bare.manner) == (
         None, Priority.NORMAL, None, None, Manner.CATCHES,

@@ -1,0 +1,54 @@
+"""Samples a rank as a supervisor does, and prints what that costs as JSON: `metrics_rank.py SECONDS`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from hai_client.rank.api import Answer, RankApi
+
+
+class _Taking(RankApi):
+    """A service that takes everything."""
+
+    def __init__(self) -> None: ...
+
+    def send_metrics(self, points: list[dict[str, object]], patience: float) -> Answer:
+        return Answer(200, {})
+
+
+def _rss_mib() -> float:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise LookupError("this process has no memory")
+
+
+def main(seconds: float) -> None:
+    """Sample for that long, in steps of a tenth of a second, as the supervisor does."""
+    import threading  # noqa: F401 - the supervisor has it already
+
+    before = _rss_mib()
+    from hai_client.rank.metrics import RankMetrics, readers_of
+
+    metrics = RankMetrics(_Taking(), readers_of({}, pod=False))
+    time.sleep(2)
+    began, idle = time.process_time(), 0.0
+    end = time.monotonic() + seconds
+    while (now := time.monotonic()) < end:
+        metrics.step(now)
+        time.sleep(0.1)
+    spent = time.process_time() - began
+    # The loop itself turns in a supervisor that measures nothing, too.
+    again = time.process_time()
+    for _ in range(50):
+        time.sleep(0.1)
+    idle = (time.process_time() - again) / 5
+    metrics.close()
+    print(json.dumps({"share": 100 * (spent / seconds - idle), "mib": _rss_mib() - before, "used": metrics.summary()}))
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]))
