@@ -88,6 +88,8 @@ class EventKind:
     TASK_VERDICT = "task.verdict"
     #: Something about a task needs a look of its owner.
     TASK_ALARM = "task.alarm"
+    #: GPUs of a running task are idle, or work again.
+    TASK_GPUS_IDLE = "task.gpus_idle"
     #: A run was told to leave, or its deadline has changed.
     RUN_NOTICE = "run.notice"
     #: A run was found on the cluster that belongs to no task.

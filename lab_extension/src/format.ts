@@ -119,6 +119,7 @@ const REASONS: Record<string, string> = {
   user_suspended: 'it was suspended by hand',
   user_stopped: 'it was stopped by hand',
   yielded: 'it gave its nodes back',
+  gpus_idle: 'its GPUs were idle and another task waited',
   node_lost: 'a node was lost',
   supervisor_killed: 'the supervisor of a rank was killed',
   evicted: 'the cluster took a node of it away',

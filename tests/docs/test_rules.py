@@ -11,7 +11,7 @@ from docs.kit import files, name_of, text_of
 
 RULES = re.findall(r"^- \*\*([A-Z]\d)\*\* ", text_of("docs/scheduling.md"), re.MULTILINE)
 SERVICE = "scheduler_service/hai_scheduler"
-CITED = re.compile(r"\b[UQOPBFH]\d\b")
+CITED = re.compile(r"\b[UQOPBFHI]\d\b")
 
 #: Rules by the modules of the core that decide them.
 HOMES = {
@@ -32,6 +32,8 @@ HOMES = {
     "lifecycle/run_outcome": "H1 H2 H4",
     "lifecycle/transitions": "B4 H1 H2 H4",
     "lifecycle/start_backoff": "H4",
+    "lifecycle/idle_gpus": "I1",
+    "metrics/idle": "I1",
     "nodes/quarantine": "H3",
 }
 

@@ -138,6 +138,8 @@ class TaskSummary:
     submitted_at: datetime
     #: When its latest run was up.
     running_since: datetime | None = None
+    #: Since when GPUs of its run are idle (I1), of the rank that is idle for longest; None: none are.
+    idle_gpus_since: datetime | None = None
     ended_at: datetime | None = None
     #: Running time of all runs so far, in seconds.
     served_s: float
@@ -265,6 +267,8 @@ class Rank:
     caught: bool | None = None
     done: bool
     message: str | None = None
+    #: Since when all GPUs of the rank are idle (I1); None: they are not, or it is not known.
+    idle_gpus_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -376,6 +376,8 @@ export interface IRank {
   caught: boolean | null;
   done: boolean;
   message: string | null;
+  /** Since when all GPUs of the rank are idle (I1); null: they are not, or it is not known. */
+  idle_gpus_since: string | null;
 }
 
 /** A generation of an environment of haienv. */
@@ -576,6 +578,8 @@ export interface ITaskSummary {
   submitted_at: string;
   /** When its latest run was up. */
   running_since: string | null;
+  /** Since when GPUs of its run are idle (I1), of the rank that is idle for longest; null: none are. */
+  idle_gpus_since: string | null;
   ended_at: string | null;
   /** Running time of all runs so far, in seconds. */
   served_s: number;

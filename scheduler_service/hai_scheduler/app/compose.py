@@ -32,6 +32,7 @@ from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.metrics.following import NewestPoints
+from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -171,7 +172,13 @@ def assemble_api(
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),
-            rank_metrics=MetricsIntake(store=store, bus=bus, clock=clock, pace=pace),
+            rank_metrics=MetricsIntake(
+                store=store,
+                bus=bus,
+                clock=clock,
+                pace=pace,
+                idle=IdleGpus(store=store, bus=bus, clock=clock, policies=policy_store),
+            ),
             queries=queries,
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,

@@ -49,6 +49,7 @@ from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.metrics.following import NewestPoints
+from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -361,7 +362,13 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
             store=store, clock=clock, latest_plan=latest_plan, submissions=submissions, workers=workers
         ),
         logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
-        rank_metrics=MetricsIntake(store=store, bus=bus, clock=clock, pace=pace),
+        rank_metrics=MetricsIntake(
+            store=store,
+            bus=bus,
+            clock=clock,
+            pace=pace,
+            idle=IdleGpus(store=store, bus=bus, clock=clock, policies=policy_store),
+        ),
         series=Series(store=store, clock=clock, pace=pace),
         newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]

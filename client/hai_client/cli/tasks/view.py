@@ -31,6 +31,11 @@ _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
 
 
+def idle(task: TaskSummary) -> str | None:
+    """Return a word on GPUs of a task that do nothing; None: they work."""
+    return None if task.idle_gpus_since is None else f"GPUs idle since {local(task.idle_gpus_since)}"
+
+
 def state(task: TaskSummary) -> str:
     """Return the state of a task in one or two words."""
     return f"{task.state}, held" if task.held and task.state not in ENDED_STATES else task.state
@@ -79,7 +84,8 @@ def now(task: TaskSummary) -> str:
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
         return place + local_times(task.verdict.sentence)
-    return local_times(task.message)
+    idle_ = idle(task)
+    return local_times(task.message) + (f" ({idle_})" if idle_ else "")
 
 
 def screen(out: Output, task: Task) -> None:
@@ -90,6 +96,8 @@ def screen(out: Output, task: Task) -> None:
     verdict_ = task.verdict if task.state not in ENDED_STATES else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
         write_sentence(out, task.message)
+    if idle_ := idle(task):
+        write_sentence(out, f"{idle_}; `hai top {task.name}` shows its ranks", style="yellow")
     if task.hint:
         write_sentence(out, task.hint, style="yellow")
     out.line()

@@ -181,6 +181,7 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
         "node_names": list(run.nodes) if run else [],
         "submitted_at": task.submitted_at,
         "running_since": run.running_at if run else None,
+        "idle_gpus_since": run.idle_gpus_since if run else None,
         "ended_at": task.ended_at,
         "served_s": view.served.total_seconds(),
         "run_count": task.run.number if task.run else 0,

@@ -59,6 +59,8 @@ class RankOut(Output):
     caught: bool | None = None
     done: bool
     message: str | None
+    #: Since when all GPUs of the rank are idle (I1); null: they are not, or it is not known.
+    idle_gpus_since: datetime | None = None
 
 
 class HaienvOut(Output):

@@ -169,6 +169,8 @@ class TaskSummary(Output):
     submitted_at: datetime
     #: When its latest run was up.
     running_since: datetime | None
+    #: Since when GPUs of its run are idle (I1), of the rank that is idle for longest; null: none are.
+    idle_gpus_since: datetime | None = None
     ended_at: datetime | None
     #: Running time of all runs so far, in seconds.
     served_s: float

@@ -116,6 +116,14 @@ class Done(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GpusIdle(Event):
+    """All GPUs of a rank are idle since a time, or work again (None)."""
+
+    rank: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overdue(Event):
     """The deadline of the notice has passed."""
 

@@ -17,6 +17,7 @@ from hai_scheduler.core.lifecycle.events import (
     AskedToSuspend,
     Done,
     Event,
+    GpusIdle,
     Held,
     NoticeReceived,
     Overdue,
@@ -291,6 +292,12 @@ def _keep_state(task: Task, event: StateKept) -> Advanced:
     return replace(task, job_state=event.text), ()
 
 
+def _gpus_idle(task: Task, event: GpusIdle) -> Advanced:
+    run = _live(task)
+    ranks = tuple(replace(r, idle_gpus_since=event.since) if r.rank == event.rank else r for r in run.ranks)
+    return replace(task, run=replace(run, ranks=ranks)), ()
+
+
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     run = replace(_live(task), ranks=event.ranks)
     if all(rank.state.gone for rank in run.ranks):  # B4
@@ -483,6 +490,8 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(NoticeReceived, _ignore, *_WAITING, *_UP, *_ENDED)
     | _rows(Saving, _ignore, *_WAITING, *_ENDED)
     | _rows(Saved, _ignore, *_WAITING, *_ENDED)
+    | _rows(GpusIdle, _gpus_idle, *_UP)
+    | _rows(GpusIdle, _ignore, *_WAITING, *_LEAVING, *_ENDED)
     | _rows(StateKept, _ignore, *_WAITING, *_ENDED)
     | _rows(Done, _ignore, *_WAITING, *_ENDED)
 )

@@ -32,6 +32,7 @@ class EventKind(StrEnum):
     TASK_CHECKPOINT = "task.checkpoint", "A task has saved its state."
     TASK_VERDICT = "task.verdict", "A task waits for something else than before; the feed leaves these out."
     TASK_ALARM = "task.alarm", "Something about a task needs a look of its owner."
+    TASK_GPUS_IDLE = "task.gpus_idle", "GPUs of a running task are idle, or work again."
     RUN_NOTICE = "run.notice", "A run was told to leave, or its deadline has changed."
     RUN_ORPHANED = "run.orphaned", "A run was found on the cluster that belongs to no task."
     RUN_ORPHAN_ENDED = "run.orphan_ended", "A run that belongs to no task has ended."

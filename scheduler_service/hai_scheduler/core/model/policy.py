@@ -18,6 +18,9 @@ FORMER_NUMBERS: Final[Mapping[str, str]] = MappingProxyType({"worth": "min_run_p
 #: What a node group may say of snapshots of code: none are taken, users choose, each task has one.
 SNAPSHOT_MODES: Final = ("off", "offered", "required")
 
+#: What may become of a task whose GPUs are idle: its owner is told, or its turn ends as well.
+IDLE_ACTIONS: Final = ("notify", "yield")
+
 
 class PolicyError(ValueError):
     """A policy number is out of its range; the message names it, its value and the remedy."""
@@ -77,6 +80,14 @@ class Policy:
     max_grace: timedelta = timedelta(seconds=1800)
     #: Starts in a row that may fail for reasons that are not the user's before the task is given up.
     max_failed_starts: int = 3
+    #: I1: GPUs of a rank that have done nothing for this long are idle ...
+    idle_after: timedelta = timedelta(minutes=15)
+    #: I1: ... where nothing is use below this, in per cent ...
+    idle_use: float = 1.0
+    #: I1: ... at a power below this share of what the GPU may take, or without a process on it.
+    idle_power: float = 0.15
+    #: I1: what becomes of the task then, one of `IDLE_ACTIONS`.
+    idle_action: str = "notify"
     #: Whether tasks may start in a snapshot of their code, or must: one of `SNAPSHOT_MODES`.
     snapshots: str = "offered"
     #: How long a snapshot stays after the end of the last task that has it.
@@ -127,6 +138,10 @@ class Policy:
         # May be above `default_grace`: policies that set a short one before this number existed stay valid.
         self._check("patience", self.patience >= _ZERO, "set it to 0s or more")
         self._check("max_failed_starts", self.max_failed_starts >= 1, "set it to 1 or more")
+        self._check("idle_after", timedelta(minutes=1) <= self.idle_after <= timedelta(days=1), "set it from 1m to 24h")
+        self._check("idle_use", 0 <= self.idle_use <= 100, "set it between 0 and 100")
+        self._check("idle_power", 0 <= self.idle_power <= 1, "set it between 0 and 1")
+        self._check("idle_action", self.idle_action in IDLE_ACTIONS, f"set it to {' or '.join(IDLE_ACTIONS)}")
         self._check("snapshots", self.snapshots in SNAPSHOT_MODES, f"set it to {', '.join(SNAPSHOT_MODES)}")
         self._check("keep_snapshots", self.keep_snapshots >= timedelta(hours=1), "set it to 1h or more")
 

@@ -30,6 +30,8 @@ class Reason(StrEnum):
     USER_STOPPED = "user_stopped"
     #: The job gave its nodes back by itself.
     YIELDED = "yielded"
+    #: All GPUs of the run were idle while others waited (I1).
+    GPUS_IDLE = "gpus_idle"
     #: A node of the run, or the supervisor on that node, was lost (H1).
     NODE_LOST = "node_lost"
     #: The supervisor of a rank was killed on a healthy node: by its own task, as far as can be told (H4).
@@ -62,6 +64,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.USER_SUSPENDED: "it was suspended by hand",
     Reason.USER_STOPPED: "it was stopped by hand",
     Reason.YIELDED: "it gave its nodes back",
+    Reason.GPUS_IDLE: "its GPUs were idle and another task waited",
     Reason.NODE_LOST: "a node of it was lost",
     Reason.SUPERVISOR_KILLED: "the supervisor of a rank was killed on a node that was well",
     Reason.RESTORED: "the scheduler's database was restored, and knows less than the run",

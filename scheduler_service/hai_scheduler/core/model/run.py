@@ -97,6 +97,8 @@ class Rank:
     unstarted: Blame | None = None
     #: For a lost rank: its supervisor was killed while its node was healthy, so that the task itself is to blame.
     supervisor_killed: bool = False
+    #: Since when all its GPUs are idle (I1); None: they are not for long enough, or it is not known.
+    idle_gpus_since: datetime | None = None
     #: What the rank used, for a rank that is gone in a run that has not ended; then it is in the run's.
     summary: UsageSummary | None = None
 
@@ -145,6 +147,13 @@ class Run:
     def nodes(self) -> tuple[str, ...]:
         """Names of the run's nodes in rank order."""
         return tuple([rank.node for rank in self.ranks])
+
+    @property
+    def idle_gpus_since(self) -> datetime | None:
+        """Since when the GPUs of a rank are idle (I1), of the rank that is idle for longest; None: no rank's are."""
+        if not self.live:
+            return None
+        return min((rank.idle_gpus_since for rank in self.ranks if rank.idle_gpus_since is not None), default=None)
 
     @property
     def turn_start(self) -> datetime:

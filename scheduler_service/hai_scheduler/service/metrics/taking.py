@@ -12,6 +12,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
+from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Invalid
@@ -42,6 +43,8 @@ class MetricsIntake:
     bus: Bus
     clock: Clock
     pace: Pace = field(default_factory=Pace)
+    #: Who looks for idle GPUs; None: nobody.
+    idle: IdleGpus | None = None
 
     async def take(self, run_id: RunId, rank: int, points: Sequence[Point]) -> PointsTaken:
         """Store points of a rank; those that are there already are left out, so that it may send them again.
@@ -64,8 +67,10 @@ class MetricsIntake:
                 raise Invalid(name, point.at, "lies in the future: set the clock of the node")
             before = point.at
         async with self.store.read() as tx:
-            await recent_run(tx, run_id, rank, since=moment - LATE)
+            task, _ = await recent_run(tx, run_id, rank, since=moment - LATE)
         newest = await self.store.series.append(run_id, rank, points)
+        if task is not None and self.idle is not None:
+            await self.idle.saw(task, rank, points)
         steady = self.clock.steady()
         if self.pace.watched(run_id, steady):
             await self.bus.ring(points_topic(run_id))

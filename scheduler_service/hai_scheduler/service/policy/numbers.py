@@ -104,6 +104,20 @@ NUMBERS: Final = (
     ),
     Number("max_grace", NumberKind.DURATION, "", "The longest grace that a task may ask for, including extensions."),
     Number("max_failed_starts", NumberKind.INT, "", "Failed starts in a row after which a task fails."),
+    Number("idle_after", NumberKind.DURATION, "I1", "GPUs that have done nothing for this long are idle."),
+    Number("idle_use", NumberKind.FLOAT, "I1", "Use of a GPU below this, in per cent, is nothing ..."),
+    Number(
+        "idle_power",
+        NumberKind.FLOAT,
+        "I1",
+        "... where it takes less than this share of the power that it may take, or no process is on it.",
+    ),
+    Number(
+        "idle_action",
+        NumberKind.CHOICE,
+        "I1",
+        "What becomes of a task whose GPUs are idle: notify (its owner is told) or yield (its turn ends as well).",
+    ),
     Number(
         "snapshots",
         NumberKind.CHOICE,

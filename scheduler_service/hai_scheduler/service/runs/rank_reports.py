@@ -163,10 +163,11 @@ async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
     return task, run
 
 
-async def recent_run(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> Run:
-    """The run of the rank, live or ended after `since`. Raises as `live_rank`."""
+async def recent_run(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> tuple[Task | None, Run]:
+    """The run of the rank, with its task if it is live, or else ended after `since`. Raises as `live_rank`."""
+    task: Task | None = None
     try:
-        _, run = await live_run(tx, run_id)
+        task, run = await live_run(tx, run_id)
     except Conflict:
         number = run_id.partition(".")[0]
         runs = await tx.runs.of_task(TaskId(int(number))) if number.isascii() and number.isdigit() else ()
@@ -175,7 +176,7 @@ async def recent_run(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> Ru
             raise
         run = ended[0]
     _check_rank(run, rank)
-    return run
+    return task, run
 
 
 def _check_rank(run: Run, rank: int) -> None:

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
+from hai_scheduler.core.lifecycle.idle_gpus import idle_turns
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
@@ -137,6 +138,7 @@ class Cycle:
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
             tasks, effects = await self._read_world(tx, belongings, ends, skipped)
+            effects += await self._end_idle_turns(tx, tasks, policies)
             snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
             made = self._planner.plan(snapshot, policies)
             self.latest_plan.plan_seconds = self._planner.seconds
@@ -239,6 +241,15 @@ class Cycle:
                 yield Finalize(run_id)
             else:
                 self._over[run_id] = shown
+
+    async def _end_idle_turns(self, tx: Tx, tasks: Unfinished, policies: Policies) -> list[Effect]:
+        """Tell tasks to leave whose GPUs are idle while others wait (I1)."""
+        effects: list[Effect] = []
+        for task, event in idle_turns(self._live.of(tasks.all()), tasks.all(), policies, self.clock.now()):
+            after, wanted = await change(tx, task, event, actor=SCHEDULER)
+            effects += wanted
+            tasks.put(after)
+        return effects
 
     async def _write_targets(
         self, tx: Tx, tasks: Unfinished, made: Plan, policies: Policies, belongings: Belongings

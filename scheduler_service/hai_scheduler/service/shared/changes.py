@@ -18,6 +18,8 @@ from hai_scheduler.ports.values import HistoryEvent
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
+#: Ranks that an event names at most.
+MOST_RANKS = 100
 
 
 async def change(tx: Tx, task: Task, *events: Event, actor: str) -> tuple[Task, tuple[Effect, ...]]:
@@ -69,6 +71,7 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
 def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
     """The lines of history for the change: (kind, data) of each."""
     lines: list[tuple[str, Mapping[str, Any]]] = []
+    data: dict[str, Any]
     run = after.run
     if run and run.notice and (before.run is None or before.run.notice != run.notice):
         lines.append(
@@ -87,8 +90,13 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
         lines.append((EventKind.TASK_CHECKPOINT, {"run": run.number if run else None, "step": after.checkpoint.step}))
     if after.held != before.held:
         lines.append((EventKind.TASK_HELD, {"held": after.held}))
+    idle = None if run is None else run.idle_gpus_since
+    if run and run.live and idle != (None if before.live_run is None else before.live_run.idle_gpus_since):
+        ranks = [rank.rank for rank in run.ranks if rank.idle_gpus_since is not None]
+        data = {"run": run.number, "since": None if idle is None else idle.isoformat(), "ranks": ranks[:MOST_RANKS]}
+        lines.append((EventKind.TASK_GPUS_IDLE, data))
     if after.state is not before.state:
-        data: dict[str, Any] = {
+        data = {
             "from": before.state.value,
             "to": after.state.value,
             "run": run.number if run else None,

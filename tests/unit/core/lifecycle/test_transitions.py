@@ -38,6 +38,7 @@ EVENTS: dict[type[ev.Event], ev.Event] = {
         ev.Saving(at=at(10), seconds=5),
         ev.Saved(at=at(10), checkpoint=a_checkpoint()),
         ev.StateKept(at=at(10), text="epoch 3"),
+        ev.GpusIdle(at=at(10), rank=0, since=at(5)),
         ev.Done(at=at(10), rank=0),
         ev.Overdue(at=at(10)),
         ev.TimeSkipped(at=at(10), by=timedelta(hours=1)),

@@ -1,0 +1,94 @@
+"""Notes in a task since when GPUs of it are idle (I1), from the points that its ranks send."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+from hai_scheduler.core.lifecycle.events import GpusIdle
+from hai_scheduler.core.metrics.idle import idle_since
+from hai_scheduler.core.metrics.series import WINDOW_S, Point
+from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.ports.bus import Bus
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.policy.store import PolicyStore
+from hai_scheduler.service.runs.rank_reports import live_rank
+from hai_scheduler.service.shared.changes import change
+from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.service.shared.errors import Conflict
+
+#: Ranks that are remembered at most; those that have sent nothing for longest are forgotten first.
+MOST: Final = 20_000
+
+
+class _Known(NamedTuple):
+    """What the points of a rank have said so far, Unix time in seconds."""
+
+    newest: int
+    since: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleGpus:
+    """The use case of ranks whose GPUs do nothing.
+
+    A task is written when the GPUs of a rank have been idle for `idle_after`, and when they work again. What was sent
+    to another replica, or before a restart, is read from the series.
+    """
+
+    store: Store
+    bus: Bus
+    clock: Clock
+    policies: PolicyStore
+    _known: OrderedDict[tuple[RunId, int], _Known] = field(default_factory=OrderedDict)
+
+    async def saw(self, task: Task, rank: int, points: Sequence[Point]) -> None:
+        """Look at points of a rank, which are stored already.
+
+        Raises:
+            Temporary: The store cannot write now.
+        """
+        run = task.live_run
+        if not points or run is None:
+            return
+        policy = self.policies.of(task.group)
+        known = self._known.get((run.id, rank))
+        if known is None or points[0].at > known.newest + WINDOW_S:
+            known = await self._from_series(run.id, rank, points, policy)
+        since = idle_since([point for point in points if point.at > known.newest], known.since, policy)
+        self._known[run.id, rank] = _Known(max(known.newest, points[-1].at), since)
+        self._known.move_to_end((run.id, rank))
+        while len(self._known) > MOST:
+            self._known.popitem(last=False)
+        enough = since is not None and points[-1].at - since >= policy.idle_after.total_seconds()
+        found = datetime.fromtimestamp(since, UTC) if enough and since is not None else None
+        before = run.ranks[rank].idle_gpus_since
+        if (before is None) != (found is None):
+            await self._note(run.id, rank, found)
+
+    async def _from_series(self, run_id: RunId, rank: int, points: Sequence[Point], policy: Policy) -> _Known:
+        """What the points before these say; a rank that works now needs no look."""
+        before = points[0].at - WINDOW_S
+        if idle_since(points, None, policy) is None:
+            return _Known(before, None)
+        back = int((policy.idle_after + timedelta(minutes=1)).total_seconds())
+        series = await self.store.series.newer(run_id, {rank: before - back})
+        earlier = [point for point in series.get(rank, ()) if point.at <= before]
+        return _Known(before, idle_since(earlier, None, policy))
+
+    async def _note(self, run_id: RunId, rank: int, since: datetime | None) -> None:
+        async with self.store.write() as tx:
+            try:
+                task, _ = await live_rank(tx, run_id, rank)
+            except Conflict:
+                return
+            event = GpusIdle(at=self.clock.now(), rank=rank, since=since)
+            changed, _ = await change(tx, task, event, actor=f"run {run_id}")
+        if changed != task:
+            await ring_change(self.bus)
