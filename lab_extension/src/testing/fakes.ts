@@ -34,6 +34,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     node_names: ['n-1', 'n-2'],
     submitted_at: '2026-11-21T04:00:00Z',
     running_since: '2026-11-21T04:10:00Z',
+    idle_gpus_since: null,
     ended_at: null,
     served_s: 600,
     run_count: 1,

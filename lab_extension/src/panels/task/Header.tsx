@@ -27,14 +27,8 @@ import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { actionsOf } from './actions';
 
-/** Older services do not say it. */
-interface IMayIdle {
-  /** Since when the GPUs of a running task have done nothing; null: they work, or it has none. */
-  idle_gpus_since?: string | null;
-}
-
 export interface IHeaderProps {
-  task: ITaskDetail & IMayIdle;
+  task: ITaskDetail;
   /** What would let it start, while it waits. */
   whatIf: readonly IWhatIf[];
   now: number;
@@ -155,8 +149,8 @@ export function Header(props: IHeaderProps): JSX.Element {
 }
 
 /** Says that GPUs are held and do nothing. */
-function IdleBadge(props: { task: IMayIdle; now: number }): JSX.Element | null {
-  const since = props.task.idle_gpus_since ?? null;
+function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
+  const since = props.task.idle_gpus_since;
   return since === null ? null : (
     <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
       GPUs idle for {duration(between(since, props.now))}
