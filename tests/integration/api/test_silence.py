@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 async def test_a_silent_task_is_said_to_be_silent(world) -> None:
     task = await world.start(await world.submit(nodes=1))
-    world.cluster.logs["1.1", 0] = b"2026-01-05T12:34:56.000Z epoch 1\n"
+    world.cluster.logs["1.1", 0] = b"2026-01-05T12:34:56.000000Z epoch 1\n"
     _, found = await world.json("GET", f"/tasks/{task.id}/explain")
     assert "no rank has printed anything since 2026-01-05 12:34 UTC" in found["sentence"]
     assert "hai profile" in found["sentence"]
