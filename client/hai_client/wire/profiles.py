@@ -43,7 +43,7 @@ class Operator:
 class TraceSummary:
     """What the trace of one process says."""
 
-    #: The process's number in `torch.distributed`, and how many there are; None: it does not use that.
+    #: The process's number in `torch.distributed`, and how many there are; None: the trace does not say.
     process_rank: int | None = None
     world: int | None = None
     #: Where most was computed. One of cpu, gpu.

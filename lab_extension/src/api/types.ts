@@ -353,7 +353,7 @@ export interface IOperator {
 
 /** What the trace of one process says. */
 export interface ITraceSummary {
-  /** The process's number in `torch.distributed`, and how many there are; null: it does not use that. */
+  /** The process's number in `torch.distributed`, and how many there are; null: the trace does not say. */
   process_rank: number | null;
   world: number | null;
   /** Where most was computed. */

@@ -29,6 +29,7 @@ from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -189,7 +190,13 @@ def assemble_api(
             queries=queries,
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,
-            explanations=Explanations(queries=queries, clock=clock, latest_plan=latest_plan, workers=workers),
+            explanations=Explanations(
+                queries=queries,
+                clock=clock,
+                latest_plan=latest_plan,
+                workers=workers,
+                silence=Silence(store=store, cluster=adapters.cluster, clock=clock),
+            ),
             decisions=Decisions(store=store),
             experiments=Experiments(workers=workers),
             forecasts=Forecasts(

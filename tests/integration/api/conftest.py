@@ -46,6 +46,7 @@ from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -361,7 +362,13 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         queries=queries,
         readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),
-        explanations=Explanations(queries=queries, clock=clock, latest_plan=latest_plan, workers=workers),
+        explanations=Explanations(
+            queries=queries,
+            clock=clock,
+            latest_plan=latest_plan,
+            workers=workers,
+            silence=Silence(store=store, cluster=cluster, clock=clock),
+        ),  # type: ignore[arg-type]
         decisions=Decisions(store=store),
         experiments=Experiments(workers=workers),
         forecasts=Forecasts(

@@ -30,7 +30,7 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
     return ExplainOut(
         task_id=view.task.id,
         state=view.task.state.value,
-        sentence=view.message,
+        sentence=view.message if found.silence is None else f"{view.message} {found.silence}",
         verdict=verdict,
         ahead=None if verdict is None or verdict.position is None else verdict.position - 1,
         what_if=[_what_if(change, view.task, caller, now) for change in found.what_if],

@@ -56,7 +56,7 @@ class OperatorOut(Output):
 class TraceSummaryOut(Output):
     """What the trace of one process says."""
 
-    #: The process's number in `torch.distributed`, and how many there are; null: it does not use that.
+    #: The process's number in `torch.distributed`, and how many there are; null: the trace does not say.
     process_rank: int | None
     world: int | None
     #: Where most was computed.

@@ -11,6 +11,7 @@ from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.service.insight.queries import Queries, TaskView
+from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.orders import ComputePool, SnapshotFacts, WhatIfOrder
@@ -25,6 +26,8 @@ class Explanation:
 
     view: TaskView
     what_if: Sequence[WhatIf]
+    #: Since when a running task shows no sign of life; None: it does, or it does not run.
+    silence: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +38,7 @@ class Explanations:
     clock: Clock
     latest_plan: LatestPlan
     workers: ComputePool
+    silence: Silence
     _found: dict[Task, tuple[WhatIf, ...]] = field(default_factory=dict)
     #: The tick that `_found` belongs to.
     _tick: int = -1
@@ -43,7 +47,9 @@ class Explanations:
         """The task with its what-ifs (none before the first look). Raises NotFound, TooMany and Unavailable."""
         await self.latest_plan.asked()
         view = await self.queries.summary(caller, ref)
-        return Explanation(view=view, what_if=await self._what_if(caller, view.task))
+        return Explanation(
+            view=view, what_if=await self._what_if(caller, view.task), silence=await self.silence.of(view.task)
+        )
 
     async def _what_if(self, caller: Caller, task: Task) -> tuple[WhatIf, ...]:
         snapshot, tick = self.latest_plan.snapshot, self.latest_plan.ticks

@@ -1,0 +1,70 @@
+"""Finds out whether a running task is silent: by its logs, its checkpoints and its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from hai_scheduler.core.explaining.silence import SILENT_AFTER, SignsOfLife, last_use, silence_of
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.cluster import Cluster
+from hai_scheduler.ports.errors import Absent, Temporary
+from hai_scheduler.ports.store import Store
+from hai_scheduler.service.logs.lines import lines_of
+
+#: Ranks that are looked at, and how far back.
+RANKS: Final = 16
+BACK: Final = timedelta(hours=6)
+#: How much of the end of a log is read, in bytes; longer than a line.
+READ_BYTES: Final = 128 * 1024
+#: An offset behind the end of any log.
+_BEHIND: Final = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """The use case: since when a task that runs shows no sign of life."""
+
+    store: Store
+    cluster: Cluster
+    clock: Clock
+
+    async def of(self, task: Task) -> str | None:
+        """The sentence for a silent task; None for any other."""
+        run, now = task.live_run, self.clock.now()
+        if task.state is not TaskState.RUNNING or run is None or run.running_at is None:
+            return None
+        if now - run.running_at < SILENT_AFTER:
+            return None
+        printed = [at for rank in range(min(RANKS, len(run.ranks))) if (at := await self._printed(run, rank))]
+        try:
+            series = await self.store.series.read(
+                run.id,
+                since=int((now - BACK).timestamp()),
+                until=int(now.timestamp()),
+                step=60,
+                ranks=list(range(RANKS)),
+            )
+        except Temporary:
+            return None
+        used, gpus = last_use(point for points in series.values() for point in points)
+        signs = SignsOfLife(
+            printed=max(printed, default=None),
+            saved=None if run.checkpoint is None else run.checkpoint.at,
+            used=None if used is None else datetime.fromtimestamp(used, UTC),
+            gpus=gpus,
+        )
+        return silence_of(signs, running_since=run.running_at, now=now)
+
+    async def _printed(self, run: Run, rank: int) -> datetime | None:
+        """When the rank has printed its last line; None if that is not known."""
+        try:
+            end = (await self.cluster.read_log(run.id, rank, offset=_BEHIND, limit=1)).start
+            chunk = await self.cluster.read_log(run.id, rank, offset=max(0, end - READ_BYTES), limit=READ_BYTES)
+        except (Absent, Temporary):
+            return None
+        times = [line.at for line in lines_of(run.number, rank, chunk) if line.at is not None]
+        return times[-1] if times else None
