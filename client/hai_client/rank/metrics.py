@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hai_client.metrics.sampler import Reader
+    from hai_client.rank.reported import Reported
 
 #: Points that are kept while the service is away: six hours. The oldest are dropped first.
 KEPT = 2160
@@ -55,11 +56,16 @@ class RankMetrics:
     Args:
         api: The service.
         readers: What is read.
+        reported: What the job reports of itself; None: it is not asked.
     """
 
-    def __init__(self, api: RankApi, readers: list[Reader]) -> None:
+    def __init__(self, api: RankApi, readers: list[Reader], reported: Reported | None = None) -> None:
         self._api = api
-        self._sampler = Sampler(readers, self._keep)
+        self._reported = reported
+        self._sampler = Sampler([*readers, *([] if reported is None else [reported])], self._keep)
+        self._last: dict[str, float] = {}
+        #: The progress that the service has.
+        self._told: dict[str, Any] | None = None
         self._points: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._wake: threading.Event | None = None
         self._sent: threading.Event | None = None
@@ -69,9 +75,14 @@ class RankMetrics:
         """Take a sample if it is time; `now` is of a clock that never steps, seconds."""
         self._sampler.step(now)
 
+    def last_look(self) -> None:
+        """Read what the job has reported last, after its end and while the log can be written."""
+        if self._reported is not None:
+            self._last = self._reported.read(0.0)
+
     def finish(self, seconds: float) -> bool:
         """Send the last points, for at most `seconds`; return whether all are sent."""
-        self._sampler.finish()
+        self._sampler.finish(self._last)
         if not self._points or self._wake is None or self._sent is None:
             return not self._points
         self._ending = True
@@ -107,13 +118,15 @@ class RankMetrics:
         piece = [self._points[number] for number in range(min(PIECE, len(self._points)))]
         if not piece:
             return EVERY_S
-        answer = self._api.send_metrics(piece, PATIENCE_S)
+        progress = None if self._reported is None else self._reported.progress
+        answer = self._api.send_metrics(piece, PATIENCE_S, None if progress is self._told else progress)
         if answer.status >= 500 or answer.status in (401, 403, 408, 429):
             raise Unreachable(str(answer.status))
         # Else they are stored, or refused for good. While the answer was on its way, the oldest may have been dropped.
         for point in piece:
             if self._points and self._points[0] is point:
                 self._points.popleft()
+        self._told = progress
         after = answer.body.get("after")
         if self._points:
             return 0.0

@@ -1,5 +1,5 @@
 """Supervises one rank from its start to its end."""
-# ruff: noqa: PTH103, PTH110, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH112, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ TICK_S = 0.1
 LISTEN_AFTER_S = 0.1
 #: When to begin to measure, seconds: short commands have ended by then.
 MEASURE_AFTER_S = 1.0
-#: How long this process stays after the end of the rank to send its last metrics, seconds: longer than a service that was
-#: killed needs to be back.
+#: How long this process stays after the end of the rank to send its last metrics, seconds: longer than a service that
+#: was killed needs to be back.
 METRICS_WAIT_S = 10.0
 USAGE_EVERY_S = 5.0
 USAGE_FIRST_S = 1.0
@@ -205,6 +205,11 @@ class Supervisor:
         self._read_output()
         self._records.take_reports()
         self._look_for_the_last_time()
+        if self._metrics is None and os.path.isdir(os.path.join(self._spec.runtime, "progress")):
+            # A short command, which has reported how far it has come.
+            self._measure()
+        if self._metrics is not None:
+            self._metrics.last_look()
         self._records.data["usage"] = self._usage.final()
         self._records.end(self._exit_code)
         # Afterwards: the nodes of the run are not held for it.
@@ -253,8 +258,10 @@ class Supervisor:
     def _measure(self) -> None:
         # Imported here: a short command has ended before it is needed.
         from hai_client.rank.metrics import RankMetrics, readers_of
+        from hai_client.rank.reported import Reported
 
-        self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod))
+        reported = Reported(self._spec.runtime, self._account, self._log.say)
+        self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod), reported)
 
     def _step(self, now: float) -> None:
         """Do what is due: take reports, notices and evidence, and end the rank if it must end."""

@@ -11,6 +11,7 @@ from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.nodes import StoredNodes
+from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.runs import StoredRuns
 from hai_scheduler.ports.stored.settings import StoredSettings
@@ -35,6 +36,11 @@ class Tx(Protocol):
     @property
     def runs(self) -> StoredRuns:
         """The runs of tasks."""
+        ...
+
+    @property
+    def progress(self) -> StoredProgress:
+        """How far the jobs of tasks have come."""
         ...
 
     @property

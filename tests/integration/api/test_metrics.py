@@ -18,10 +18,12 @@ async def running(world) -> Task:
     return await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
 
 
-async def send(world, task: Task, points: object, *, rank: object = 0, run: int = 1, who: Task | None = None):
+async def send(
+    world, task: Task, points: object, *, rank: object = 0, run: int = 1, who: Task | None = None, progress=None
+):
     headers = {"Authorization": f"Bearer {world.tokens.make((who or task).run_id(1)).reveal()}"}
     path = f"/runs/{task.id}.{run}/ranks/{rank}/metrics"
-    return await world.json("PUT", path, None, json={"points": points}, headers=headers)
+    return await world.json("PUT", path, None, json={"points": points, "progress": progress}, headers=headers)
 
 
 def point(second: int, **values: float) -> dict[str, object]:
@@ -107,3 +109,50 @@ async def test_the_metrics_of_another_users_task_are_not_there(world, running) -
 async def test_a_question_that_makes_no_sense_is_refused(world, running, query) -> None:
     status, _ = await world.json("GET", f"/tasks/{running.id}/metrics?{query}", "alice")
     assert status in (400, 422)
+
+
+async def test_numbers_of_the_job_come_back_as_it_has_reported_them(world, running) -> None:
+    own = {"at": BEGIN + 10, "values": {"job_lr": [3e-5, 3e-5, 3e-5], "job_eval/loss": [-2, -1.5, 0.25]}}
+    await send(world, running, [own, point(20, cpu=1)])
+    _, series = await read(world, running, step=10, names="job_*")
+    assert series["units"] == {"job_eval/loss": "", "job_lr": ""}
+    rank = series["runs"][0]["ranks"][0]
+    assert (rank["mean"]["job_lr"], rank["least"]["job_eval/loss"]) == ([3e-5, None], [-2, None])
+    _, series = await read(world, running, step=10, names="job_lr,cpu")
+    assert set(series["units"]) == {"job_lr", "cpu"}
+
+
+@pytest.mark.parametrize("name", ["job_", "job_a b", "job_" + "x" * 37, "job_1", "job_ä", "job_a,b"])
+async def test_a_name_that_is_none_is_refused(world, running, name) -> None:
+    assert (await send(world, running, [{"at": BEGIN + 10, "values": {name: [1, 1, 1]}}]))[0] in (400, 422)
+
+
+async def test_progress_is_a_part_of_the_task(world, running) -> None:
+    assert (await world.json("GET", f"/tasks/{running.id}", "alice"))[1]["progress"] is None
+    for step, second in ((100, 0), (200, 50)):
+        progress = {"at": BEGIN + second, "step": step, "total": 1000}
+        assert (await send(world, running, [], progress=progress))[0] == 200
+    for answer in (
+        (await world.json("GET", f"/tasks/{running.id}", "alice"))[1],
+        (await world.json("GET", "/tasks", "alice"))[1]["items"][0],
+    ):
+        progress = answer["progress"]
+        assert (progress["step"], progress["total"]) == (200, 1000)
+        assert progress["left_s"] is not None
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [
+        {"at": BEGIN, "step": -1},
+        {"at": BEGIN, "step": 10**16},
+        {"at": BEGIN, "step": 1, "total": 1.5},
+        {"at": 1e300, "step": 1},
+        {"step": 1},
+        {"at": BEGIN, "step": 1, "name": "x"},
+        [],
+    ],
+)
+async def test_progress_that_is_none_is_refused(world, running, progress) -> None:
+    assert (await send(world, running, [], progress=progress))[0] in (400, 422)
+    assert (await world.json("GET", f"/tasks/{running.id}", "alice"))[1]["progress"] is None

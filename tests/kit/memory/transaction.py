@@ -8,6 +8,7 @@ from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.nodes import MemoryNodes
+from kit.memory.stored.progress import MemoryProgress
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.runs import MemoryRuns
 from kit.memory.stored.settings import MemorySettings
@@ -24,6 +25,7 @@ class MemoryTx:
         draft = self._draft = Draft(state, writing=writing)
         self.tasks = MemoryTasks(draft)
         self.runs = MemoryRuns(draft)
+        self.progress = MemoryProgress(draft)
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
         self.quotas = MemoryQuotas(draft)

@@ -11,6 +11,7 @@ from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
 from hai_scheduler.adapters.sql.stored.settings import SqlSettings
@@ -32,6 +33,7 @@ class SqlTx:
         tables = SmallTables(statements, summary, known_facts)
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
+        self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
         self.quotas = SqlQuotas(statements, tables)

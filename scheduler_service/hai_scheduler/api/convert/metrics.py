@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
-from hai_scheduler.api.wire.metrics import PointIn, RankSeriesOut, RunSeriesOut, TaskSeriesOut
-from hai_scheduler.core.metrics.series import Point, Spread, unit_of
+from hai_scheduler.api.wire.metrics import PointIn, ProgressIn, RankSeriesOut, RunSeriesOut, TaskSeriesOut
+from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
+from hai_scheduler.service.metrics.job_reports import JobReport
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
 from hai_scheduler.service.shared.errors import Invalid
 
@@ -15,11 +17,21 @@ def points_of(points: Sequence[PointIn]) -> list[Point]:
     return [Point(point.at, _values(number, point)) for number, point in enumerate(points)]
 
 
+def report_of(progress: ProgressIn | None) -> JobReport | None:
+    """The job's report of its progress, if there is one."""
+    if progress is None:
+        return None
+    return JobReport(at=datetime.fromtimestamp(progress.at, UTC), step=progress.step, total=progress.total)
+
+
 def _values(number: int, point: PointIn) -> dict[str, Spread]:
     for name, (least, mean, greatest) in point.values.items():
         field = f"points[{number}].values.{name}"
         if unit_of(name) is None:
             raise Invalid(field, name, "is not a metric")
+        for place, value in enumerate((least, mean, greatest)):
+            if value < 0 and not name.startswith(OWN):
+                raise Invalid(f"{field}[{place}]", value, "cannot be negative")
         # A mean of rounded numbers may be beyond them by the last digit.
         if least > greatest or mean < least - _slack(least) or mean > greatest + _slack(greatest):
             raise Invalid(field, [least, mean, greatest], "has to be the least, the mean and the greatest value")
@@ -27,7 +39,7 @@ def _values(number: int, point: PointIn) -> dict[str, Spread]:
 
 
 def _slack(value: float) -> float:
-    return max(1.0, value * 1e-6)
+    return max(1.0, abs(value) * 1e-5)
 
 
 def series_out(series: TaskPoints) -> TaskSeriesOut:
@@ -57,7 +69,9 @@ def _rank_out(rank: int, node: str, points: Sequence[Point]) -> RankSeriesOut:
 
     def columns(part: Callable[[Spread], float]) -> dict[str, list[float | None]]:
         return {
-            name: [None if (spread := point.values.get(name)) is None else _short(part(spread)) for point in points]
+            name: [
+                None if (spread := point.values.get(name)) is None else _short(part(spread), name) for point in points
+            ]
             for name in names
         }
 
@@ -71,6 +85,6 @@ def _rank_out(rank: int, node: str, points: Sequence[Point]) -> RankSeriesOut:
     )
 
 
-def _short(value: float) -> float:
-    """A number with four digits: the store knows no more."""
-    return float(f"{value:.4g}")
+def _short(value: float, name: str) -> float:
+    """A number with four digits, one of the job's own with six: the store knows no more."""
+    return float(f"{value:.6g}" if name.startswith(OWN) else f"{value:.4g}")

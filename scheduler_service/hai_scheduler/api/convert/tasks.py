@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
 from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, HaienvOut, NoticeOut, RankOut, RankReport, RunOut
-from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
+from hai_scheduler.api.wire.tasks import HolderOut, ProgressOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
 from hai_scheduler.core.model.limits import MAX_HOLDERS
@@ -185,7 +185,15 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
         "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown, holders),
         "deadline": run.notice.deadline if run and run.notice else None,
         "tags": [],
+        "progress": _progress(view),
     }
+
+
+def _progress(view: TaskView) -> ProgressOut | None:
+    found = view.progress
+    if found is None:
+        return None
+    return ProgressOut(step=found.step, total=found.total, at=found.at, left_s=_seconds(view.left))
 
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:

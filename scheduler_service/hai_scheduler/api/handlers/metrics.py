@@ -15,7 +15,9 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     """Store metrics of a rank."""
     points = convert.points_of(ask.body.points)
     try:
-        taken = await ask.services.rank_metrics.take(ask.run, rank_of(ask.path["rank"]), points)
+        taken = await ask.services.rank_metrics.take(
+            ask.run, rank_of(ask.path["rank"]), points, convert.report_of(ask.body.progress)
+        )
     except Conflict as error:
         raise gone(error) from None
     return MetricsTaken(newest=taken.newest, after=taken.after)

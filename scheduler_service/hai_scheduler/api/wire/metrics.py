@@ -8,11 +8,13 @@ from typing import Annotated
 from pydantic import Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Output
+from hai_scheduler.core.model.limits import MAX_STEP
 
 #: The largest value of a metric that is taken.
 MAX_VALUE = 1e18
 
-Value = Annotated[float, Field(ge=0, le=MAX_VALUE, allow_inf_nan=False)]
+#: Numbers of a job's own may be negative, others may not.
+Value = Annotated[float, Field(ge=-MAX_VALUE, le=MAX_VALUE, allow_inf_nan=False)]
 #: The least, the mean and the greatest value of a metric within a window.
 SpreadIn = tuple[Value, Value, Value]
 
@@ -26,10 +28,23 @@ class PointIn(Input):
     values: Annotated[dict[Annotated[str, Field(max_length=40)], SpreadIn], Field(max_length=1000)]
 
 
+class ProgressIn(Input):
+    """How far the job has come."""
+
+    #: When it has said so, Unix time in seconds.
+    at: Annotated[float, Field(ge=0, le=2**36, allow_inf_nan=False)]
+    #: Steps that are done.
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    #: After how many steps it is done; null: not known.
+    total: Annotated[int, Field(ge=0, le=MAX_STEP)] | None = None
+
+
 class RankMetricsIn(Input):
     """Metrics of a rank. Points that were sent before are left out."""
 
     points: Annotated[list[PointIn], Field(max_length=400)]
+    #: The job's newest report, if the service does not have it yet.
+    progress: ProgressIn | None = None
 
 
 class MetricsTaken(Output):

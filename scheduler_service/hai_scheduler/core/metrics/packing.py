@@ -16,7 +16,8 @@ from itertools import islice
 from math import log10
 from typing import Final
 
-from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.metrics.own_numbers import own_columns, own_head
+from hai_scheduler.core.metrics.series import OWN, Point, Spread
 
 #: The first byte of a chunk: the form that follows.
 FORM: Final = 1
@@ -41,7 +42,7 @@ class BadChunk(ValueError):
 
 def pack(points: Sequence[Point]) -> bytes:
     """Return points, in order of time, as bytes."""
-    names = sorted({name for point in points for name in point.values})
+    names = sorted({name for point in points for name in point.values if not name.startswith(OWN)})
     body = bytearray()
     _write(body, _differences([point.at for point in points]))
     for name in names:
@@ -52,7 +53,8 @@ def pack(points: Sequence[Point]) -> bytes:
         pairs = list(zip(spreads, means, strict=True))
         _write_column(body, [0 if s is None else max(0, mean - code_of(s.least)) for s, mean in pairs])
         _write_column(body, [0 if s is None else max(0, code_of(s.greatest) - mean) for s, mean in pairs])
-    head = json.dumps({"names": names, "points": len(points)}, separators=(",", ":")).encode()
+    own = {"own": found} if (found := own_head(points)) else {}
+    head = json.dumps({"names": names, "points": len(points), **own}, separators=(",", ":")).encode()
     return bytes((FORM,)) + zlib.compress(head + b"\n" + body, 6)
 
 
@@ -73,9 +75,10 @@ def unpack(chunk: bytes) -> list[Point]:
         if len(times) != count:
             raise BadChunk("a chunk that is cut off")
         columns = {name: _column(numbers, count) for name in names}
+        columns.update(own_columns(said.get("own", {}), count))
     except BadChunk:
         raise
-    except (zlib.error, ValueError, KeyError, TypeError, RuntimeError, StopIteration) as error:
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, RuntimeError, StopIteration) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
     return [
         Point(at, {name: spread for name, column in columns.items() if (spread := column[index]) is not None})

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from hai_scheduler.core.model.limits import JOB_NUMBER
+
 #: The length of the windows that ranks send, seconds.
 WINDOW_S: Final = 10
 #: Metrics of a rank, with their units.
@@ -35,6 +37,8 @@ OF_A_GPU: Final = {
     "tensor": "%",
     "dram": "%",
 }
+#: What the names of the job's own numbers begin with (`job.report`); they have no unit, and may be negative.
+OWN: Final = "job_"
 #: GPUs of a rank at most.
 MOST_GPUS: Final = 64
 _GPU = re.compile(r"gpu(0|[1-9][0-9]?)_([a-z]+)", re.ASCII)
@@ -58,7 +62,9 @@ class Point:
 
 
 def unit_of(name: str) -> str | None:
-    """Return the unit of a metric; None if there is no metric of that name."""
+    """Return the unit of a metric; None if there is no metric of that name. A number of the job's own has none: ""."""
+    if name.startswith(OWN):
+        return "" if JOB_NUMBER.fullmatch(name, len(OWN)) else None
     if name in OF_A_RANK:
         return OF_A_RANK[name]
     match = _GPU.fullmatch(name)

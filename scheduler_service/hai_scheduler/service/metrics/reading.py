@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from hai_scheduler.core.metrics.series import WINDOW_S, Point, fold, unit_of
+from hai_scheduler.core.metrics.series import OWN, WINDOW_S, Point, fold, unit_of
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
@@ -21,6 +21,8 @@ from hai_scheduler.service.shared.lookup import find
 POINTS: Final = 600
 #: Points of an answer at most, over all ranks.
 MOST_POINTS: Final = 20_000
+#: Stands for all numbers of the job's own among the names.
+ALL_OWN: Final = f"{OWN}*"
 #: Ranks of an answer, unless the reader names some.
 RANKS: Final = 16
 
@@ -81,7 +83,7 @@ class Series:
             Invalid: A name is no metric, or the answer would be too large.
         """
         for name in names or ():
-            if unit_of(name) is None:
+            if name != ALL_OWN and unit_of(name) is None:
                 raise Invalid("names", name, "is not a metric: docs/metrics.md lists them")
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
@@ -117,11 +119,15 @@ class Series:
             return folded
         return {
             rank: [
-                Point(point.at, {name: point.values[name] for name in names if name in point.values})
+                Point(point.at, {name: value for name, value in point.values.items() if _wanted(name, names)})
                 for point in points
             ]
             for rank, points in folded.items()
         }
+
+
+def _wanted(name: str, names: Sequence[str]) -> bool:
+    return name in names or (ALL_OWN in names and name.startswith(OWN))
 
 
 def _suitable(span: timedelta) -> int:

@@ -11,13 +11,15 @@ from hai_scheduler.core.metrics.series import WINDOW_S, Point
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
+from hai_scheduler.service.metrics.job_reports import JobReport, JobReports
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Invalid
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300
-#: How long after the end of a run its last points are taken. A rank that ends while the service is away sends them late.
+#: How long after the end of a run its last points are taken: a rank that ends while the service is away sends them
+#: late.
 LATE: Final = timedelta(minutes=10)
 
 
@@ -38,9 +40,18 @@ class MetricsIntake:
     store: Store
     clock: Clock
     pace: Pace = field(default_factory=Pace)
+    jobs: JobReports = field(default_factory=JobReports)
 
-    async def take(self, run_id: RunId, rank: int, points: Sequence[Point]) -> PointsTaken:
+    async def take(
+        self, run_id: RunId, rank: int, points: Sequence[Point], report: JobReport | None = None
+    ) -> PointsTaken:
         """Store points of a rank; those that are there already are left out, so that it may send them again.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            points: Its points, in order of time. Of numbers of the job's own, 50 names by run are kept, of 16 ranks.
+            report: How far its job has come, if that is new.
 
         Raises:
             Conflict: The run is over for longer than `LATE`.
@@ -61,5 +72,7 @@ class MetricsIntake:
             before = point.at
         async with self.store.read() as tx:
             await recent_run(tx, run_id, rank, since=moment - LATE)
-        newest = await self.store.series.append(run_id, rank, points)
+        newest = await self.store.series.append(run_id, rank, self.jobs.bounded(run_id, rank, points))
+        if report is not None:
+            await self.jobs.advance(self.store, run_id, rank, report, moment)
         return PointsTaken(newest=newest, after=self.pace.next_after(run_id, rank, self.clock.steady()))
