@@ -83,19 +83,34 @@ class RankMetrics:
     def finish(self, seconds: float) -> bool:
         """Send the last points, for at most `seconds`; return whether all are sent."""
         self._sampler.finish(self._last)
-        if not self._points or self._wake is None or self._sent is None:
-            return not self._points
+        if self._done():
+            return True
+        wake, sent = self._started()
         self._ending = True
-        self._wake.set()
-        return self._sent.wait(seconds)
+        wake.set()
+        return sent.wait(seconds)
+
+    def _done(self) -> bool:
+        """Whether the service has all points, and the job's newest progress."""
+        return not self._points and self._news() is None
+
+    def _news(self) -> dict[str, Any] | None:
+        """Return the job's newest progress, unless the service has it."""
+        progress = None if self._reported is None else self._reported.progress
+        return None if progress is self._told else progress
 
     def _keep(self, point: dict[str, Any]) -> None:
         self._points.append(point)
-        if self._wake is None:
+        self._started()
+
+    def _started(self) -> tuple[threading.Event, threading.Event]:
+        """Start the thread, if it has not been started, and return the events that wake it and tell its end."""
+        if self._wake is None or self._sent is None:
             import threading
 
             self._wake, self._sent = threading.Event(), threading.Event()
             threading.Thread(target=self._run, args=(self._wake, self._sent), name="metrics", daemon=True).start()
+        return self._wake, self._sent
 
     def _run(self, wake: threading.Event, sent: threading.Event) -> None:
         rest = 0.0
@@ -107,7 +122,7 @@ class RankMetrics:
                 pause = FIRST_PAUSE_S
             except Unreachable:
                 rest, pause = pause, min(MAX_PAUSE_S, pause * 2)
-            if self._ending and not self._points:
+            if self._ending and self._done():
                 sent.set()
                 return
             if self._ending:
@@ -116,17 +131,17 @@ class RankMetrics:
     def _send(self) -> float:
         """Send a piece; return how long to rest then, seconds. Raises Unreachable."""
         piece = [self._points[number] for number in range(min(PIECE, len(self._points)))]
-        if not piece:
+        news = self._news()
+        if not piece and news is None:
             return EVERY_S
-        progress = None if self._reported is None else self._reported.progress
-        answer = self._api.send_metrics(piece, PATIENCE_S, None if progress is self._told else progress)
+        answer = self._api.send_metrics(piece, PATIENCE_S, news)
         if answer.status >= 500 or answer.status in (401, 403, 408, 429):
             raise Unreachable(str(answer.status))
         # Else they are stored, or refused for good. While the answer was on its way, the oldest may have been dropped.
         for point in piece:
             if self._points and self._points[0] is point:
                 self._points.popleft()
-        self._told = progress
+        self._told = self._told if news is None else news
         after = answer.body.get("after")
         if self._points:
             return 0.0

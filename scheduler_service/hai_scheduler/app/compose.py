@@ -31,6 +31,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -182,6 +183,7 @@ def assemble_api(
             ),
             logs=Logs(store=store, cluster=adapters.cluster, news=news, workers=workers),
             series=Series(store=store, clock=clock, pace=pace),
+            cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from hai_scheduler.core.metrics.series import Point
@@ -43,6 +43,13 @@ class SeriesStore(Protocol):
         They end after `since` and not after `until` (Unix time, seconds).
         Each moment is shown by one level: by the coarsest whose step is at most `step`, else by the next finer one, and
         where that is gone by the finest that is left. The points are not folded to `step`.
+        """
+        ...
+
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """The newest point of each rank of those runs, at the finest step.
+
+        Only points that end after `since` (Unix time, seconds) count; runs without any are left out.
         """
         ...
 

@@ -48,6 +48,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -362,6 +363,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         logs=Logs(store=store, cluster=cluster, news=news, workers=workers, look_every=0.02),  # type: ignore[arg-type]
         rank_metrics=MetricsIntake(store=store, clock=clock, pace=pace),
         series=Series(store=store, clock=clock, pace=pace),
+        cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
         orphans=Orphans(store=store, bus=bus, clock=clock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hai_scheduler.core.metrics.levels import merged
 from hai_scheduler.core.metrics.packing import pack, unpack
@@ -44,6 +44,14 @@ class MemorySeries:
                 by_rank.setdefault(rank, {})[level] = [point for point in points if since < point.at <= until]
         found = {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
         return {rank: points for rank, points in found.items() if points}
+
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """See `SeriesStore.newest`."""
+        found: dict[RunId, dict[int, Point]] = {}
+        for (run_id, rank, step), points in sorted(self._points.items()):
+            if run_id in run_ids and step == LEVELS[0].step and points and points[-1].at > since:
+                found.setdefault(run_id, {})[rank] = points[-1]
+        return found
 
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""

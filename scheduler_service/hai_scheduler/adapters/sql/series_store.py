@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import reading, writing
@@ -21,6 +21,30 @@ from hai_scheduler.core.metrics.series import Point, fold
 from hai_scheduler.core.model.ids import RunId
 
 _FINEST = LEVELS[0]
+
+
+#: Most runs in one query: SQLite takes some thousands of values in a statement.
+_MANY = 500
+_ENDS = (
+    select(SERIES.c.run_id, SERIES.c.rank, func.max(SERIES.c.until).label("until"))
+    .where(
+        SERIES.c.run_id.in_(bindparam("run_ids", expanding=True)),
+        SERIES.c.step == _FINEST.step,
+        SERIES.c.until > bindparam("since"),
+    )
+    .group_by(SERIES.c.run_id, SERIES.c.rank)
+    .subquery()
+)
+#: The row with the newest point of each rank of some runs.
+_NEWEST = select(SERIES.c.run_id, SERIES.c.rank, SERIES.c.data).join(
+    _ENDS,
+    and_(
+        SERIES.c.run_id == _ENDS.c.run_id,
+        SERIES.c.rank == _ENDS.c.rank,
+        SERIES.c.step == _FINEST.step,
+        SERIES.c.until == _ENDS.c.until,
+    ),
+)
 
 
 class SqlSeries:
@@ -54,6 +78,16 @@ class SqlSeries:
                 rows = (await connection.execute(select(SERIES).where(*wanted).order_by(SERIES.c.until))).all()
         # A day of many GPUs takes some tenths of a second, in which other requests must not wait.
         return await asyncio.to_thread(_unpacked, rows, since, until, step)
+
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """See `SeriesStore.newest`."""
+        asked, rows = sorted(run_ids), []
+        with translated():
+            async with self._readers.connect() as connection:
+                for begin in range(0, len(asked), _MANY):
+                    wanted = {"run_ids": asked[begin : begin + _MANY], "since": since}
+                    rows += (await connection.execute(_NEWEST, wanted)).all()
+        return await asyncio.to_thread(_last_points, rows)
 
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""
@@ -110,6 +144,13 @@ def _unpacked(rows: Sequence[Row[Any]], since: int, until: int, step: int) -> di
         rank: merged({level: joined(seen) for level, seen in levels.items()}, step) for rank, levels in by_rank.items()
     }
     return {rank: points for rank, points in sorted(found.items()) if points}
+
+
+def _last_points(rows: Sequence[Row[Any]]) -> dict[RunId, dict[int, Point]]:
+    found: dict[RunId, dict[int, Point]] = {}
+    for row in rows:
+        found.setdefault(RunId(row.run_id), {})[row.rank] = unpack(row.data)[-1]
+    return {run_id: dict(sorted(ranks.items())) for run_id, ranks in found.items()}
 
 
 def _joined(rows: Sequence[Row[Any]]) -> list[Point]:

@@ -34,6 +34,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     logs.LogPage,
     logs.LogHits,
     metrics.TaskSeriesOut,
+    metrics.ClusterUseOut,
     events.EventPage,
     cluster.NodeList,
     cluster.ClusterOut,

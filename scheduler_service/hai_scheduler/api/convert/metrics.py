@@ -5,11 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from hai_scheduler.api.wire.metrics import PointIn, ProgressIn, RankSeriesOut, RunSeriesOut, TaskSeriesOut
+from hai_scheduler.api.convert.levels import level_name
+from hai_scheduler.api.convert.tasks import progress_out
+from hai_scheduler.api.wire.metrics import (
+    ClusterUseOut,
+    HolderUseOut,
+    PointIn,
+    ProgressIn,
+    RankSeriesOut,
+    RunSeriesOut,
+    TaskSeriesOut,
+    UseOut,
+)
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.service.metrics.job_reports import JobReport
+from hai_scheduler.service.metrics.now import ClusterUse, HolderUse
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
 from hai_scheduler.service.shared.errors import Invalid
+
+
+def cluster_use_out(found: ClusterUse) -> ClusterUseOut:
+    """The tasks that hold nodes, with what they use."""
+    return ClusterUseOut(items=[_holder(one) for one in found.items], left_out=found.left_out)
+
+
+def _holder(one: HolderUse) -> HolderUseOut:
+    task = one.task
+    shared = HolderUseOut(task_id=task.id, user=task.user, nodes=task.nodes, gpus=task.gpus, known=one.known)
+    run = task.live_run
+    if not one.known or run is None:
+        return shared
+    return shared.model_copy(
+        update={
+            "name": task.name,
+            "state": task.state.value,
+            "priority": level_name(run.priority),
+            "running_since": run.running_at,
+            "turn_left_s": None if one.turn_left is None else one.turn_left.total_seconds(),
+            "deadline": None if run.notice is None else run.notice.deadline,
+            "progress": progress_out(one.progress, one.left),
+            "use": None if one.use is None else UseOut.model_validate(one.use),
+        }
+    )
 
 
 def points_of(points: Sequence[PointIn]) -> list[Point]:

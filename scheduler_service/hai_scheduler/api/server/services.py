@@ -14,6 +14,7 @@ from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
+from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
@@ -56,6 +57,7 @@ class Services:
     forecasts: Forecasts
     logs: Logs
     series: Series
+    cluster_use: NewestUse
     failures: Failures
     feed: Feed
     orphans: Orphans

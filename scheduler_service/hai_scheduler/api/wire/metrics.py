@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Output
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
+from hai_scheduler.api.wire.tasks import ProgressOut
 from hai_scheduler.core.model.limits import MAX_STEP
 
 #: The largest value of a metric that is taken.
@@ -54,6 +55,57 @@ class MetricsTaken(Output):
     newest: int
     #: When the rank is to send the next points, seconds from now.
     after: float
+
+
+class UseOut(Output):
+    """What the ranks of a task use together, at their newest points; null: not measured."""
+
+    #: Processor cores.
+    cpu: float | None
+    #: Bytes of memory.
+    memory: float | None
+    #: Bytes a second, of disks and of networks.
+    disk_read: float | None
+    disk_written: float | None
+    net_received: float | None
+    net_sent: float | None
+    #: The mean of all GPUs, %.
+    gpu_use: float | None
+    #: Bytes of memory, and watts, of all GPUs.
+    gpu_memory: float | None
+    gpu_power: float | None
+
+
+class HolderUseOut(Output):
+    """A task that holds nodes now. Of another user's task only the id, the user and the nodes are told."""
+
+    task_id: int
+    user: str
+    #: Number of nodes, and GPUs on each of them; null: whole nodes.
+    nodes: int
+    gpus: int | None
+    #: Whether the rest is told.
+    known: bool
+    name: str = ""
+    state: TaskStateName | None = None
+    priority: LevelName | None = None
+    #: When its run was up.
+    running_since: datetime | None = None
+    #: How long no equal may have its nodes, in seconds; 0: one may; null: not known, as while it starts or leaves.
+    turn_left_s: float | None = None
+    #: Deadline of its notice; null: there is none.
+    deadline: datetime | None = None
+    progress: ProgressOut | None = None
+    #: Null: nothing was measured in the last five minutes.
+    use: UseOut | None = None
+
+
+class ClusterUseOut(Output):
+    """The tasks that hold nodes now: the caller's own first, then those with most nodes."""
+
+    items: list[HolderUseOut]
+    #: How many further tasks there are, which the answer leaves out.
+    left_out: int
 
 
 class RankSeriesOut(Output):

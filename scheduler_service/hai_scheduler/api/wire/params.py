@@ -74,6 +74,13 @@ class SeriesQuery(Input):
     names: Annotated[str, Field(max_length=4000, pattern=r"^[A-Za-z0-9_./*-]+(,[A-Za-z0-9_./*-]+)*$")] | None = None
 
 
+class UseQuery(Input):
+    """Whose use of the cluster."""
+
+    #: Only the caller's own tasks.
+    mine: bool = False
+
+
 class SearchQuery(Input):
     """What to look for in a log."""
 

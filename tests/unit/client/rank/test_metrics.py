@@ -106,7 +106,16 @@ def test_the_last_report_goes_with_the_last_points(tmp_path: Path) -> None:
     Reporter(tmp_path / "progress").report(7, loss=1e-5)
     one.last_look()
     assert one.finish(60)
-    assert service.progress == [7]
+    assert (service.progress, len(service.ends)) == ([7], 1)
+
+
+def test_progress_of_a_command_too_short_to_be_measured_is_sent(tmp_path: Path) -> None:
+    service = Service("away")
+    one = RankMetrics(service, [], Reported(str(tmp_path), None, print))  # type: ignore[arg-type]
+    Reporter(tmp_path / "progress").report(7)
+    one.last_look()
+    assert one.finish(60)
+    assert (service.progress, service.ends) == ([7, 7], [])
 
 
 def test_a_point_that_was_dropped_while_it_was_sent_takes_no_other_with_it() -> None:
