@@ -17,6 +17,7 @@ import type {
   IPolicy,
   ITaskDetail,
   ITaskPage,
+  ITaskSeries,
   ITaskSubmit,
   PriorityChoice
 } from './types';
@@ -31,6 +32,16 @@ export interface ITaskQuery {
   state?: string;
   limit?: number;
   cursor?: string;
+}
+
+/** Which part of the metrics of a task. */
+export interface ISeriesQuery {
+  /** Only points that end after this time, Unix time in seconds. */
+  since?: number | undefined;
+  /** The length of the spans, seconds. */
+  step?: number | undefined;
+  ranks: readonly number[];
+  names: readonly string[];
 }
 
 /** What the models need of the platform; tests give their own. */
@@ -48,6 +59,9 @@ export interface IApi {
   logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage>;
   logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent>;
   logSearch(id: number, text: string): Promise<ILogHits>;
+  metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries>;
+  /** The newest points as they come. */
+  metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent>;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
@@ -126,6 +140,17 @@ export class Api implements IApi {
     return requestJson(this.settings, `api/tasks/${id}/logs/search`, { query: { q: text } });
   }
 
+  metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries> {
+    return requestJson(this.settings, `api/tasks/${id}/metrics`, { query: seriesQuery(query) });
+  }
+
+  metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent> {
+    return requestEvents(this.settings, `api/tasks/${id}/metrics`, {
+      query: { ...seriesQuery(query), follow: 1 },
+      signal
+    });
+  }
+
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {
     return requestEvents(this.settings, 'api/events', {
       signal,
@@ -153,4 +178,18 @@ export class Api implements IApi {
   snapshot(folder: string, group: string): Promise<ISnapshotTaken> {
     return requestJson(this.settings, 'snapshot', { method: 'POST', body: { folder, group } });
   }
+}
+
+function seriesQuery({
+  since,
+  step,
+  ranks,
+  names
+}: ISeriesQuery): Record<string, string | number | undefined> {
+  return {
+    since: since === undefined ? undefined : new Date(since * 1000).toISOString(),
+    step,
+    ranks: ranks.join(','),
+    names: names.join(',')
+  };
 }

@@ -219,6 +219,37 @@ export interface ILogCount {
   hits: number;
 }
 
+/** The metrics of a rank in one run: of each metric a list, with null where a point has no value. */
+export interface IRankSeries {
+  rank: number;
+  node: string;
+  /** Ends of the spans, Unix time in seconds. */
+  at: number[];
+  least: Record<string, (number | null)[]>;
+  mean: Record<string, (number | null)[]>;
+  greatest: Record<string, (number | null)[]>;
+}
+
+/** The metrics of one run. */
+export interface IRunSeries {
+  run: number;
+  started_at: string;
+  running_at: string | null;
+  /** When the run was told to leave. */
+  noticed_at: string | null;
+  ended_at: string | null;
+  ranks: IRankSeries[];
+}
+
+/** The metrics of a task, run by run. */
+export interface ITaskSeries {
+  /** The length of the spans, seconds; old points may be of a coarser step. */
+  step: number;
+  /** The unit of each metric that occurs. */
+  units: Record<string, string>;
+  runs: IRunSeries[];
+}
+
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
 export interface IPolicyValue {
   value: unknown;

@@ -120,8 +120,9 @@ _COLUMNS = (
 
 def _row(task: HolderUse) -> list[Cell | str]:
     nodes = str(task.nodes) if task.gpus is None else f"{task.nodes} x {plural(task.gpus, 'GPU')}"
-    who = [str(task.task_id), task.user, Cell(task.name or "-", "bold"), task.priority or "-", nodes]
-    return [*who, *_cells(task.use), _turn(task), _now(task)]
+    name = Cell(task.name or "-", "bold")
+    use = _cells(task.use)
+    return [str(task.task_id), task.user, name, task.priority or "-", nodes, *use, _turn(task), _now(task)]
 
 
 def _cells(use: Use | None) -> list[Cell | str]:

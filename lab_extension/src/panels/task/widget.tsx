@@ -113,6 +113,7 @@ function Connected(props: {
       <Header
         task={task}
         whatIf={model.whatIf}
+        curves={model.curves}
         now={now}
         busy={model.busy}
         onAct={action => void act(action)}

@@ -81,7 +81,8 @@ class SqlSeries:
 
     async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
         """See `SeriesStore.newest`."""
-        asked, rows = sorted(run_ids), []
+        asked = sorted(run_ids)
+        rows: list[Row[Any]] = []
         with translated():
             async with self._readers.connect() as connection:
                 for begin in range(0, len(asked), _MANY):

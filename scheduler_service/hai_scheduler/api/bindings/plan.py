@@ -60,6 +60,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     tasks.TaskPage,
     logs.LogPage,
     logs.LogHits,
+    metrics.TaskSeriesOut,
     events.EventOut,
     cluster.ClusterOut,
     quota.MeOut,
