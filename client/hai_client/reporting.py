@@ -137,7 +137,7 @@ class Reporter:
                 self._say(f"report: {_short(name)} is no name for a number: 36 letters, digits and _ . / - at most")
                 return
             if len(self._names) >= MAX_JOB_NUMBERS:
-                self._say(f"report: {name} is not kept: a process has {MAX_JOB_NUMBERS} names at most")
+                self._say(f"report: {name} is not kept: a process has {MAX_JOB_NUMBERS} names at most", "names")
                 return
         try:
             number = float(value)

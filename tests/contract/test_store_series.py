@@ -135,6 +135,9 @@ async def test_the_newest_point_of_each_rank_of_several_runs(series: SeriesStore
         OTHER: {0: 60},
     }
     assert set(await series.newest([RUN], since=BEGIN)) == {RUN}
+    await series.append(OTHER, 0, points(60, 80))
+    again = await series.newest([RUN, OTHER], since=BEGIN)
+    assert (again[OTHER][0].at, again[RUN]) == (BEGIN + 80, found[RUN])
     late = await series.newest([RUN, OTHER], since=BEGIN + HOUR)
     assert {run: set(ranks) for run, ranks in late.items()} == {RUN: {0}}
     assert await series.newest([], since=0) == {}

@@ -103,6 +103,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/cluster/use",
         access=SCOPE_READ,
         call=metrics.now,
+        kind=Kind.EXPENSIVE,
         summary="The tasks that hold nodes; of the caller's own, or of all for an admin, also what they use now",
     ),
     Route(
