@@ -67,6 +67,14 @@ MAX_RETRIES = 100
 MAX_RANKS_PER_NODE = 1024
 #: The tag of a task that is a user's spot container, and the beginning of its name.
 SPOT = "spot"
+#: Names of numbers that a job may report, by process and by run.
+MAX_JOB_NUMBERS = 50
+#: The name of such a number matches it as a whole.
+JOB_NUMBER_PATTERN = "[A-Za-z_][A-Za-z0-9_./-]{0,35}"
+#: The greatest of these numbers, whatever the sign.
+MAX_JOB_NUMBER = 1000000000000000000
+#: The most steps that a job may report.
+MAX_STEP = 1000000000000000
 
 
 class EventKind:

@@ -4,6 +4,7 @@
 
     for step in range(first, last):
         train(step)
+        job.report(step, total=last)
         if job.should_suspend():
             save(step)
             job.suspended(step=step)
@@ -33,6 +34,7 @@ from typing import Any, Literal, NoReturn
 from hai_client import checkpoints
 from hai_client.agreement import Agreements
 from hai_client.checkpoints import Checkpoint
+from hai_client.reporting import Reporter
 from hai_client.whole_files import write_whole
 
 #: Shortest time between two looks for the notice, seconds.
@@ -101,6 +103,10 @@ class Job:
         self._agreements = Agreements()
         self._alive_at = clock()
         self._watchdog: Any = None
+        #: Takes progress and numbers.
+        self.reporter = Reporter(
+            self._runtime / "progress" if self.inside else None, self._local[0], alive=self.alive, clock=clock
+        )
         if self.inside:
             os.register_at_fork(after_in_child=self._agreements.after_fork)
 
@@ -275,7 +281,7 @@ class Job:
         return found[0]
 
     def alive(self) -> None:
-        """Tell `watchdog` that there is progress. `should_suspend`, `saved` and `saving` do so too."""
+        """Tell `watchdog` that there is progress. `should_suspend`, `report`, `saved` and `saving` do so too."""
         self._alive_at = max(self._alive_at, self._clock())
 
     def watchdog(self, seconds: float) -> None:
@@ -381,6 +387,8 @@ set_state = _job.set_state
 checkpoint = _job.checkpoint
 last_checkpoint = _job.last_checkpoint
 alive = _job.alive
+report = _job.reporter.report
+progress = _job.reporter.progress
 watchdog = _job.watchdog
 
 

@@ -1,6 +1,14 @@
 /** Words and numbers as users read them. Pure functions. */
 
-import type { IHaienv, IRun, ICodeSnapshot, ITaskSummary, PriorityChoice, TaskState } from './api/types';
+import type {
+  IHaienv,
+  IProgress,
+  IRun,
+  ICodeSnapshot,
+  ITaskSummary,
+  PriorityChoice,
+  TaskState
+} from './api/types';
 
 const ENDED: readonly TaskState[] = ['succeeded', 'failed', 'stopped'];
 
@@ -80,6 +88,13 @@ export function relative(at: string, now: number): string {
     return 'just now';
   }
   return seconds > 0 ? `${length} ago` : `in ${length}`;
+}
+
+/** How far a job has come: `step 1,200 of 10,000, about 2 h left`. */
+export function progressText(progress: IProgress): string {
+  const of = progress.total === null ? '' : ` of ${progress.total.toLocaleString('en')}`;
+  const left = progress.left_s === null ? '' : `, about ${duration(progress.left_s)} left`;
+  return `step ${progress.step.toLocaleString('en')}${of}${left}`;
 }
 
 /** A moment in the reader's time zone: the time, and the day if it is another one than today. */

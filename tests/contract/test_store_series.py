@@ -175,6 +175,27 @@ async def test_a_run_that_is_forgotten_leaves_nothing(series: SeriesStore) -> No
     assert await ends(series, run=OTHER) == [10, 20, 30, 40, 50, 60]
 
 
+async def test_the_newest_point_of_each_rank_of_several_runs(series: SeriesStore) -> None:
+    await series.append(RUN, 0, points(0, HOUR))
+    # The packed hour is a newer row than the piece after it.
+    await series.append(RUN, 0, points(HOUR, HOUR + 60))
+    await pack_all(series, HOUR)
+    await series.append(RUN, 1, points(0, 40))
+    await series.append(OTHER, 0, points(0, 60))
+    found = await series.newest([RUN, OTHER, RunId("99.1")], since=BEGIN)
+    assert {run: {rank: point.at - BEGIN for rank, point in ranks.items()} for run, ranks in found.items()} == {
+        RUN: {0: HOUR + 60, 1: 40},
+        OTHER: {0: 60},
+    }
+    assert set(await series.newest([RUN], since=BEGIN)) == {RUN}
+    await series.append(OTHER, 0, points(60, 80))
+    again = await series.newest([RUN, OTHER], since=BEGIN)
+    assert (again[OTHER][0].at, again[RUN]) == (BEGIN + 80, found[RUN])
+    late = await series.newest([RUN, OTHER], since=BEGIN + HOUR)
+    assert {run: set(ranks) for run, ranks in late.items()} == {RUN: {0}}
+    assert await series.newest([], since=0) == {}
+
+
 @on_disk
 async def test_what_was_acknowledged_survives_the_process(opener: Opener) -> None:
     await (await opener()).series.append(RUN, 0, points(0, 60))

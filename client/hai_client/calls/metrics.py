@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from hai_client.calls.base import Calls, TaskKey, task_path
-from hai_client.wire.metrics import TaskSeries
+from hai_client.wire.metrics import ClusterUse, TaskSeries
 
 
 class MetricsCalls(Calls):
     """The calls of `Client` for metrics."""
+
+    def cluster_use(self, *, mine: bool = False) -> ClusterUse:
+        """Return the tasks that hold nodes now, with what they use; of another user's task only who has which nodes.
+
+        Args:
+            mine: Only the caller's own tasks.
+        """
+        return self._get(ClusterUse, "GET", "/cluster/use", query={"mine": "true" if mine else None})
 
     def metrics(
         self,
@@ -32,7 +40,7 @@ class MetricsCalls(Calls):
             step: The length of the spans in seconds, 10 or more (default: as suits the time between the two).
             run: The number of one run (default: all runs).
             ranks: The ranks (default: the first 16).
-            names: The metrics (default: all).
+            names: The metrics (default: all); `job_*` stands for all numbers that the job reports.
         """
         return self._get(
             TaskSeries,

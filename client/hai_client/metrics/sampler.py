@@ -63,8 +63,9 @@ class Sampler:
         for reader in self._readers:
             self._window.add(reader.read(now))
 
-    def finish(self) -> None:
-        """Hand on what the last, incomplete window has."""
+    def finish(self, last: dict[str, float] | None = None) -> None:
+        """Hand on what the last, incomplete window has, with a last sample of some metrics."""
+        self._window.add(last or {})
         self._close()
 
     def _close(self) -> None:

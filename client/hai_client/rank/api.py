@@ -83,9 +83,12 @@ class RankApi:
         data = json.dumps(body).encode()
         return self._request("POST", f"/ranks/{self._rank}/report", data, patience).status
 
-    def send_metrics(self, points: list[dict[str, Any]], patience: float) -> Answer:
-        """Send points of metrics, and return the service's answer. Raises Unreachable."""
-        data = json.dumps({"points": points}, separators=(",", ":")).encode()
+    def send_metrics(
+        self, points: list[dict[str, Any]], patience: float, progress: dict[str, Any] | None = None
+    ) -> Answer:
+        """Send points of metrics, with the job's newest progress; return the service's answer. Raises Unreachable."""
+        body = {"points": points} if progress is None else {"points": points, "progress": progress}
+        data = json.dumps(body, separators=(",", ":")).encode()
         return self._request("PUT", f"/ranks/{self._rank}/metrics", data, patience)
 
     def send_log(self, offset: int, data: bytes, *, skip: bool) -> Answer:

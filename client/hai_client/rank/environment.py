@@ -108,6 +108,8 @@ def rank_environment(
         # One run of Weights & Biases for a task over all its runs. Further ranks that log have runs of their own.
         env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
         env.setdefault("WANDB_RESUME", "allow")
+    for name, value in _trackers(env).items():
+        env.setdefault(name, value)
     own = pythons.chosen(env)
     first = [*([] if own is None else [pythons.programs(own)]), *path_first]
     if run.profile == "slurm":
@@ -136,6 +138,24 @@ def _defaults(run: Run, home: str) -> dict[str, str]:
         # Unbuffered, so that the log shows all that was printed before the job is ended.
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def _trackers(env: Mapping[str, str]) -> dict[str, str]:
+    """Return what lets experiment trackers find the earlier turns of the task (`env`: its other variables)."""
+    import json
+
+    # MLflow tells its server these tags of each run that it begins; `hai_client.mlflow` finds the run by them.
+    tags = {
+        "hai.task": env["HAI_TASK_ID"],
+        "hai.name": env.get("HAI_TASK_NAME", ""),
+        "hai.user": env.get("HAI_USER") or env["USER"],
+    }
+    found = {"MLFLOW_RUN_CONTEXT": json.dumps(tags)}
+    if env.get("HAI_LOG_DIR"):
+        found["HAI_TENSORBOARD_DIR"] = f"{env['HAI_LOG_DIR'].rstrip('/')}/tensorboard"
+        # The trainer of Transformers writes there.
+        found["TENSORBOARD_LOGGING_DIR"] = env.get("HAI_TENSORBOARD_DIR") or found["HAI_TENSORBOARD_DIR"]
+    return found
 
 
 def _place(run: Run, context: RankContext) -> dict[str, str]:

@@ -52,7 +52,7 @@ class Inbox:
 
 def _read(path: str, name: str) -> dict[str, Any]:
     try:
-        report = json.loads(_content(path))
+        report = json.loads(content_of(path))
         if not _is_report(report):
             raise ValueError("not a report")
     except RecursionError:
@@ -66,7 +66,7 @@ def _read(path: str, name: str) -> dict[str, Any]:
     return {"kind": "bad", "text": f"report {ascii(name)[1:-1]} was dropped: {ascii(str(error))[1:-1]}"}
 
 
-def _content(path: str) -> bytes:
+def content_of(path: str) -> bytes:
     """Return the content of a file, without waiting even if the job made a pipe. Raises OSError, ValueError."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

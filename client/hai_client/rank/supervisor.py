@@ -1,5 +1,5 @@
 """Supervises one rank from its start to its end."""
-# ruff: noqa: PTH103, PTH110, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH112, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -208,6 +208,11 @@ class Supervisor:
         self._read_output()
         self._records.take_reports()
         self._look_for_the_last_time()
+        if self._metrics is None and os.path.isdir(os.path.join(self._spec.runtime, "progress")):
+            # A short command, which has reported how far it has come.
+            self._measure()
+        if self._metrics is not None:
+            self._metrics.last_look()
         self._records.data["usage"] = self._usage.final()
         if self._metrics is not None:
             self._metrics.close()
@@ -268,8 +273,10 @@ class Supervisor:
     def _measure(self) -> None:
         # Imported here: a short command has ended before it is needed.
         from hai_client.rank.metrics import RankMetrics, readers_of
+        from hai_client.rank.reported import Reported
 
-        self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod))
+        reported = Reported(self._spec.runtime, self._account, self._log.say)
+        self._metrics = RankMetrics(self._api, readers_of(self._spec.env, pod=self._pod), reported)
 
     def _step(self, now: float) -> None:
         """Do what is due: take reports, notices and evidence, and end the rank if it must end."""

@@ -10,6 +10,61 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_client.backports import dataclass
+from hai_client.wire.schema import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What the ranks of a task use together, at their newest points; None: not measured."""
+
+    #: Processor cores.
+    cpu: float | None = None
+    #: Bytes of memory.
+    memory: float | None = None
+    #: Bytes a second, of disks and of networks.
+    disk_read: float | None = None
+    disk_written: float | None = None
+    net_received: float | None = None
+    net_sent: float | None = None
+    #: The mean of all GPUs, %.
+    gpu_use: float | None = None
+    #: Bytes of memory, and watts, of all GPUs.
+    gpu_memory: float | None = None
+    gpu_power: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolderUse:
+    """A task that holds nodes now. Of another user's task only the id, the user and the nodes are told."""
+
+    task_id: int
+    user: str
+    #: Number of nodes, and GPUs on each of them; None: whole nodes.
+    nodes: int
+    gpus: int | None = None
+    #: Whether the rest is told.
+    known: bool
+    name: str = ""
+    state: str | None = None
+    priority: str | None = None
+    #: When its run was up.
+    running_since: datetime | None = None
+    #: How long no equal may have its nodes, in seconds; 0: one may; None: not known, as while it starts or leaves.
+    turn_left_s: float | None = None
+    #: Deadline of its notice; None: there is none.
+    deadline: datetime | None = None
+    progress: Progress | None = None
+    #: Null: nothing was measured in the last five minutes.
+    use: Use | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterUse:
+    """The tasks that hold nodes now: the caller's own first, then those with most nodes."""
+
+    items: tuple[HolderUse, ...]
+    #: How many further tasks there are, which the answer leaves out.
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,6 +116,20 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a job has come, as it reports it itself."""
+
+    #: Steps that are done, over all runs.
+    step: int
+    #: After how many steps it is done; None: it did not say.
+    total: int | None = None
+    #: When it has said so.
+    at: datetime
+    #: How long it still has to run at this pace, in seconds, without the time that it waits; None: not known.
+    left_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSummary:
     """A task in a list."""
 
@@ -156,6 +170,8 @@ class TaskSummary:
     #: Deadline of the current notice; None: there is none.
     deadline: datetime | None = None
     tags: tuple[str, ...] = ()
+    #: What the job has reported last; None: nothing so far.
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -704,6 +704,18 @@ export interface IVerdict {
   holder_count: number;
 }
 
+/** How far a job has come, as it reports it itself. */
+export interface IProgress {
+  /** Steps that are done, over all runs. */
+  step: number;
+  /** After how many steps it is done; null: it did not say. */
+  total: number | null;
+  /** When it has said so. */
+  at: string;
+  /** How long it still has to run at this pace, in seconds, without the time that it waits; null: not known. */
+  left_s: number | null;
+}
+
 /** A task in a list. */
 export interface ITaskSummary {
   id: number;
@@ -743,6 +755,8 @@ export interface ITaskSummary {
   /** Deadline of the current notice; null: there is none. */
   deadline: string | null;
   tags: string[];
+  /** What the job has reported last; null: nothing so far. */
+  progress: IProgress | null;
 }
 
 /** The snapshot of a task's code. */

@@ -23,7 +23,30 @@ describe('the model of a task', () => {
       items: decisions.filter(each => each.seq > after).slice(0, limit)
     })),
     act: vi.fn(),
-    setPriority: vi.fn()
+    setPriority: vi.fn(),
+    metrics: vi.fn(async () => ({
+      step: 10,
+      units: { job_loss: '' },
+      runs: [
+        {
+          run: 1,
+          started_at: '2026-11-21T04:00:00Z',
+          running_at: null,
+          noticed_at: null,
+          ended_at: null,
+          ranks: [
+            {
+              rank: 0,
+              node: 'n-1',
+              at: [10, 20],
+              least: {},
+              mean: { job_loss: [2, 1] },
+              greatest: {}
+            }
+          ]
+        }
+      ]
+    }))
   };
 
   beforeEach(() => {
@@ -61,6 +84,24 @@ describe('the model of a task', () => {
     void model.refresh();
     await expect(shown).resolves.toBe(41);
     explained();
+  });
+
+  it('reads the numbers of a job that reports, and not at each look', async () => {
+    task = aTask({ id: 41 });
+    void model.refresh();
+    await vi.waitFor(() => expect(model.ready).toBe(true));
+    expect(api.metrics).not.toHaveBeenCalled();
+    task = aTask({ id: 41, progress: { step: 1, total: 2, at: '2026-11-21T04:00:00Z', left_s: null } });
+    void model.refresh();
+    await vi.waitFor(() => expect(model.curves.map(({ name, last }) => [name, last])).toEqual([['loss', 1]]));
+    const readings = api.task.mock.calls.length;
+    void model.refresh();
+    await vi.waitFor(() => expect(api.task.mock.calls.length).toBeGreaterThan(readings));
+    expect(api.metrics).toHaveBeenCalledTimes(1);
+    expect(api.metrics).toHaveBeenCalledWith(41, {
+      ranks: Array.from({ length: 16 }, (_, n) => n),
+      names: ['job_*']
+    });
   });
 
   it('reads decisions only when the decision log is open, and each once', async () => {

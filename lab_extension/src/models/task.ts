@@ -3,11 +3,17 @@
 import type { IApi, TaskAction } from '../api/client';
 import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
 import { isWaiting } from '../format';
+import { curvesOf, type ICurve } from './curves';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
 
 /** Decisions that are read at once; the most that the service gives. */
 const PAGE = 1000;
+
+/** Ranks whose own numbers are kept. */
+const RANKS = Array.from({ length: 16 }, (_, rank) => rank);
+/** The least time between two readings of the job's own numbers, in ms. */
+const CURVES_EVERY = 30_000;
 
 /** A task whose view is open. */
 export class TaskModel extends LiveModel {
@@ -16,10 +22,12 @@ export class TaskModel extends LiveModel {
   private _decisions: readonly IDecision[] = [];
   private _wantsDecisions = false;
   private _busy = false;
+  private _curves: readonly ICurve[] = [];
+  private curvesReadAt = -CURVES_EVERY;
 
   constructor(
     readonly id: number,
-    private readonly api: Pick<IApi, 'task' | 'explain' | 'decisions' | 'act' | 'setPriority'>,
+    private readonly api: Pick<IApi, 'task' | 'explain' | 'decisions' | 'act' | 'setPriority' | 'metrics'>,
     feed: Feed,
     fallback = 10_000
   ) {
@@ -38,6 +46,11 @@ export class TaskModel extends LiveModel {
   /** The decisions on the task, the oldest first; empty until the decision log is opened. */
   get decisions(): readonly IDecision[] {
     return this._decisions;
+  }
+
+  /** The numbers that its job reports, over all runs. */
+  get curves(): readonly ICurve[] {
+    return this._curves;
   }
 
   /** Read the decisions as well, from now on or not any more. */
@@ -80,6 +93,10 @@ export class TaskModel extends LiveModel {
     }
     if (this._wantsDecisions) {
       await this.readDecisions();
+    }
+    if (task.progress !== null && performance.now() - this.curvesReadAt >= CURVES_EVERY) {
+      this.curvesReadAt = performance.now();
+      this._curves = curvesOf(await this.api.metrics(this.id, { ranks: RANKS, names: ['job_*'] }));
     }
   }
 

@@ -46,6 +46,7 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     verdict: null,
     deadline: null,
     tags: [],
+    progress: null,
     command: ['python', '-u', 'train.py'],
     cwd: '/home/alice',
     env: {},

@@ -104,6 +104,14 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(method="GET", path="/cluster", access=SCOPE_READ, call=cluster.overview, summary="The cluster at a glance"),
     Route(
+        method="GET",
+        path="/cluster/use",
+        access=SCOPE_READ,
+        call=metrics.now,
+        kind=Kind.EXPENSIVE,
+        summary="The tasks that hold nodes; of the caller's own, or of all for an admin, also what they use now",
+    ),
+    Route(
         method="POST",
         path="/cluster/pause",
         access=SCOPE_ADMIN,

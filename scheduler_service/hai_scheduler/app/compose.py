@@ -36,6 +36,7 @@ from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.metrics.following import NewestPoints
 from hai_scheduler.service.metrics.idle_gpus import IdleGpus
+from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
@@ -207,6 +208,7 @@ def assemble_api(
             newest_points=NewestPoints(store=store, bus=bus, clock=clock, pace=pace),
             recordings=Recordings(store=store, bus=bus, clock=clock, workers=workers, settings=settings),
             recording_intake=RecordingIntake(store=store, bus=bus, clock=clock),
+            cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
             orphans=Orphans(store=store, bus=bus, clock=clock),

@@ -63,6 +63,13 @@ class SeriesStore(Protocol):
         """
         ...
 
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """The newest point of each rank of those runs, at the finest step.
+
+        Only points that end after `since` (Unix time, seconds) count; runs without any are left out.
+        """
+        ...
+
     async def pack(self, *, now: int, limit: int) -> int:
         """Pack chunks of time that are over, fold them for the next level, and delete what is older than is kept.
 

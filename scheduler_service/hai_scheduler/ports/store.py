@@ -13,6 +13,7 @@ from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
+from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.recordings import StoredRecordings
 from hai_scheduler.ports.stored.runs import StoredRuns
@@ -43,6 +44,11 @@ class Tx(Protocol):
     @property
     def recordings(self) -> StoredRecordings:
         """The recordings of what tasks do."""
+        ...
+
+    @property
+    def progress(self) -> StoredProgress:
+        """How far the jobs of tasks have come."""
         ...
 
     @property

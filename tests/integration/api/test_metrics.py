@@ -18,10 +18,12 @@ async def running(world) -> Task:
     return await world.start(await world.submit(nodes=2), nodes=("node-1", "node-2"))
 
 
-async def send(world, task: Task, points: object, *, rank: object = 0, run: int = 1, who: Task | None = None):
+async def send(
+    world, task: Task, points: object, *, rank: object = 0, run: int = 1, who: Task | None = None, progress=None
+):
     headers = {"Authorization": f"Bearer {world.tokens.make((who or task).run_id(1)).reveal()}"}
     path = f"/runs/{task.id}.{run}/ranks/{rank}/metrics"
-    return await world.json("PUT", path, None, json={"points": points}, headers=headers)
+    return await world.json("PUT", path, None, json={"points": points, "progress": progress}, headers=headers)
 
 
 def point(second: int, **values: float) -> dict[str, object]:
@@ -152,3 +154,98 @@ async def test_a_stream_that_makes_no_sense_is_refused(world, running, query, wh
     headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
     found, problem = await world.json("GET", f"/tasks/{running.id}/metrics{query}", who, headers=headers)
     assert found == status, problem
+
+
+async def test_numbers_of_the_job_come_back_as_it_has_reported_them(world, running) -> None:
+    own = {"at": BEGIN + 10, "values": {"job_lr": [3e-5, 3e-5, 3e-5], "job_eval/loss": [-2, -1.5, 0.25]}}
+    await send(world, running, [own, point(20, cpu=1)])
+    _, series = await read(world, running, step=10, names="job_*")
+    assert series["units"] == {"job_eval/loss": "", "job_lr": ""}
+    rank = series["runs"][0]["ranks"][0]
+    assert (rank["mean"]["job_lr"], rank["least"]["job_eval/loss"]) == ([3e-5, None], [-2, None])
+    _, series = await read(world, running, step=10, names="job_lr,cpu")
+    assert set(series["units"]) == {"job_lr", "cpu"}
+
+
+@pytest.mark.parametrize("name", ["job_", "job_a b", "job_" + "x" * 37, "job_1", "job_ä", "job_a,b"])
+async def test_a_name_that_is_none_is_refused(world, running, name) -> None:
+    assert (await send(world, running, [{"at": BEGIN + 10, "values": {name: [1, 1, 1]}}]))[0] in (400, 422)
+
+
+async def test_progress_is_a_part_of_the_task(world, running) -> None:
+    assert (await world.json("GET", f"/tasks/{running.id}", "alice"))[1]["progress"] is None
+    for step, second in ((100, 0), (200, 50)):
+        progress = {"at": BEGIN + second, "step": step, "total": 1000}
+        assert (await send(world, running, [], progress=progress))[0] == 200
+    for answer in (
+        (await world.json("GET", f"/tasks/{running.id}", "alice"))[1],
+        (await world.json("GET", "/tasks", "alice"))[1]["items"][0],
+    ):
+        progress = answer["progress"]
+        assert (progress["step"], progress["total"]) == (200, 1000)
+        assert progress["left_s"] is not None
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [
+        {"at": BEGIN, "step": -1},
+        {"at": BEGIN, "step": 10**16},
+        {"at": BEGIN, "step": 1, "total": 1.5},
+        {"at": 1e300, "step": 1},
+        {"step": 1},
+        {"at": BEGIN, "step": 1, "name": "x"},
+        [],
+    ],
+)
+async def test_progress_that_is_none_is_refused(world, running, progress) -> None:
+    assert (await send(world, running, [], progress=progress))[0] in (400, 422)
+    assert (await world.json("GET", f"/tasks/{running.id}", "alice"))[1]["progress"] is None
+
+
+async def use_of(world, who: str, query: str = "") -> dict[int, dict[str, object]]:
+    status, answer = await world.json("GET", f"/cluster/use{query}", who)
+    assert status == 200
+    assert answer["left_out"] == 0
+    return {item["task_id"]: item for item in answer["items"]}
+
+
+async def test_all_see_who_holds_nodes_and_the_owner_what_they_use(world, running) -> None:
+    now = int(time.time()) // 10 * 10
+    values = {name: [value] * 3 for name, value in {"cpu": 1.5, "gpu0_use": 80, "gpu1_use": 90, "job_loss": 1}.items()}
+    for rank in (0, 1):
+        await send(world, running, [{"at": now, "values": values}], rank=rank)
+    await send(world, running, [], progress={"at": now, "step": 5, "total": 10})
+    other = await world.start(await world.submit(nodes=1, name="other"), nodes=("node-3",))
+    waiting = await world.submit(nodes=1, name="waits")
+    seen = await use_of(world, "alice")
+    assert waiting.id not in seen
+    mine = seen[running.id]
+    assert mine["use"]["cpu"] == pytest.approx(3, rel=0.01)
+    assert mine["use"]["gpu_use"] == pytest.approx(85, rel=0.01)
+    assert mine["use"]["memory"] is None
+    assert (mine["name"], mine["progress"]["step"], mine["known"]) == (running.name, 5, True)
+    assert (seen[other.id]["use"], seen[other.id]["known"]) == (None, True)
+    hidden = {
+        "name": "", "state": None, "priority": None, "running_since": None, "turn_left_s": None, "deadline": None,
+        "progress": None, "use": None,
+    }  # fmt: skip
+    shared = {"task_id": running.id, "user": "alice", "nodes": 2, "gpus": None, "known": False}
+    assert (await use_of(world, "bob"))[running.id] == {**shared, **hidden}
+    assert await use_of(world, "bob", "?mine=true") == {}
+    assert set(await use_of(world, "alice", "?mine=true")) == {running.id, other.id}
+    assert (await use_of(world, "admin"))[running.id]["use"] == mine["use"]
+
+
+async def test_old_points_are_not_what_is_used_now(world, running) -> None:
+    now = int(time.time()) // 10 * 10
+    await send(world, running, [{"at": now - 310, "values": {"cpu": [1, 1, 1]}}])
+    assert (await use_of(world, "alice"))[running.id]["use"] is None
+
+
+async def test_one_answer_is_bounded(world, running, monkeypatch) -> None:
+    other = await world.start(await world.submit(nodes=1, name="other"), nodes=("node-3",))
+    monkeypatch.setattr("hai_scheduler.service.metrics.now.MOST", 1)
+    _, answer = await world.json("GET", "/cluster/use", "alice")
+    assert ([item["task_id"] for item in answer["items"]], answer["left_out"]) == ([running.id], 1)
+    assert other.id != running.id

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from hai_scheduler.core.metrics.levels import merged
 from hai_scheduler.core.metrics.packing import pack, unpack
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
-from hai_scheduler.core.metrics.series import Point, fold
+from hai_scheduler.core.metrics.series import Point, fold, is_wanted
 from hai_scheduler.core.model.ids import RunId
 
 
@@ -60,6 +60,14 @@ class MemorySeries:
         }
         return {rank: points for rank, points in found.items() if points}
 
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """See `SeriesStore.newest`."""
+        found: dict[RunId, dict[int, Point]] = {}
+        for (run_id, rank, step), points in sorted(self._points.items()):
+            if run_id in run_ids and step == LEVELS[0].step and points and points[-1].at > since:
+                found.setdefault(run_id, {})[rank] = points[-1]
+        return found
+
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""
         packed = 0
@@ -93,4 +101,4 @@ class MemorySeries:
 
 
 def _only(point: Point, names: Collection[str] | None) -> Point:
-    return Point(point.at, {name: seen for name, seen in point.values.items() if names is None or name in names})
+    return Point(point.at, {name: seen for name, seen in point.values.items() if is_wanted(name, names)})

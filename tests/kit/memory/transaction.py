@@ -10,6 +10,7 @@ from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
+from kit.memory.stored.progress import MemoryProgress
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.recordings import MemoryRecordings
 from kit.memory.stored.runs import MemoryRuns
@@ -28,6 +29,7 @@ class MemoryTx:
         self.tasks = MemoryTasks(draft)
         self.runs = MemoryRuns(draft)
         self.recordings = MemoryRecordings(draft)
+        self.progress = MemoryProgress(draft)
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
         self.ledger = MemoryLedger(draft)

@@ -136,6 +136,20 @@ def _end_orphan(platform: FakePlatform, call: Call, run: str) -> tuple[int, Any]
     return 200, platform.orphans[run]
 
 
+def _use(platform: FakePlatform, call: Call) -> tuple[int, Any]:
+    items = [
+        {
+            "task_id": task["id"], "user": task["user"], "nodes": task["nodes"], "gpus": task["gpus"],
+            "known": platform.admin or task["user"] == "alice", "name": task["name"], "state": task["state"],
+            "priority": "NORMAL", "running_since": AT, "turn_left_s": 0.0, "deadline": task["deadline"],
+            "progress": task["progress"], "use": task.get("use"),
+        }
+        for task in platform.tasks.values()
+        if task["state"] == "running" and (call.query.get("mine") != "true" or task["user"] == "alice")
+    ]  # fmt: skip
+    return 200, {"items": items, "left_out": 0}
+
+
 def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     why = platform.standstill
     status = {"status": "ok" if why is None else "degraded", "detail": why, "deciding": why is None}
@@ -149,6 +163,7 @@ ROUTES: list[Route] = [
     ("GET", f"{API}/policy", _policy),
     ("PUT", f"{API}/policy", _policy),
     ("GET", f"{API}/cluster", _cluster),
+    ("GET", f"{API}/cluster/use", _use),
     ("POST", f"{API}/cluster/(pause|resume)", _pause),
     ("GET", f"{API}/nodes", _nodes),
     ("POST", f"{API}/nodes/([^/]+)/(cordon|uncordon|drain)", _mark),

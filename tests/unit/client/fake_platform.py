@@ -117,7 +117,7 @@ class FakePlatform:
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
-            "ranks_per_node": None, "warnings": [], "failure": None, "runs": [],
+            "ranks_per_node": None, "progress": None, "warnings": [], "failure": None, "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

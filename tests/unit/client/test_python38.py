@@ -16,7 +16,7 @@ from kit.interpreters import interpreter
 CLIENT = Path(hai_client.__file__).parent
 NAMES = [*(str(path.relative_to(CLIENT)) for path in sorted(CLIENT.rglob("*.py"))), "shims/scontrol", "shims/srun"]
 #: They import their framework, which is not here.
-CALLBACKS = {"lightning.py", "transformers.py"}
+CALLBACKS = {"lightning.py", "mlflow.py", "transformers.py"}
 #: It chooses by version what it uses.
 CHOOSES = {"backports.py"}
 

@@ -1,31 +1,31 @@
-"""`hai top`: what running tasks use now."""
+"""`hai top`: what the cluster does now, and what the ranks of a task use."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import io
+import shutil
 import time
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from hai_client.backports import UTC, dataclass
+from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, Output
 from hai_client.cli.shared.parser import Command
-from hai_client.errors import NotFound
-from hai_client.quantity import format_bytes
+from hai_client.cli.tasks import top_cluster
+from hai_client.errors import Invalid
 from hai_client.wire.metrics import RankSeries, TaskSeries
-from hai_client.wire.schema import TaskSummary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 #: How often the screen is written again, seconds: a window of samples.
 EVERY_S = 10
 #: How far back the newest point may be, seconds: large clusters send every some minutes.
 RECENT_S = 300
-#: Tasks on the screen, at most.
-MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,57 @@ class RankUse:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="its ranks, one by one (default: your running tasks)")
-    add("--all-users", action="store_true", help="the running tasks of everyone (for admins)")
+    add("task", nargs="?", metavar="TASK", help="its ranks, one by one (default: the whole cluster)")
+    add("--mine", action="store_true", help="only your own tasks")
+    add("--sort", choices=sorted(top_cluster.ORDERS), help="the greatest first (default: yours first, then by nodes)")
+    add(
+        "-n",
+        "--limit",
+        type=words_.count("limit"),
+        metavar="N",
+        help="at most N tasks (default: what the screen holds)",
+    )
     add("--once", action="store_true", help="write it once, as to a file or a pipe")
 
 
 def _top(args: argparse.Namespace, ctx: Context) -> int:
+    if args.task:
+        for name in ("mine", "sort", "limit"):
+            if getattr(args, name):
+                raise Invalid(f"{name}: is for the whole cluster; leave it out, or TASK")
     if ctx.json:
-        ctx.out.json(_series_of(ctx, args.task) if args.task else {"items": list(_answers(ctx, args.all_users))})
+        ctx.out.json(_series_of(ctx, args.task) if args.task else top_cluster.answer(ctx.client, mine=args.mine))
         return 0
-    while True:
-        if ctx.out.terminal and not args.once:
-            # To the first line, and an empty screen.
-            ctx.out.stdout.write("\x1b[H\x1b[2J")
-        if args.task:
-            _of_ranks(ctx, args.task)
-        else:
-            _of_tasks(ctx, args.all_users)
-        if args.once or not ctx.out.terminal:
+    live = ctx.out.terminal and not args.once
+    try:
+        while True:
+            screen = _screen(args, ctx, live=live)
+            # To the first line, and an empty screen, when the answer is there: nothing flickers.
+            ctx.out.stdout.write(("\x1b[H\x1b[2J" if live else "") + screen)
+            ctx.out.stdout.flush()
+            if not live:
+                return 0
+            time.sleep(EVERY_S)
+    except KeyboardInterrupt:
+        if live:
+            # That is how one leaves it.
             return 0
-        ctx.out.line(f"\nevery {EVERY_S} s; Ctrl-C ends it")
-        ctx.out.stdout.flush()
-        time.sleep(EVERY_S)
+        raise
+
+
+def _screen(args: argparse.Namespace, ctx: Context, *, live: bool) -> str:
+    """Return the screen as text, for the present size of the terminal."""
+    size = shutil.get_terminal_size()
+    text = io.StringIO()
+    out = dataclasses.replace(ctx.out, stdout=text, width=max(40, size.columns) if ctx.out.width is not None else None)
+    if args.task:
+        _of_ranks(ctx, out, args.task)
+    else:
+        rows = args.limit or (max(1, size.lines - top_cluster.AROUND) if live else None)
+        top_cluster.write(out, ctx.client, mine=args.mine, order=args.sort, rows=rows)
+    if live:
+        out.line(f"\nevery {EVERY_S} s; Ctrl-C ends it")
+    return text.getvalue()
 
 
 def _series_of(ctx: Context, task: str | int) -> TaskSeries:
@@ -71,44 +100,17 @@ def _series_of(ctx: Context, task: str | int) -> TaskSeries:
     return ctx.client.metrics(task, since=since, step=EVERY_S)
 
 
-def _tasks(ctx: Context, everyone: bool) -> list[TaskSummary]:
-    return list(ctx.client.tasks(user="*" if everyone else None, state="running,suspending", limit=MOST))
-
-
-def _answers(ctx: Context, everyone: bool) -> Iterator[dict[str, object]]:
-    for task in _tasks(ctx, everyone):
-        yield {"task": task.id, "name": task.name, "user": task.user, "metrics": _series_of(ctx, task.id)}
-
-
-def _of_tasks(ctx: Context, everyone: bool) -> None:
-    tasks = _tasks(ctx, everyone)
-    if not tasks:
-        ctx.out.line("no task" + ("" if everyone else " of yours") + " is running")
-        return
-    rows = []
-    for task in tasks:
-        try:
-            usages = list(newest(_series_of(ctx, task.id)).values())
-        except NotFound:
-            # It has ended meanwhile, and was forgotten.
-            continue
-        user = [task.user] if everyone else []
-        rows.append([str(task.id), Cell(task.name, "bold"), *user, str(task.nodes), *_cells(usages)])
-    columns = [Column("ID", right=True), Column("NAME"), *([Column("USER")] if everyone else [])]
-    ctx.out.table([*columns, Column("NODES", right=True), *_COLUMNS], rows)
-
-
-def _of_ranks(ctx: Context, name: str) -> None:
+def _of_ranks(ctx: Context, out: Output, name: str) -> None:
     series = _series_of(ctx, name)
     found = newest(series)
     if not found:
         task = ctx.client.task(name)
-        ctx.out.line(why_nothing(name, task.state, task.run_count))
+        out.line(why_nothing(name, task.state, task.run_count))
         return
     nodes = {rank.rank: rank.node for rank in series.runs[-1].ranks}
     rows = [[str(rank), Cell(nodes[rank], "bold"), *_cells([usage])] for rank, usage in found.items()]
-    ctx.out.table([Column("RANK", right=True), Column("NODE"), *_COLUMNS], rows)
-    _by_gpu(ctx.out, found)
+    out.table([Column("RANK", right=True), Column("NODE"), *_COLUMNS], rows)
+    _by_gpu(out, found)
 
 
 def why_nothing(name: str, state: str, runs: int) -> str:
@@ -162,11 +164,11 @@ def _cells(usages: Sequence[RankUse]) -> list[Cell | str]:
     mean = sum(uses) / len(uses) if uses else None
     return [
         _sum(usages, "cpu", lambda value: f"{value:.1f}"),
-        _sum(usages, "memory", _bytes),
+        _sum(usages, "memory", top_cluster.in_bytes),
         _pair(usages, "disk_read", "disk_written"),
         _pair(usages, "net_received", "net_sent"),
-        "-" if mean is None else Cell(f"{mean:.0f}%", "red" if mean < 5 else None),
-        _total([value for usage in usages for value in usage.of_gpus("memory")], _bytes),
+        "-" if mean is None else Cell(f"{mean:.0f}%", "red" if mean < top_cluster.IDLE_BELOW else None),
+        _total([value for usage in usages for value in usage.of_gpus("memory")], top_cluster.in_bytes),
         _total([value for usage in usages for value in usage.of_gpus("power")], lambda value: f"{value:.0f}"),
     ]
 
@@ -180,14 +182,12 @@ def _total(values: Sequence[float], form: Callable[[float], str]) -> str:
 
 
 def _pair(usages: Sequence[RankUse], one: str, other: str) -> str:
-    first, second = _sum(usages, one, _bytes), _sum(usages, other, _bytes)
+    first, second = _sum(usages, one, top_cluster.in_bytes), _sum(usages, other, top_cluster.in_bytes)
     return "-" if first == second == "-" else f"{first}/{second}"
 
 
-def _bytes(value: float) -> str:
-    return format_bytes(Decimal(round(value)))
-
-
 COMMANDS = {
-    "top": Command("top", _configure, _top, about="Show what running tasks use now: processors, memory, GPUs, traffic.")
+    "top": Command(
+        "top", _configure, _top, about="Show the cluster live: its nodes, the tasks on them, and what yours use."
+    )
 }

@@ -15,7 +15,7 @@ from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.snapshots.amounts import amount
-from hai_client.wire.schema import CodeSnapshot, Haienv, Rank, Run, Task, TaskSummary, Verdict
+from hai_client.wire.schema import CodeSnapshot, Haienv, Progress, Rank, Run, Task, TaskSummary, Verdict
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
@@ -79,13 +79,20 @@ def named(task_id: int, name: str) -> str:
 def now(task: TaskSummary) -> str:
     """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
-        where = " ".join(task.node_names)
+        where = " ".join([*([] if task.progress is None else [f"{progress(task.progress)};"]), *task.node_names])
         return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
         return place + local_times(task.verdict.sentence)
     idle_ = idle(task)
     return local_times(task.message) + (f" ({idle_})" if idle_ else "")
+
+
+def progress(found: Progress) -> str:
+    """Return how far a job has come: `step 1,200 of 10,000, about 2h left`."""
+    of = "" if found.total is None else f" of {found.total:,}"
+    left = "" if found.left_s is None else f", about {format_duration(found.left_s)} left"
+    return f"step {found.step:,}{of}{left}"
 
 
 def screen(out: Output, task: Task) -> None:
@@ -125,6 +132,8 @@ def _facts(task: Task) -> Iterator[tuple[str, str]]:
         yield "ran", f"{format_duration(task.served_s)}{limit} in {plural(task.run_count, 'run')}"
     elif task.time_limit_s:
         yield "time limit", format_duration(task.time_limit_s)
+    if task.progress is not None:
+        yield "progress", f"{progress(task.progress)} (said {ago(task.progress.at)})"
     if task.retries:
         yield "retries", _retries(task)
     yield "checkpoint", _checkpoint(task)

@@ -10,6 +10,7 @@ import {
   isWaiting,
   localTimes,
   priorityOf,
+  progressText,
   relative,
   size
 } from '../../format';
@@ -48,6 +49,9 @@ export function timeOf(task: ITaskSummary, now: number): string {
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
     return localTimes(task.verdict?.sentence ?? task.message);
+  }
+  if (task.state === 'running' && task.progress !== null) {
+    return progressText(task.progress);
   }
   return task.state === 'running' || task.state === 'succeeded' ? '' : localTimes(task.message);
 }

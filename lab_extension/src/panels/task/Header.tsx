@@ -22,15 +22,19 @@ import {
   size,
   snapshotText
 } from '../../format';
+import type { ICurve } from '../../models/curves';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
+import { Reported } from './Reported';
 import { actionsOf } from './actions';
 
 export interface IHeaderProps {
   task: ITaskDetail;
   /** What would let it start, while it waits. */
   whatIf: readonly IWhatIf[];
+  /** The numbers that its job reports. */
+  curves?: readonly ICurve[];
   now: number;
   busy: boolean;
   onAct: (action: TaskAction) => void;
@@ -98,6 +102,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           <Notice kind="warning">{task.hint}</Notice>
         </div>
       )}
+      <Reported task={task} curves={props.curves ?? []} />
       {task.failure && <FirstFailure failure={task.failure} onShow={props.onShowLog} />}
       <dl className="hai-Facts">
         <Fact label="Priority">

@@ -158,6 +158,7 @@ function Connected(
       <Header
         task={task}
         whatIf={model.whatIf}
+        curves={model.curves}
         now={now}
         busy={model.busy}
         onAct={action => void act(action)}

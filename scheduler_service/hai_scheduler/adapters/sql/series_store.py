@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from itertools import chain, groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import reading, writing
@@ -24,11 +24,39 @@ _FINEST = LEVELS[0]
 _BY_STEP = {level.step: level for level in LEVELS}
 
 
+#: Most runs in one query: SQLite takes some thousands of values in a statement.
+_MANY = 500
+#: Ranks whose newest point is remembered.
+_REMEMBERED = 2048
+_ENDS = (
+    select(SERIES.c.run_id, SERIES.c.rank, func.max(SERIES.c.until).label("until"))
+    .where(
+        SERIES.c.run_id.in_(bindparam("run_ids", expanding=True)),
+        SERIES.c.step == _FINEST.step,
+        SERIES.c.until > bindparam("since"),
+    )
+    .group_by(SERIES.c.run_id, SERIES.c.rank)
+)
+_END = _ENDS.subquery()
+#: The row with the newest point of each rank of some runs.
+_NEWEST = select(SERIES.c.run_id, SERIES.c.rank, SERIES.c.data).join(
+    _END,
+    and_(
+        SERIES.c.run_id == _END.c.run_id,
+        SERIES.c.rank == _END.c.rank,
+        SERIES.c.step == _FINEST.step,
+        SERIES.c.until == _END.c.until,
+    ),
+)
+
+
 class SqlSeries:
     """See `hai_scheduler.ports.series.SeriesStore`."""
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
         self._readers = reading(engine)
+        #: The newest points that were asked for, by run and rank.
+        self._last: dict[tuple[str, int], Point] = {}
         self._writers = writing(engine)
         self._turn = turn if engine.dialect.name == "sqlite" else nullcontext()
 
@@ -94,6 +122,37 @@ class SqlSeries:
         found = {rank: [p for p in _joined(by_rank[rank]) if p.at > after[rank]] for rank in sorted(by_rank)}
         return {rank: points for rank, points in found.items() if points}
 
+    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+        """See `SeriesStore.newest`. A point is unpacked once, however often and by how many users it is asked for."""
+        ends, rows = await self._ends(run_ids, since)
+        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows), strict=True):
+            self._last[row.run_id, row.rank] = point
+        found: dict[RunId, dict[int, Point]] = {}
+        for run_id, rank in sorted(ends):
+            if (run_id, rank) in self._last:
+                found.setdefault(RunId(run_id), {})[rank] = self._last[run_id, rank]
+        while len(self._last) > _REMEMBERED:
+            self._last.pop(next(iter(self._last)))
+        return found
+
+    async def _ends(self, run_ids: Collection[RunId], since: int) -> tuple[dict[tuple[str, int], int], list[Any]]:
+        """The ends of the newest points, by run and rank, and the rows of those that are not known yet."""
+        asked = sorted(run_ids)
+        ends: dict[tuple[str, int], int] = {}
+        rows: list[Any] = []
+        with translated():
+            async with self._readers.connect() as connection:
+                for begin in range(0, len(asked), _MANY):
+                    some: dict[str, Any] = {"run_ids": asked[begin : begin + _MANY], "since": since}
+                    now = {(row.run_id, row.rank): row.until for row in await connection.execute(_ENDS, some)}
+                    new = {key for key, end in now.items() if key not in self._last or self._last[key].at != end}
+                    ends.update(now)
+                    if new:
+                        some["run_ids"] = sorted({run_id for run_id, _ in new})
+                        found = await connection.execute(_NEWEST, some)
+                        rows += [row for row in found if (row.run_id, row.rank) in new]
+        return ends, rows
+
     async def pack(self, *, now: int, limit: int) -> int:
         """See `SeriesStore.pack`."""
         packed = 0
@@ -151,6 +210,10 @@ def _unpacked(
         if points:
             by_rank.setdefault(row.rank, []).extend(points)
     return {rank: joined(points) for rank, points in by_rank.items()}
+
+
+def _last_points(rows: Sequence[Row[Any]]) -> list[Point]:
+    return [unpack(row.data)[-1] for row in rows]
 
 
 def _joined(rows: Sequence[Row[Any]]) -> list[Point]:

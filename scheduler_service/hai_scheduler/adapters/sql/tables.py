@@ -161,6 +161,21 @@ RUNS = Table(
     _value("summary"),
 )
 
+#: The newest progress of each task that has reported some (`core.model.progress`).
+PROGRESS = Table(
+    "hai_progress",
+    METADATA,
+    Column("task_id", Id, ForeignKey("hai_tasks.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("run_number", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("step", BigInteger, nullable=False),
+    Column("total", BigInteger),
+    Column("at", Instant, nullable=False),
+    Column("begin_step", BigInteger, nullable=False),
+    Column("begin_at", Instant, nullable=False),
+    Column("pace_s", Double),
+)
+
 EVENTS = Table(
     "hai_events",
     METADATA,

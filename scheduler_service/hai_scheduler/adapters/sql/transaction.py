@@ -13,6 +13,7 @@ from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
 from hai_scheduler.adapters.sql.stored.runs import SqlRuns
@@ -36,6 +37,7 @@ class SqlTx:
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
         self.recordings = SqlRecordings(statements)
+        self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
         self.ledger = SqlLedger(statements)

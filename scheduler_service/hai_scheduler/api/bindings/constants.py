@@ -10,7 +10,17 @@ from hai_scheduler.api.bindings.typescript import WIDTH, comment, quoted, union
 from hai_scheduler.api.wire.base import PriorityChoice, PriorityName, ProfileName, TaskStateName
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Profile
-from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, NAME_PATTERN, SPOT
+from hai_scheduler.core.model.limits import (
+    JOB_NUMBER_PATTERN,
+    MAX_JOB_NUMBER,
+    MAX_JOB_NUMBERS,
+    MAX_RANKS_PER_NODE,
+    MAX_RETRIES,
+    MAX_STEP,
+    NAME_LENGTH,
+    NAME_PATTERN,
+    SPOT,
+)
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
@@ -85,6 +95,27 @@ CONSTANTS: Final = (
         value=SPOT,
         meaning="The tag of a task that is a user's spot container, and the beginning of its name.",
         readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="MAX_JOB_NUMBERS",
+        value=MAX_JOB_NUMBERS,
+        meaning="Names of numbers that a job may report, by process and by run.",
+        readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="JOB_NUMBER_PATTERN",
+        value=JOB_NUMBER_PATTERN,
+        meaning="The name of such a number matches it as a whole.",
+        readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="MAX_JOB_NUMBER",
+        value=MAX_JOB_NUMBER,
+        meaning="The greatest of these numbers, whatever the sign.",
+        readers=frozenset({"client"}),
+    ),
+    Constant(
+        name="MAX_STEP", value=MAX_STEP, meaning="The most steps that a job may report.", readers=frozenset({"client"})
     ),
 )
 

@@ -38,6 +38,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     logs.LogHits,
     metrics.TaskSeriesOut,
     profiles.RecordingList,
+    metrics.ClusterUseOut,
     events.EventPage,
     cluster.NodeList,
     cluster.ClusterOut,

@@ -3,11 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
-from hai_scheduler.api.wire.metrics import PointIn, RankSeriesOut, RunSeriesOut, TaskSeriesOut
-from hai_scheduler.core.metrics.series import Point, Spread, unit_of
+from hai_scheduler.api.convert.levels import level_name
+from hai_scheduler.api.convert.tasks import progress_out
+from hai_scheduler.api.wire.metrics import (
+    ClusterUseOut,
+    HolderUseOut,
+    PointIn,
+    ProgressIn,
+    RankSeriesOut,
+    RunSeriesOut,
+    TaskSeriesOut,
+    UseOut,
+)
+from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
+from hai_scheduler.service.metrics.job_reports import JobReport
+from hai_scheduler.service.metrics.now import ClusterUse, HolderUse
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
 from hai_scheduler.service.shared.errors import Invalid
+
+
+def cluster_use_out(found: ClusterUse) -> ClusterUseOut:
+    """The tasks that hold nodes, with what they use."""
+    return ClusterUseOut(items=[_holder(one) for one in found.items], left_out=found.left_out)
+
+
+def _holder(one: HolderUse) -> HolderUseOut:
+    task = one.task
+    shared = HolderUseOut(task_id=task.id, user=task.user, nodes=task.nodes, gpus=task.gpus, known=one.known)
+    run = task.live_run
+    if not one.known or run is None:
+        return shared
+    return shared.model_copy(
+        update={
+            "name": task.name,
+            "state": task.state.value,
+            "priority": level_name(run.priority),
+            "running_since": run.running_at,
+            "turn_left_s": None if one.turn_left is None else one.turn_left.total_seconds(),
+            "deadline": None if run.notice is None else run.notice.deadline,
+            "progress": progress_out(one.progress, one.left),
+            "use": None if one.use is None else UseOut.model_validate(one.use),
+        }
+    )
 
 
 def points_of(points: Sequence[PointIn]) -> list[Point]:
@@ -15,10 +54,20 @@ def points_of(points: Sequence[PointIn]) -> list[Point]:
     return [Point(point.at, _values(number, point)) for number, point in enumerate(points)]
 
 
+def report_of(progress: ProgressIn | None) -> JobReport | None:
+    """The job's report of its progress, if there is one."""
+    if progress is None:
+        return None
+    return JobReport(at=datetime.fromtimestamp(progress.at, UTC), step=progress.step, total=progress.total)
+
+
 def _values(number: int, point: PointIn) -> dict[str, Spread]:
     for name, (least, mean, greatest) in point.values.items():
         if unit_of(name) is None:
             raise Invalid(_field(number, name), name, "is not a metric")
+        for place, value in enumerate((least, mean, greatest)):
+            if value < 0 and not name.startswith(OWN):
+                raise Invalid(f"{_field(number, name)}[{place}]", value, "cannot be negative")
         # A mean of rounded numbers may be beyond them by the last digit.
         if least > greatest or mean < least - _slack(least) or mean > greatest + _slack(greatest):
             raise Invalid(
@@ -32,7 +81,7 @@ def _field(number: int, name: str) -> str:
 
 
 def _slack(value: float) -> float:
-    return max(1.0, value * 1e-6)
+    return max(1.0, abs(value) * 1e-5)
 
 
 def series_out(series: TaskPoints) -> TaskSeriesOut:
@@ -62,7 +111,9 @@ def _rank_out(rank: int, node: str, points: Sequence[Point]) -> RankSeriesOut:
 
     def columns(part: Callable[[Spread], float]) -> dict[str, list[float | None]]:
         return {
-            name: [None if (spread := point.values.get(name)) is None else _short(part(spread)) for point in points]
+            name: [
+                None if (spread := point.values.get(name)) is None else _short(part(spread), name) for point in points
+            ]
             for name in names
         }
 
@@ -76,6 +127,6 @@ def _rank_out(rank: int, node: str, points: Sequence[Point]) -> RankSeriesOut:
     )
 
 
-def _short(value: float) -> float:
-    """A number with four digits: the store knows no more."""
-    return float(f"{value:.4g}")
+def _short(value: float, name: str) -> float:
+    """A number with four digits, one of the job's own with six: the store knows no more."""
+    return float(f"{value:.6g}" if name.startswith(OWN) else f"{value:.4g}")

@@ -10,8 +10,8 @@ from hai_scheduler.api.convert import metrics as convert
 from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import gone
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
-from hai_scheduler.api.wire.metrics import MetricsTaken, RankMetricsIn, TaskSeriesOut
-from hai_scheduler.api.wire.params import Nothing, SeriesQuery
+from hai_scheduler.api.wire.metrics import ClusterUseOut, MetricsTaken, RankMetricsIn, TaskSeriesOut
+from hai_scheduler.api.wire.params import Nothing, SeriesQuery, UseQuery
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 
 
@@ -19,10 +19,17 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     """Store metrics of a rank."""
     points = convert.points_of(ask.body.points)
     try:
-        taken = await ask.services.rank_metrics.take(ask.run, rank_of(ask.path["rank"]), points)
+        taken = await ask.services.rank_metrics.take(
+            ask.run, rank_of(ask.path["rank"]), points, convert.report_of(ask.body.progress)
+        )
     except Conflict as error:
         raise gone(error) from None
     return MetricsTaken(newest=taken.newest, after=taken.after)
+
+
+async def now(ask: Ask[UseQuery, Nothing]) -> ClusterUseOut:
+    """Return the tasks that hold nodes, with what they use."""
+    return convert.cluster_use_out(await ask.services.cluster_use.look(ask.caller, mine=ask.query.mine))
 
 
 async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Stream:

@@ -17,6 +17,7 @@ from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.metrics.following import NewestPoints
+from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
@@ -66,6 +67,7 @@ class Services:
     newest_points: NewestPoints
     recordings: Recordings
     recording_intake: RecordingIntake
+    cluster_use: NewestUse
     failures: Failures
     feed: Feed
     orphans: Orphans

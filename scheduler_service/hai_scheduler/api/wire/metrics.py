@@ -7,12 +7,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import MAX_NUMBER, Input, Output
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
+from hai_scheduler.api.wire.tasks import ProgressOut
+from hai_scheduler.core.model.limits import MAX_STEP
 
 #: The largest value of a metric that is taken.
 MAX_VALUE = 1e18
 
-Value = Annotated[float, Field(ge=0, le=MAX_VALUE, allow_inf_nan=False)]
+#: Numbers of a job's own may be negative, others may not.
+Value = Annotated[float, Field(ge=-MAX_VALUE, le=MAX_VALUE, allow_inf_nan=False)]
 #: The least, the mean and the greatest value of a metric within a window.
 SpreadIn = tuple[Value, Value, Value]
 
@@ -26,10 +29,23 @@ class PointIn(Input):
     values: Annotated[dict[Annotated[str, Field(max_length=40)], SpreadIn], Field(max_length=1000)]
 
 
+class ProgressIn(Input):
+    """How far the job has come."""
+
+    #: When it has said so, Unix time in seconds.
+    at: Annotated[float, Field(ge=0, le=2**36, allow_inf_nan=False)]
+    #: Steps that are done.
+    step: Annotated[int, Field(ge=0, le=MAX_STEP)]
+    #: After how many steps it is done; null: not known.
+    total: Annotated[int, Field(ge=0, le=MAX_STEP)] | None = None
+
+
 class RankMetricsIn(Input):
     """Metrics of a rank. Points that were sent before are left out."""
 
     points: Annotated[list[PointIn], Field(max_length=400)]
+    #: The job's newest report, if the service does not have it yet.
+    progress: ProgressIn | None = None
 
 
 class MetricsTaken(Output):
@@ -39,6 +55,57 @@ class MetricsTaken(Output):
     newest: int
     #: When the rank is to send the next points, seconds from now.
     after: float
+
+
+class UseOut(Output):
+    """What the ranks of a task use together, at their newest points; null: not measured."""
+
+    #: Processor cores.
+    cpu: float | None
+    #: Bytes of memory.
+    memory: float | None
+    #: Bytes a second, of disks and of networks.
+    disk_read: float | None
+    disk_written: float | None
+    net_received: float | None
+    net_sent: float | None
+    #: The mean of all GPUs, %.
+    gpu_use: float | None
+    #: Bytes of memory, and watts, of all GPUs.
+    gpu_memory: float | None
+    gpu_power: float | None
+
+
+class HolderUseOut(Output):
+    """A task that holds nodes now. Of another user's task only the id, the user and the nodes are told."""
+
+    task_id: int
+    user: str
+    #: Number of nodes, and GPUs on each of them; null: whole nodes.
+    nodes: int
+    gpus: int | None
+    #: Whether the rest is told.
+    known: bool
+    name: str = ""
+    state: TaskStateName | None = None
+    priority: LevelName | None = None
+    #: When its run was up.
+    running_since: datetime | None = None
+    #: How long no equal may have its nodes, in seconds; 0: one may; null: not known, as while it starts or leaves.
+    turn_left_s: float | None = None
+    #: Deadline of its notice; null: there is none.
+    deadline: datetime | None = None
+    progress: ProgressOut | None = None
+    #: Null: nothing was measured in the last five minutes.
+    use: UseOut | None = None
+
+
+class ClusterUseOut(Output):
+    """The tasks that hold nodes now: the caller's own first, then those with most nodes."""
+
+    items: list[HolderUseOut]
+    #: How many further tasks there are, which the answer leaves out.
+    left_out: int
 
 
 class RankSeriesOut(Output):

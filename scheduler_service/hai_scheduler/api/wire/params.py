@@ -70,11 +70,18 @@ class SeriesQuery(Input):
     run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     #: Ranks, separated by commas (default: the first 16).
     ranks: Annotated[str, Field(max_length=1000, pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$")] | None = None
-    #: Names of metrics, separated by commas (default: all).
-    names: Annotated[str, Field(max_length=4000, pattern=r"^[a-z0-9_]+(,[a-z0-9_]+)*$")] | None = None
+    #: Names of metrics, separated by commas (default: all); `job_*`: all numbers of the job's own.
+    names: Annotated[str, Field(max_length=4000, pattern=r"^[A-Za-z0-9_./*-]+(,[A-Za-z0-9_./*-]+)*$")] | None = None
     #: Answer with the newest points as they come, as server-sent events, as `Accept: text/event-stream` does; the step
     #: is 10 then, and only points of the last ten minutes are sent, of the last minute unless `since` is earlier.
     follow: bool = False
+
+
+class UseQuery(Input):
+    """Whose use of the cluster."""
+
+    #: Only the caller's own tasks.
+    mine: bool = False
 
 
 class SearchQuery(Input):

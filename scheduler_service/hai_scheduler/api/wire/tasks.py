@@ -147,6 +147,19 @@ class VerdictOut(Output):
     holder_count: int = 0
 
 
+class ProgressOut(Output):
+    """How far a job has come, as it reports it itself."""
+
+    #: Steps that are done, over all runs.
+    step: int
+    #: After how many steps it is done; null: it did not say.
+    total: int | None
+    #: When it has said so.
+    at: datetime
+    #: How long it still has to run at this pace, in seconds, without the time that it waits; null: not known.
+    left_s: float | None
+
+
 class TaskSummary(Output):
     """A task in a list."""
 
@@ -187,6 +200,8 @@ class TaskSummary(Output):
     #: Deadline of the current notice; null: there is none.
     deadline: datetime | None
     tags: list[str] = []
+    #: What the job has reported last; null: nothing so far.
+    progress: ProgressOut | None = None
 
 
 class CodeSnapshotOut(Output):

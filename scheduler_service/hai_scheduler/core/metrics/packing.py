@@ -18,7 +18,8 @@ from itertools import accumulate
 from math import log10
 from typing import Final
 
-from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.metrics.own_numbers import own_columns, own_head
+from hai_scheduler.core.metrics.series import OWN, Point, Spread, is_wanted
 
 #: The first byte of a chunk: the form that follows.
 FORM: Final = 2
@@ -47,7 +48,7 @@ class BadChunk(ValueError):
 
 def pack(points: Sequence[Point]) -> bytes:
     """Return points, in order of time, as bytes."""
-    names = sorted({name for point in points for name in point.values})
+    names = sorted({name for point in points for name in point.values if not name.startswith(OWN)})
     body = bytearray()
     _write(body, [point.at for point in points])
     for name in names:
@@ -62,7 +63,8 @@ def pack(points: Sequence[Point]) -> bytes:
             body,
             [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs],
         )
-    head = json.dumps({"names": names, "points": len(points)}, separators=(",", ":")).encode()
+    own = {"own": found} if (found := own_head(points)) else {}
+    head = json.dumps({"names": names, "points": len(points), **own}, separators=(",", ":")).encode()
     return bytes((FORM,)) + zlib.compress(head + b"\n" + body, 6)
 
 
@@ -81,13 +83,15 @@ def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
         times = reader.next()
         columns = {}
         for name in said["names"]:
-            if names is None or name in names:
+            if is_wanted(name, names):
                 columns[name] = reader.spreads()
             else:
                 reader.skip(3)
+        own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
+        columns.update(own_columns(own, said["points"]))
     except BadChunk:
         raise
-    except (zlib.error, ValueError, LookupError, TypeError) as error:
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
     if any(None in column for column in columns.values()):
         return [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from hai_scheduler.core.model.limits import JOB_NUMBER
 
 #: The length of the windows that ranks send, seconds.
 WINDOW_S: Final = 10
@@ -37,6 +39,10 @@ OF_A_GPU: Final = {
     "tensor": "%",
     "dram": "%",
 }
+#: What the names of the job's own numbers begin with (`job.report`); they have no unit, and may be negative.
+OWN: Final = "job_"
+#: Names all of them in a question.
+ALL_OWN: Final = f"{OWN}*"
 #: GPUs of a rank at most.
 MOST_GPUS: Final = 64
 _GPU = re.compile(r"gpu(0|[1-9][0-9]?)_([a-z_]+)", re.ASCII)
@@ -61,11 +67,18 @@ class Point:
 
 @lru_cache(maxsize=4096)
 def unit_of(name: str) -> str | None:
-    """Return the unit of a metric; None if there is no metric of that name."""
+    """Return the unit of a metric; None if there is no metric of that name. A number of the job's own has none: ""."""
+    if name.startswith(OWN):
+        return "" if JOB_NUMBER.fullmatch(name, len(OWN)) else None
     if name in OF_A_RANK:
         return OF_A_RANK[name]
     match = _GPU.fullmatch(name)
     return OF_A_GPU.get(match[2]) if match and int(match[1]) < MOST_GPUS else None
+
+
+def is_wanted(name: str, names: Collection[str] | None) -> bool:
+    """Return whether a question for these metrics (`ALL_OWN` among them: all numbers of the job's own) has this one."""
+    return names is None or name in names or (ALL_OWN in names and name.startswith(OWN))
 
 
 def fold(points: Iterable[Point], step: int) -> list[Point]:

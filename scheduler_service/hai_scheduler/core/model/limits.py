@@ -24,3 +24,13 @@ MAX_HOLDERS: Final = 10
 
 #: The tag of a task that is a user's spot container, and the beginning of its name.
 SPOT: Final = "spot"
+
+#: Names of numbers that a job may report, by process and by run.
+MAX_JOB_NUMBERS: Final = 50
+#: The name of such a number, as a regular expression that Python and ECMA 262 read alike.
+JOB_NUMBER_PATTERN: Final = "[A-Za-z_][A-Za-z0-9_./-]{0,35}"
+JOB_NUMBER: Final = re.compile(JOB_NUMBER_PATTERN)
+#: The greatest of them, whatever the sign.
+MAX_JOB_NUMBER: Final = 10**18
+#: The most steps of a job: numbers that JavaScript knows exactly.
+MAX_STEP: Final = 10**15

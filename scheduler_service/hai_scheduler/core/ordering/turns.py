@@ -79,11 +79,7 @@ class Turn(TurnFacts):
 def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> TurnFacts:
     """Return the span of the task's turn, which is this run."""
     start, limit, nodes = run.turn_start, task.time_limit, run.nodes
-    least = policy.min_run
-    length = policy.slice if task.served < policy.slice else slice_of(task, policy)
-    if task.leaving_took is not None or task.starting_took is not None:
-        least = max(least, policy.min_run_per_switch * task.switch_cost)
-        length = max(least, length)
+    least, length = _lengths(task, policy)
     return TurnFacts(
         task,
         run,
@@ -98,6 +94,27 @@ def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> Tur
         kept=keeps(task, policy),
         leaving=run.notice is not None or run.killed_at is not None,
     )
+
+
+def _lengths(task: Task, policy: Policy) -> tuple[timedelta, timedelta]:
+    """Return how long a turn of the task lasts at least for an equal of a lower level, and for any equal (P2, P6)."""
+    least = policy.min_run
+    length = policy.slice if task.served < policy.slice else slice_of(task, policy)
+    if task.leaving_took is not None or task.starting_took is not None:
+        least = max(least, policy.min_run_per_switch * task.switch_cost)
+        length = max(least, length)
+    return least, length
+
+
+def slice_left(task: Task, run: Run, policy: Policy, now: datetime) -> timedelta | None:
+    """Return how long the task's turn, which is this run, ends for no equal; zero: it may end; None: not known (P8)."""
+    if keeps(task, policy):
+        return None
+    end = run.turn_start + _lengths(task, policy)[1]
+    protected = protected_until(task, policy) if task.rotations else None
+    if protected is not None and protected > now:
+        end = max(end, protected)
+    return max(timedelta(0), end - now)
 
 
 def turn_at(facts: TurnFacts, now: datetime) -> Turn:

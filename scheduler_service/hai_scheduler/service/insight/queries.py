@@ -15,6 +15,7 @@ from hai_scheduler.core.explaining.explain import message_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.progress import Progress
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
@@ -58,6 +59,10 @@ class TaskView:
     effective: Priority | None
     #: Running time over all runs, including the present one.
     served: timedelta
+    #: What the job has reported last of how far it has come; None: nothing.
+    progress: Progress | None = None
+    #: How long it still has to run, at the pace of its reports; None: not known.
+    left: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,15 +187,16 @@ class Queries:
         async with self.store.read() as tx:
             task = await find(tx, caller, ref)
             spec, runs = await tx.tasks.get_spec(task.id), await tx.runs.of_task(task.id)
-        return self._story(task, spec, runs)
+            progress = await _progress_of(tx, task)
+        return self._story(task, spec, runs, progress)
 
     def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
         """A task that was just stored, as `task` shows it before its first run; the store is not read."""
         return self._story(task, spec, ())
 
-    def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run]) -> TaskStory:
+    def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run], progress: Progress | None = None) -> TaskStory:
         return TaskStory(
-            view=self.view(task),
+            view=self.view(task, progress),
             spec=spec,
             runs=runs,
             checkpoint_dir=checkpoint_dir(task, spec, self.locations),
@@ -201,7 +207,8 @@ class Queries:
         """One task without its runs. Raises NotFound."""
         await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
-            return self.view(await find(tx, caller, ref))
+            task = await find(tx, caller, ref)
+            return self.view(task, await _progress_of(tx, task))
 
     async def runs(self, caller: Caller, ref: str) -> Sequence[Run]:
         """The runs of the task, by number. Raises NotFound."""
@@ -221,11 +228,13 @@ class Queries:
         await self.latest_plan.asked(VIEW_BEARABLE)
         async with self.store.read() as tx:
             found = await _in_pieces(tx, where, before=before, limit=limit + 1)
+            progress = await tx.progress.of([task.id for task in found])
             if not found and before is None:
                 await self._check_filter(tx, caller, where)
         more = len(found) > limit
         page = found[:limit]
-        return TaskList(items=[self.view(task) for task in page], cursor=str(page[-1].id) if more and page else None)
+        views = [self.view(task, progress.get(task.id)) for task in page]
+        return TaskList(items=views, cursor=str(page[-1].id) if more and page else None)
 
     async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
         """Raise Invalid if the list is empty because a name in the filter is unknown."""
@@ -239,8 +248,8 @@ class Queries:
         """The present time of the service."""
         return self.clock.now()
 
-    def view(self, task: Task) -> TaskView:
-        """The task with its present state."""
+    def view(self, task: Task, progress: Progress | None = None) -> TaskView:
+        """The task with its present state, and with the progress that is stored of it."""
         now, verdict = self.clock.now(), self._verdict(task)
         return TaskView(
             task=task,
@@ -248,6 +257,8 @@ class Queries:
             message=message_of(task, verdict, now),
             effective=level_of(task, self.latest_plan.verdicts),
             served=task.served + _running_for(task.live_run, now),
+            progress=progress,
+            left=None if progress is None or task.state.ended else progress.left(now, running=_running(task)),
         )
 
     def _verdict(self, task: Task) -> Verdict | None:
@@ -376,6 +387,14 @@ def _before(cursor: str) -> TaskId:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
         raise Invalid("cursor", cursor, "is not a cursor: use `next_cursor` of the page before, unchanged")
     return TaskId(int(cursor))
+
+
+async def _progress_of(tx: Tx, task: Task) -> Progress | None:
+    return (await tx.progress.of([task.id])).get(task.id)
+
+
+def _running(task: Task) -> bool:
+    return task.live_run is not None and task.live_run.running_at is not None
 
 
 def _running_for(run: Run | None, now: datetime) -> timedelta:

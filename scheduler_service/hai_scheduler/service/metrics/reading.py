@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from hai_scheduler.core.metrics.series import WINDOW_S, Point, fold, unit_of
+from hai_scheduler.core.metrics.series import ALL_OWN, WINDOW_S, Point, fold, is_wanted, unit_of
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
@@ -121,7 +121,7 @@ class Series:
 def check_names(names: Sequence[str] | None) -> None:
     """Raise Invalid for a name that is no metric."""
     for name in names or ():
-        if unit_of(name) is None:
+        if name != ALL_OWN and unit_of(name) is None:
             raise Invalid("names", name, "is not a metric: docs/metrics.md lists them")
 
 
@@ -129,7 +129,9 @@ def only(points: Sequence[Point], names: Sequence[str] | None) -> Sequence[Point
     """Return the points with these metrics alone; None: with all of them."""
     if names is None:
         return points
-    return [Point(one.at, {name: one.values[name] for name in names if name in one.values}) for one in points]
+    return [
+        Point(one.at, {name: value for name, value in one.values.items() if is_wanted(name, names)}) for one in points
+    ]
 
 
 def _suitable(span: timedelta) -> int:

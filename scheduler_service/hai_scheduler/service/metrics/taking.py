@@ -13,6 +13,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.idle_gpus import IdleGpus
+from hai_scheduler.service.metrics.job_reports import JobReport, JobReports
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Invalid
@@ -44,9 +45,18 @@ class MetricsIntake:
     pace: Pace = field(default_factory=Pace)
     #: Who looks for idle GPUs; None: nobody.
     idle: IdleGpus | None = None
+    jobs: JobReports = field(default_factory=JobReports)
 
-    async def take(self, run_id: RunId, rank: int, points: Sequence[Point]) -> PointsTaken:
+    async def take(
+        self, run_id: RunId, rank: int, points: Sequence[Point], report: JobReport | None = None
+    ) -> PointsTaken:
         """Store points of a rank; those that are there already are left out, so that it may send them again.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            points: Its points, in order of time. Of numbers of the job's own, 50 names by run are kept, of 16 ranks.
+            report: How far its job has come, if that is new.
 
         Raises:
             Conflict: The run is over for longer than `LATE`.
@@ -67,9 +77,11 @@ class MetricsIntake:
             before = point.at
         async with self.store.read() as tx:
             task, _ = await recent_run(tx, run_id, rank, since=moment - LATE)
-        newest = await self.store.series.append(run_id, rank, points)
+        newest = await self.store.series.append(run_id, rank, self.jobs.bounded(run_id, rank, points))
         if task is not None and self.idle is not None:
             await self.idle.saw(task, rank, points)
+        if report is not None:
+            await self.jobs.advance(self.store, run_id, rank, report, moment)
         steady = self.clock.steady()
         if self.pace.watched(run_id, steady):
             await self.bus.ring(points_topic(run_id))

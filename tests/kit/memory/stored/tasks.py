@@ -133,6 +133,7 @@ class MemoryTasks(MemoryPart):
             tasks=state.tasks.drop(task_id),
             specs=state.specs.drop(task_id),
             runs=state.runs.drop(task_id),
+            progress=state.progress.drop(task_id),
             keys={key: number for key, number in state.keys.items() if number != task_id},
             recordings={number: one for number, one in state.recordings.items() if one.task_id != task_id},
             traces={key: data for key, data in state.traces.items() if state.recordings[key[0]].task_id != task_id},

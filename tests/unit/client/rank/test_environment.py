@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -72,6 +73,29 @@ def test_one_run_of_weights_and_biases_for_the_first_rank_of_all_runs() -> None:
     assert (variables()["WANDB_RUN_ID"], variables()["WANDB_RESUME"]) == ("hai-41", "allow")
     assert variables({"WANDB_RUN_ID": "mine"})["WANDB_RUN_ID"] == "mine"
     assert not [name for name in variables(rank=1) if name.startswith("WANDB")]
+
+
+def test_runs_of_mlflow_carry_the_task_and_a_context_of_ones_own_wins() -> None:
+    tags = json.loads(variables({"HAI_TASK_NAME": 'a "b"'})["MLFLOW_RUN_CONTEXT"])
+    assert tags == {"hai.task": "41", "hai.name": 'a "b"', "hai.user": "ann"}
+    assert variables({"MLFLOW_RUN_CONTEXT": "{}"})["MLFLOW_RUN_CONTEXT"] == "{}"
+    assert "MLFLOW_RUN_ID" not in variables(), "a run that its server does not know would end the job"
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "transformers"),
+    [
+        ({}, None, None),
+        ({"HAI_LOG_DIR": "/c/41-logs"}, "/c/41-logs/tensorboard", "/c/41-logs/tensorboard"),
+        ({"HAI_LOG_DIR": "/c/41-logs", "HAI_TENSORBOARD_DIR": "/tb"}, "/tb", "/tb"),
+        ({"HAI_LOG_DIR": "/c/41-logs", "TENSORBOARD_LOGGING_DIR": "/t"}, "/c/41-logs/tensorboard", "/t"),
+    ],
+)
+def test_tensorboard_has_a_folder_beside_the_checkpoints(
+    given: dict[str, str], own: str | None, transformers: str | None
+) -> None:
+    env = variables(given)
+    assert (env.get("HAI_TENSORBOARD_DIR"), env.get("TENSORBOARD_LOGGING_DIR")) == (own, transformers)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hai_client.metrics.sampler import Sampler
 from hai_client.rank.api import Answer, Unreachable
 from hai_client.rank.metrics import EVERY_S, KEPT, LONGEST_S, PIECE, RankMetrics, readers_of
+from hai_client.rank.reported import Reported
+from hai_client.reporting import Reporter
 
 
 class Service:
@@ -14,11 +18,15 @@ class Service:
 
     def __init__(self, *troubles: int | str, after: object = None) -> None:
         self.ends: list[int] = []
+        self.progress: list[object] = []
         self.after = after
         self._troubles = list(troubles)
 
-    def send_metrics(self, points: list[dict[str, object]], patience: float) -> Answer:
+    def send_metrics(
+        self, points: list[dict[str, object]], patience: float, progress: dict[str, object] | None = None
+    ) -> Answer:
         assert patience > 0
+        self.progress.append(None if progress is None else progress["step"])
         trouble = self._troubles.pop(0) if self._troubles else 200
         if trouble == "away":
             raise Unreachable("ConnectionRefusedError")
@@ -77,10 +85,45 @@ def test_a_service_that_is_away_for_long_costs_the_oldest_points() -> None:
     assert one._points[0]["at"] == 110
 
 
+def test_progress_is_sent_until_it_is_stored_and_then_when_it_is_new(tmp_path: Path) -> None:
+    service = Service("lost")
+    reported = Reported(str(tmp_path), None, print)
+    one = RankMetrics(service, [], reported)  # type: ignore[arg-type]
+    one._points.extend({"at": 10 * number, "values": {}} for number in range(1, 4 * PIECE))
+    reported.progress = {"step": 1}
+    with pytest.raises(Unreachable):
+        one._send()
+    one._send()
+    one._send()
+    reported.progress = {"step": 2}
+    one._send()
+    assert service.progress == [1, 1, None, 2]
+
+
+def test_the_last_report_goes_with_the_last_points(tmp_path: Path) -> None:
+    service = Service()
+    one = RankMetrics(service, [], Reported(str(tmp_path), None, print))  # type: ignore[arg-type]
+    Reporter(tmp_path / "progress").report(7, loss=1e-5)
+    one.last_look()
+    assert one.finish(60)
+    assert (service.progress, len(service.ends)) == ([7], 1)
+
+
+def test_progress_of_a_command_too_short_to_be_measured_is_sent(tmp_path: Path) -> None:
+    service = Service("away")
+    one = RankMetrics(service, [], Reported(str(tmp_path), None, print))  # type: ignore[arg-type]
+    Reporter(tmp_path / "progress").report(7)
+    one.last_look()
+    assert one.finish(60)
+    assert (service.progress, service.ends) == ([7, 7], [])
+
+
 def test_a_point_that_was_dropped_while_it_was_sent_takes_no_other_with_it() -> None:
     class Slow(Service):
-        def send_metrics(self, points: list[dict[str, object]], patience: float) -> Answer:
-            answer = super().send_metrics(points, patience)
+        def send_metrics(
+            self, points: list[dict[str, object]], patience: float, progress: dict[str, object] | None = None
+        ) -> Answer:
+            answer = super().send_metrics(points, patience, progress)
             one._points.extend({"at": 10**6 + number, "values": {}} for number in range(3))
             return answer
 

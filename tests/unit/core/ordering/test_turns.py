@@ -8,7 +8,7 @@ import pytest
 
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.nodes.node_group import NodeGroup
-from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_of, work_lost
+from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_left, slice_of, work_lost
 from kit.builders import a_checkpoint, a_node, a_run
 from unit.core.tables import ABOVE, NORMAL, NOW, ago, for_minutes, runs, shares, turn_of, waits
 
@@ -110,6 +110,29 @@ def test_who_left_for_equals_too_often_is_protected_for_an_hour(
     task = waits(1, rotations=tuple(map(ago, rotations)))
     expected = None if until is None else ago(until) + for_minutes(60)
     assert protected_until(task, POLICY) == expected, sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fields", "passed", "left"),
+    [
+        ("it has just begun", {}, 0, 20),
+        ("some of the slice is over", {}, 15, 5),
+        ("the slice is over", {}, 20, 0),
+        ("and no less than nothing is left", {}, 500, 0),
+        ("a long task has a longer slice", {"served": for_minutes(60)}, 0, 180),
+        ("who was asked to leave too often is protected", {"rotations": (ago(10), ago(5))}, 30, 55),
+        ("who cannot save is asked by no equal", {"unsaved": POLICY.max_unsaved}, 5, None),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_left_of_a_slice_is_as_the_plan_sees_it(
+    sentence: str, fields: dict[str, object], passed: float, left: float | None
+) -> None:
+    one = turn(passed, **fields)
+    found = slice_left(one.task, one.run, POLICY, NOW)
+    assert found == (None if left is None else for_minutes(left)), sentence
+    if not one.kept:
+        assert found == max(for_minutes(0), one.slice_at - NOW), sentence
 
 
 @pytest.mark.parametrize(("served", "minutes"), [(0, 20), (19, 20), (20, 60), (59, 60), (60, 180)])

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.progress import Progress
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.service.metrics.job_reports import MOST_RANKS, JobReport, JobReports
 from hai_scheduler.service.metrics.taking import AHEAD_S, MetricsIntake, PointsTaken
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from kit.builders import T0, a_run, at
@@ -33,6 +36,11 @@ class World:
         runs = (a_run(1, 1, nodes=2, ended_at=at(600)), a_run(1, 2, nodes=2, started_at=at(900)))
         await a_task_with(self.store, *runs)
         await self.clock.advance(NOW)
+
+    async def report(self, step: int, second: float, *, rank: int = 0, run: RunId = SECOND) -> Progress | None:
+        await self.intake.take(run, rank, [], JobReport(at=at(second), step=step, total=100))
+        async with self.store.read() as tx:
+            return (await tx.progress.of([TaskId(1)])).get(TaskId(1))
 
     async def take(self, seconds: Sequence[int], *, rank: int = 0, run: RunId = SECOND) -> PointsTaken:
         return await self.intake.take(run, rank, points(seconds, cpu=1))
@@ -150,3 +158,65 @@ async def test_where_many_ranks_send_each_is_asked_to_send_less_often(world: Wor
     for rank in range(1500):
         world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
     assert (await world.take([910])).after == pytest.approx(1501 / 12)
+
+
+async def test_the_newest_report_of_a_job_is_its_progress(world: World) -> None:
+    assert (await world.report(10, 910)) == Progress(
+        run=2, rank=0, step=10, total=100, at=at(910), begin_step=10, begin_at=at(910)
+    )
+    now = await world.report(20, 930)
+    assert now is not None
+    assert (now.step, now.pace_s) == (20, 2)
+    assert await world.report(15, 920) == now
+    assert await world.report(99, 940, rank=1) == now
+    assert await world.report(99, 940, run=FIRST) == now
+
+
+async def test_a_clock_that_is_ahead_does_not_hide_what_comes_after_it(world: World) -> None:
+    ahead = await world.report(10, NOW + 10_000)
+    assert ahead is not None
+    assert ahead.at == at(NOW)
+    await world.clock.advance(10)
+    after = await world.report(11, NOW + 10)
+    assert after is not None
+    assert after.step == 11
+
+
+async def test_a_report_changes_no_task(world: World) -> None:
+    async with world.store.read() as tx:
+        before = await tx.tasks.get(TaskId(1))
+    await world.report(10, 910)
+    async with world.store.read() as tx:
+        assert await tx.tasks.get(TaskId(1)) == before
+
+
+async def names_of(world: World, rank: int) -> set[str]:
+    found = await world.store.series.read(SECOND, since=0, until=2**40, step=10)
+    return {name for point in found.get(rank, []) for name in point.values}
+
+
+def own(second: int, *names: str) -> Point:
+    return Point(BEGIN + second, {name: Spread(-1, 0, 1) for name in ("cpu", *(f"job_{name}" for name in names))})
+
+
+async def test_a_run_has_fifty_names_of_its_own_over_all_pieces_and_ranks(world: World) -> None:
+    await world.intake.take(SECOND, 0, [own(910, *(f"a{number}" for number in range(40)))])
+    await world.intake.take(SECOND, 0, [own(920, *(f"b{number}" for number in range(900)))])
+    await world.intake.take(SECOND, 1, [own(910, "a0", "c")])
+    assert len(await names_of(world, 0)) == 51
+    assert await names_of(world, 1) == {"cpu", "job_a0"}
+
+
+async def test_the_first_ranks_alone_have_numbers_of_their_own() -> None:
+    reports = JobReports()
+    points = [own(910, "loss")]
+    assert reports.bounded(SECOND, MOST_RANKS - 1, points) == points
+    assert set(reports.bounded(SECOND, MOST_RANKS, points)[0].values) == {"cpu"}
+
+
+async def test_many_runs_are_not_remembered_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hai_scheduler.service.metrics.job_reports.MOST_RUNS", 3)
+    reports = JobReports()
+    for number in range(10):
+        reports.bounded(RunId(f"{number}.1"), 0, [own(910, "loss")])
+    assert len(reports._names) == 3

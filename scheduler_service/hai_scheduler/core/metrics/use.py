@@ -1,0 +1,51 @@
+"""What several ranks use together at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hai_scheduler.core.metrics.series import Point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """The sums of the means of some points, in the units of their metrics; None: no point has the metric."""
+
+    cpu: float | None
+    memory: float | None
+    disk_read: float | None
+    disk_written: float | None
+    net_received: float | None
+    net_sent: float | None
+    #: The mean over all GPUs, %.
+    gpu_use: float | None
+    gpu_memory: float | None
+    gpu_power: float | None
+
+
+def use_of(points: Iterable[Point]) -> Use:
+    """What the ranks of these points use together."""
+    seen: dict[str, list[float]] = {}
+    for point in points:
+        for name, spread in point.values.items():
+            seen.setdefault(_of_all_gpus(name), []).append(spread.mean)
+    sums = {name: sum(values) for name, values in seen.items()}
+    uses = seen.get("gpu_use")
+    return Use(
+        cpu=sums.get("cpu"),
+        memory=sums.get("memory"),
+        disk_read=sums.get("disk_read"),
+        disk_written=sums.get("disk_written"),
+        net_received=sums.get("net_received"),
+        net_sent=sums.get("net_sent"),
+        gpu_use=sum(uses) / len(uses) if uses else None,
+        gpu_memory=sums.get("gpu_memory"),
+        gpu_power=sums.get("gpu_power"),
+    )
+
+
+def _of_all_gpus(name: str) -> str:
+    """Return the name of a metric, that of a GPU without its number: `gpu_use` for `gpu0_use`."""
+    begin, under, rest = name.partition("_")
+    return f"gpu_{rest}" if under and begin.startswith("gpu") and begin[3:].isdecimal() else name
