@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from hai_scheduler.core.tallies.families import CLUSTER, DATABASE
@@ -13,12 +15,10 @@ from hai_scheduler.service.tallies.timings import ProcessTimings
 @pytest.mark.parametrize(("error", "code"), [(None, "ok"), (Temporary("full"), "busy"), (RuntimeError("x"), "error")])
 def test_a_request_is_timed_whatever_comes_of_it(error: Exception | None, code: str) -> None:
     timings = ProcessTimings("loop")
-    try:
-        with timed_request(timings, "launch"):
-            if error is not None:
-                raise error
-    except Exception as raised:
-        assert raised is error
+    expected = contextlib.nullcontext() if error is None else pytest.raises(type(error))
+    with expected, timed_request(timings, "launch"):
+        if error is not None:
+            raise error
     (labels,) = timings.tallies.histograms[CLUSTER.name]
     assert labels == ("loop", "launch", code)
 
