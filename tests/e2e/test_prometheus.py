@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -72,7 +73,10 @@ class Prometheus:
         try:
             return any(map(math.isfinite, self.values(expr)))
         except urllib.error.HTTPError as error:
-            raise AssertionError(f"{expr}: {error.read().decode()}") from None
+            # It says 503 until it is ready.
+            if error.code != 503:
+                pytest.fail(f"{expr}: {error.read().decode()}")
+            return False
         except OSError:
             return False
 
@@ -115,16 +119,25 @@ def _metrics(platform: Platform) -> str:
         return str(answer.read().decode())
 
 
+def _is(platform: Platform, task: int, state: str) -> None:
+    wait_for(f"task {task} to be {state}", lambda: platform.client().task(task).state == state)
+
+
+def _submit(platform: Platform, name: str, priority: str, *command: str) -> int:
+    """Submit a task for all nodes."""
+    words = ("submit", "--nodes", "2", "--grace", "1s", "--name", name, "--priority", priority)
+    return int(platform.json(*words, "--", *command)["id"])
+
+
 def _interrupt(platform: Platform, name: str) -> None:
-    """A task is interrupted by a more urgent one, goes on, and is stopped; both are on all nodes."""
-    words = ("submit", "--nodes", "2", "--grace", "1s")
-    low = platform.json(*words, "--name", f"{name}-low", "--priority", "LOW", "--", "sleep", "600")["id"]
-    wait_for("the task to run", lambda: platform.json("status", str(low))["state"] == "running")
-    high = platform.json(*words, "--name", f"{name}-high", "--priority", "HIGH", "--", "true")["id"]
-    wait_for("the urgent task to end", lambda: platform.json("status", str(high))["state"] == "succeeded")
-    wait_for("the task to run again", lambda: platform.json("status", str(low))["state"] == "running")
+    """A task is interrupted by a more urgent one, goes on, and is stopped."""
+    low = _submit(platform, f"{name}-low", "LOW", "sleep", "600")
+    _is(platform, low, "running")
+    high = _submit(platform, f"{name}-high", "HIGH", "sleep", "0.1")
+    _is(platform, high, "succeeded")
+    _is(platform, low, "running")
     platform.hai("stop", str(low))
-    wait_for("the task to end", lambda: platform.json("status", str(low))["state"] == "stopped")
+    _is(platform, low, "stopped")
 
 
 def _here(expr: str) -> str:
@@ -141,7 +154,7 @@ def test_every_expression_finds_data(platform: Platform, prometheus: Prometheus)
         wait_for("Prometheus to see it", lambda: prometheus.has(f"{seen} > {ROUND.index(name)}"))  # noqa: B023
     # Something runs and something waits, so that there is a wait to be shown.
     for name in ("runs", "waits"):
-        platform.hai("submit", "--nodes", "2", "--name", name, "--", "sleep", "600")
+        _submit(platform, name, "NORMAL", "sleep", "600")
     wait_for("the wait to be shown", lambda: prometheus.has("hai_oldest_wait_seconds"))
     expressions = {
         f"{dashboard.title}: {panel.title}": line.expr

@@ -29,7 +29,7 @@ from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView, Queries
-from hai_scheduler.service.insight.waits import Demand
+from hai_scheduler.service.insight.waits import OverallDemand
 from hai_scheduler.service.platform.health import SILENCE
 from hai_scheduler.service.platform.loop_status import LoopStatus, StatusReader
 from hai_scheduler.service.shared.settings import LabelSettings
@@ -261,7 +261,7 @@ class Metrics:
         for (group, state), number in states.items():
             self._nodes.labels(group, state).set(number)
 
-    def _count_demand(self, demand: Demand, names: tuple[str, ...]) -> None:
+    def _count_demand(self, demand: OverallDemand, names: tuple[str, ...]) -> None:
         self._oldest.clear()
         waits: dict[tuple[str, str], float] = {}
         for (group, level), seconds in demand.waits.items():

@@ -26,7 +26,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, TaskFilter
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
-from hai_scheduler.service.insight.waits import Demand, demand_of
+from hai_scheduler.service.insight.waits import OverallDemand, demand_of
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
@@ -284,7 +284,7 @@ class Queries:
             nodes, tasks = await self._nodes(tx), await tx.tasks.unfinished()
         return self.census.of(tasks, self.latest_plan.verdicts), _node_views(nodes, self.live.of(tasks))
 
-    async def demand(self) -> Demand:
+    async def demand(self) -> OverallDemand:
         """Who waits how long, and who holds and wants how much."""
         async with self.store.read() as tx:
             tasks = await tx.tasks.unfinished()

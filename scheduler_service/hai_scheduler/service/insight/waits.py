@@ -20,7 +20,7 @@ MOST_USERS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class OverallDemand:
     """Who waits how long, and who holds and wants how much."""
 
     #: How many seconds the task has waited that has waited longest, by node group and level.
@@ -29,9 +29,9 @@ class Demand:
     users: Mapping[tuple[str, str], int]
 
 
-def demand_of(tasks: Sequence[Task], verdicts: Mapping[TaskId, Verdict], now: datetime) -> Demand:
+def demand_of(tasks: Sequence[Task], verdicts: Mapping[TaskId, Verdict], now: datetime) -> OverallDemand:
     """Return the demand of all unfinished tasks."""
-    return Demand(waits=_oldest_waits(tasks, verdicts, now), users=_nodes_of_users(tasks))
+    return OverallDemand(waits=_oldest_waits(tasks, verdicts, now), users=_nodes_of_users(tasks))
 
 
 def _oldest_waits(

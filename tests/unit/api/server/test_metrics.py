@@ -21,7 +21,7 @@ from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
 from hai_scheduler.service.insight.queries import NodeView
-from hai_scheduler.service.insight.waits import Demand
+from hai_scheduler.service.insight.waits import OverallDemand
 from hai_scheduler.service.platform.health import SILENCE
 from hai_scheduler.service.platform.loop_status import LoopStatus
 from hai_scheduler.service.shared.settings import LabelSettings
@@ -63,8 +63,8 @@ async def read(
     async def everything() -> tuple[dict[TaskKind, Count], list[NodeView]]:
         return counts or {}, nodes or []
 
-    async def demand() -> Demand:
-        return Demand(waits=WAITS, users={("ann", "held"): 3, ("ann", "waiting"): 1})
+    async def demand() -> OverallDemand:
+        return OverallDemand(waits=WAITS, users={("ann", "held"): 3, ("ann", "waiting"): 1})
 
     queries: Any = SimpleNamespace(everything=everything, demand=demand)
     text = (await metrics.exposition(queries)).decode()
