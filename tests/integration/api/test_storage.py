@@ -40,11 +40,17 @@ async def test_an_admin_writes_lists_and_removes_rules(world) -> None:
 
 
 async def test_an_admin_writes_environments_and_users_see_theirs(world) -> None:
-    body = {**TORCH, "python": "/opt/bin/python", "variables": {"A": "{user}"}, "description": "d", "default": True}
+    body = {
+        **TORCH, "python": "/opt/bin/python", "variables": {"A": "{user}"}, "description": "d", "default": True,
+        "machine": "x86_64", "glibc": "2.31",
+    }  # fmt: skip
     status, one = await world.json("PUT", "/environments/torch", "admin", json=body)
     image = {"kind": "image", "name": "torch", "full_name": "images/torch", "haienv": None}
     assert (status, one) == (200, {**body, **image, "chosen": True, "warnings": []})
-    await world.json("PUT", "/environments/bobs", "admin", json={**TORCH, "subjects": ["user:bob"]})
+    status, problem = await world.json("PUT", "/environments/torch", "admin", json={**body, "glibc": "new"})
+    assert (status, problem["errors"][0]["field"]) == (400, "glibc"), problem
+    status, other = await world.json("PUT", "/environments/bobs", "admin", json={**TORCH, "subjects": ["user:bob"]})
+    assert (status, other["machine"], other["glibc"]) == (200, "", "")
     mine = (await world.json("GET", "/environments"))[1]["items"]
     assert [(item["name"], item["chosen"]) for item in mine] == [("torch", True)]
     assert [item["name"] for item in (await world.json("GET", "/environments", "bob"))[1]["items"]] == ["bobs", "torch"]

@@ -129,7 +129,7 @@ def _check_abi(environment: Environment) -> None:
     for name, pattern, example in (("machine", _MACHINE, "x86_64"), ("glibc", _GLIBC, "2.31")):
         value = given[name]
         if value and not pattern.fullmatch(value):
-            raise Wrong(name, value[:80], f"{value[:80]!r} is none: write for example {example}")
+            raise Wrong(name, value[:80], f"{value[:80]!r} cannot be one: write for example {example}")
         if value and environment.image is None:
             raise Wrong(name, value, "is that of an image, and no image is named: name it, or leave this out")
 
