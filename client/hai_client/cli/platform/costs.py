@@ -141,7 +141,7 @@ def _budgets(_args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("no budgets; `hai admin budgets set cv 500 gpu-hours --per 30d` writes one")
         return 0
     columns = [Column("GROUP"), Column("USED", right=True), Column("OF", right=True), Column("UNIT")]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             Cell(budget.group, "bold"),
             Cell(budget.used or "-", _STYLES.get(budget.standing or "")),
