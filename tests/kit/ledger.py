@@ -41,7 +41,7 @@ def rows_for(
 def ended_rows(
     number: int = 1, *, hours: float, since: datetime = T0, user: str = "alice", groups: Iterable[str] = (), **run: Any
 ) -> tuple[LedgerRow, ...]:
-    """The rows of the only run of task `number`, which has ended after so many hours."""
+    """The rows of the only run of task `number`, which has ended after that number of hours."""
     ended = a_run(number, started_at=since, ended_at=since + timedelta(hours=hours), **run)
     return rows_for(ended, task=a_task(number, user=user, submitted_at=since), groups=groups)
 

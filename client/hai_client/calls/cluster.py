@@ -1,4 +1,4 @@
-"""The REST calls for the cluster: its nodes, its pauses, its health."""
+"""The REST calls for the cluster: its nodes, its pauses, its ledger, its health."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class ClusterCalls(Calls):
     def unpause(self) -> schema.Cluster:
         """End a pause. For admins."""
         return self._get(schema.Cluster, "POST", "/cluster/resume", again=True)
+
+    def erase_from_ledger(self, user: str) -> None:
+        """Take the name of a user out of the ledger for good; all sums stay. For admins."""
+        self._http.call("DELETE", f"/ledger/users/{quoted(user, 'user')}")
 
     def health(self) -> schema.Health:
         """Return the health of the service. Needs no token."""

@@ -96,6 +96,8 @@ export const EventKind = {
   QUOTA_DELETED: 'quota.deleted',
   /** An admin has changed policy numbers. */
   POLICY_CHANGED: 'policy.changed',
+  /** An admin has taken the name of a user out of the ledger. */
+  LEDGER_ERASED: 'ledger.erased',
   /** A mount rule was written. */
   MOUNT_PUT: 'mount.put',
   /** A mount rule was removed. */

@@ -371,6 +371,15 @@ ROUTES: Final[tuple[Route, ...]] = (
         codes=("not_found",),
     ),
     Route(
+        method="DELETE",
+        path="/ledger/users/{user}",
+        access=SCOPE_ADMIN,
+        call=cluster.erase_user,
+        summary="Take the name of a user out of the ledger for good; all sums stay",
+        status=204,
+        codes=("not_found",),
+    ),
+    Route(
         method="GET",
         path="/quotas",
         access=SCOPE_READ,

@@ -48,6 +48,13 @@ def _quota(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     return 200, row
 
 
+def _erase(platform: FakePlatform, call: Call, user: str) -> tuple[int, Any]:
+    admins_only(platform)
+    if user != "alice":
+        raise Refuse(404, "not_found", f"The ledger has nothing of a user {user!r}.")
+    return 204, None
+
+
 def _me(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     quota = [{"group": "training", "priority": "NORMAL", "limit": 10, "used": 2, "source": "public", "ceiling": 12}]
     quota.append({"group": "training", "priority": "HIGH", "limit": None, "used": 0, "source": "user:alice"})
@@ -150,4 +157,5 @@ ROUTES: list[Route] = [
     ("GET", f"{API}/quotas", _quota),
     ("PUT", f"{API}/quotas", _quota),
     ("DELETE", f"{API}/quotas", _quota),
+    ("DELETE", f"{API}/ledger/users/([^/]+)", _erase),
 ]

@@ -75,13 +75,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     environments.configure_admin(named, _leaf)
     strays = _group(group.add_parser("orphans", help="list or end runs that belong to no task"), "orphans_verb")
     orphans.configure_admin(strays, _leaf)
-    about_users = "list or add users of the Hub, or make passwords for them"
+    about_users = "list or add users of the Hub, make passwords for them, or erase them from the ledger"
     user = _group(group.add_parser("user", help=about_users), "user_verb")
     _leaf(user, "list", "list all users", _user_list)
     adding = _leaf(user, "add", "add a user", _user_add)
     adding.add_argument("name", metavar="NAME", help="the name that the user signs in with")
     adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
     adding.add_argument("--token", action="store_true", help="make a token instead of a password and print it, once")
+    erasing = _leaf(user, "erase", "take a user's name out of the ledger for good; all sums stay", _user_erase)
+    erasing.add_argument("name", metavar="NAME", help="whose; their tasks and their account stay as they are")
     renewing = _leaf(user, "password", "make a new password for a user and print it, once", _user_password)
     renewing.add_argument("name", metavar="NAME", help="whose; the password before is no longer good")
 
@@ -206,6 +208,15 @@ def _quota_delete(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.json({"deleted": {"subject": args.subject, "group": args.group, "priority": args.priority}})
     else:
         ctx.out.line(f"{args.subject} has no row of its own any more for {args.group} at {args.priority}")
+    return 0
+
+
+def _user_erase(args: argparse.Namespace, ctx: Context) -> int:
+    ctx.client.erase_from_ledger(args.name)
+    if ctx.json:
+        ctx.out.json({"erased": args.name})
+    else:
+        ctx.out.line(f"{args.name} is no longer named in the ledger; all sums are as before")
     return 0
 
 

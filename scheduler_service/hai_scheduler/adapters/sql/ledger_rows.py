@@ -11,7 +11,7 @@ from sqlalchemy import Row
 
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.core.ledger.kinds import WorkKind
-from hai_scheduler.core.ledger.row import LedgerKey, LedgerOutcome, LedgerRow, RunFacts
+from hai_scheduler.core.ledger.row import LedgerFacts, LedgerKey, LedgerOutcome, LedgerRow
 from hai_scheduler.core.ledger.sums import MEASURES, Sums
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
@@ -73,7 +73,7 @@ def ledger_values(row: LedgerRow, key_id: int) -> dict[str, Any]:
 def ledger_row_of(row: Row[Any], keys: Mapping[int, LedgerKey]) -> LedgerRow:
     """Return the row of the ledger of a row; `keys` has its key by id."""
     return LedgerRow(
-        facts=RunFacts(
+        facts=LedgerFacts(
             run_id=RunId(row.run_id),
             task_id=TaskId(row.task_id),
             number=row.number,

@@ -33,6 +33,7 @@ each one's `data`, which is JSON; `*` stands for every other kind."""
 PARTS: Final = {
     "task": "Id or name of a task.",
     "name": "Name of a node.",
+    "user": "Name of a user.",
     "rule": "Name of a mount rule.",
     "environment": "Name of an image or environment: `torch`, or `users%2Fann%2Fvision` with each `/` as `%2F`.",
     "run_id": "Id of a run: `<task id>.<run number>`.",

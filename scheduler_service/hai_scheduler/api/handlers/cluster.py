@@ -101,6 +101,11 @@ async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
     )
 
 
+async def erase_user(ask: Ask[Nothing, Nothing]) -> None:
+    """Take the name of a user out of the ledger."""
+    await ask.services.administration.erase_user(ask.caller, ask.path["user"])
+
+
 async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
     """Remove a row of quota."""
     body = ask.body

@@ -101,6 +101,7 @@ def one_of(*names: str) -> JsonDict:
 PARTS: Final[dict[str, dict[str, Any]]] = {
     "task": {"type": "string", "minLength": 1},
     "name": {"type": "string", "minLength": 1},
+    "user": {"type": "string", "minLength": 1},
     "rule": {"type": "string", "pattern": f"^{NAME_PATTERN}$"},
     "environment": {"type": "string", "minLength": 1},
     "run_id": {"type": "string", "minLength": 1},

@@ -55,7 +55,7 @@ class LedgerQuestion:
     @property
     def everybody(self) -> bool:
         """Whether all runs of the time are asked for."""
-        return self.users is self.groups is self.node_groups is self.priorities is self.kinds is None
+        return all(some is None for some in (self.users, self.groups, self.node_groups, self.priorities, self.kinds))
 
     @property
     def period(self) -> Period | None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of
-from hai_scheduler.core.ledger.row import SHORT, LedgerKey, LedgerOutcome, LedgerRow, RunFacts, counted_as
+from hai_scheduler.core.ledger.row import SHORT, LedgerFacts, LedgerKey, LedgerOutcome, LedgerRow, counted_as
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 
@@ -34,7 +34,7 @@ class GpuUse:
 _UNKNOWN: Final = GpuUse()
 
 
-def facts_of(task: Task, run: Run, *, kind: WorkKind, groups: frozenset[str], gpus: Mapping[str, int]) -> RunFacts:
+def facts_of(task: Task, run: Run, *, kind: WorkKind, groups: frozenset[str], gpus: Mapping[str, int]) -> LedgerFacts:
     """Return what is known of a run of the task when it starts.
 
     Args:
@@ -46,7 +46,7 @@ def facts_of(task: Task, run: Run, *, kind: WorkKind, groups: frozenset[str], gp
     """
     nodes, whole = len(run.ranks), gpus.get(task.group, 0)
     shares = task.gpus is not None and 0 < task.gpus < whole
-    return RunFacts(
+    return LedgerFacts(
         run_id=run.id,
         task_id=task.id,
         number=run.number,
@@ -60,7 +60,7 @@ def facts_of(task: Task, run: Run, *, kind: WorkKind, groups: frozenset[str], gp
     )
 
 
-def rows_of(facts: RunFacts, run: Run, until: datetime, *, use: GpuUse = _UNKNOWN) -> tuple[LedgerRow, ...]:
+def rows_of(facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNKNOWN) -> tuple[LedgerRow, ...]:
     """Return the rows of a run, at least one.
 
     Args:

@@ -64,7 +64,7 @@ class LedgerKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
+class LedgerFacts:
     """What is known of a run when it starts, and stays as it was then."""
 
     run_id: RunId
@@ -89,7 +89,7 @@ class LedgerRow:
     from `started_at` to `ended_at`. They are times of the run; what its nodes or GPUs took is as many times more.
     """
 
-    facts: RunFacts
+    facts: LedgerFacts
     #: From 1.
     part: int
     #: The begin of the part; of the first one: of the run.

@@ -41,6 +41,7 @@ class EventKind(StrEnum):
     QUOTA_PUT = "quota.put", "A row of quota was written."
     QUOTA_DELETED = "quota.deleted", "A row of quota was removed."
     POLICY_CHANGED = "policy.changed", "An admin has changed policy numbers."
+    LEDGER_ERASED = "ledger.erased", "An admin has taken the name of a user out of the ledger."
     MOUNT_PUT = "mount.put", "A mount rule was written."
     MOUNT_DELETED = "mount.deleted", "A mount rule was removed."
     ENVIRONMENT_PUT = "environment.put", "An environment was written."

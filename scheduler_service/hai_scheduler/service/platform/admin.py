@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from hai_scheduler.core.ledger.row import ERASED
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.quota import Quota
@@ -70,6 +71,20 @@ class Administration:
                 )
             await self._line(tx, caller, EventKind.QUOTA_DELETED, key(quota))
         await ring_change(self.bus)
+
+    async def erase_user(self, caller: Caller, user: str) -> None:
+        """Take the name of a user out of the ledger; all sums stay. Raises Forbidden, and NotFound if it is not there.
+
+        The name stays in the history of tasks until they are deleted. The audit trail says that a user was erased, and
+        not which one.
+        """
+        admins_only(caller)
+        async with self.store.write() as tx:
+            # No database can look for a NUL character.
+            changed = 0 if "\0" in user or user == ERASED else await tx.ledger.erase(user)
+            if not changed:
+                raise NotFound(f"The ledger has nothing of a user {user!r}: `hai admin user list` shows all users.")
+            await self._line(tx, caller, EventKind.LEDGER_ERASED, {"keys": changed})
 
     async def pause(self, caller: Caller, *, grace: timedelta | None = None) -> None:
         """Tell all runs to leave, within `grace` at most (None: each task's own), and start no run until `unpause`."""

@@ -47,6 +47,7 @@ JSON = [
     (["admin", "user", "list"], lambda found: [user["name"] for user in found["items"]] == ["alice", "root"]),
     (["admin", "user", "add", "carol"], lambda found: found["user"]["name"] == "carol" and "token" not in found),
     (["admin", "user", "add", "carol", "--token"], lambda found: found["token"] == "made-carol"),
+    (["admin", "user", "erase", "alice"], lambda found: found == {"erased": "alice"}),
     (["completion", "bash"], lambda found: found["shell"] == "bash" and "hai" in found["script"]),
     (["--version"], lambda found: "version" in found),
 ]

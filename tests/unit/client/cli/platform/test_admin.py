@@ -66,3 +66,12 @@ def test_a_new_user_gets_a_password_that_is_printed_once_beside_what_it_means(ha
     platform.admin = False
     refused = hai("admin", "user", "password", "dave")
     assert (refused.code, "run `hai login` as an admin" in refused.err) == (3, True)
+
+
+def test_an_admin_takes_a_user_out_of_the_ledger(hai: Hai, platform: Any) -> None:
+    result = hai("admin", "user", "erase", "alice")
+    assert (result.code, result.out) == (0, "alice is no longer named in the ledger; all sums are as before\n")
+    assert len(platform.said("DELETE", "/ledger/users/alice")) == 1
+    missing = hai("admin", "user", "erase", "nobody")
+    assert (missing.code, missing.out) == (2, "")
+    assert "'nobody'" in missing.err
