@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
-from hai_scheduler.core.costs.budgets import Budget, Measure
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.store import Store
@@ -42,8 +42,8 @@ async def test_rates_come_back_exactly_in_order_and_are_replaced_by_their_key(st
 
 
 async def test_a_group_has_one_budget(store: Store) -> None:
-    hours = Budget(group="cv", measure=Measure.GPU_HOURS, limit=Decimal("500.5"), window_days=30)
-    money = Budget(group="cv", measure=Measure.AMOUNT, limit=Decimal(7), window_days=7, currency="EUR")
+    hours = GroupBudget(group="cv", measure=Measure.GPU_HOURS, limit=Decimal("500.5"), window_days=30)
+    money = GroupBudget(group="cv", measure=Measure.AMOUNT, limit=Decimal(7), window_days=7, currency="EUR")
     other = replace(hours, group="Ärzte")
     async with store.write() as tx:
         for budget in (other, hours, money):
@@ -58,7 +58,7 @@ async def test_a_group_has_one_budget(store: Store) -> None:
 
 
 async def test_node_time_is_added_up_by_hour_and_group(store: Store) -> None:
-    part = Capacity(
+    part = NodeTime(
         hour=T0, node_group="a", node_us=10**15, gpu_us=8 * 10**15, down_us=1, until=T0 + timedelta(microseconds=7)
     )
     async with store.read() as tx:

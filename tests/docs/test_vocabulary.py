@@ -15,6 +15,7 @@ EXCEPTIONS = {
         ForecastAssumption ForecastCost GroupOverview HaienvFacts Health Holder LevelCount LogCount
         LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask Notice OrphanList
         OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run RunList SnapshotIn
+        BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
         SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",

@@ -1,4 +1,4 @@
-"""The time of reports over a million runs: `python -m bench reports`, on SQLite, and on PostgreSQL if there is one."""
+"""How long reports take over a million runs, on SQLite and PostgreSQL: `python -m bench reports`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_client.calls.base import Calls, quoted
-from hai_client.wire.reports import Budget, BudgetList, NodesReport, Rate, RateList, Report
+from hai_client.wire.reports import BudgetList, GroupBudget, NodesReport, Rate, RateList, UsageReport
 
 
 class ReportCalls(Calls):
@@ -19,7 +19,7 @@ class ReportCalls(Calls):
         until: datetime | None = None,
         user: str | None = None,
         group: str | None = None,
-    ) -> Report:
+    ) -> UsageReport:
         """Return what tasks took in some time: the caller's own, sums of a group of theirs, or for admins all.
 
         Args:
@@ -33,7 +33,7 @@ class ReportCalls(Calls):
             Forbidden: It is for admins.
         """
         query = {"by": by, "since": _text(since), "until": _text(until), "user": user, "group": group}
-        return self._get(Report, "GET", "/reports", query=query)
+        return self._get(UsageReport, "GET", "/reports", query=query)
 
     def nodes_report(
         self, *, by: str | None = None, since: datetime | None = None, until: datetime | None = None
@@ -87,13 +87,13 @@ class ReportCalls(Calls):
         body = {"node_group": node_group, "priority": priority, "valid_from": valid_from}
         self._http.call("DELETE", "/rates", body=body)
 
-    def budgets(self) -> tuple[Budget, ...]:
+    def budgets(self) -> tuple[GroupBudget, ...]:
         """Return the budgets of the caller's groups, and what is used of them; for admins all."""
         return self._get(BudgetList, "GET", "/budgets").items
 
     def set_budget(
         self, group: str, measure: str, limit: str, *, window_days: int, currency: str | None = None
-    ) -> Budget:
+    ) -> GroupBudget:
         """Write the budget of a user group. For admins.
 
         Args:
@@ -104,7 +104,7 @@ class ReportCalls(Calls):
             currency: For amounts: the currency of the rates that count.
         """
         body = {"measure": measure, "limit": limit, "window_days": window_days, "currency": currency}
-        return self._get(Budget, "PUT", f"/budgets/{quoted(group, 'group')}", body=body)
+        return self._get(GroupBudget, "PUT", f"/budgets/{quoted(group, 'group')}", body=body)
 
     def delete_budget(self, group: str) -> None:
         """Remove the budget of a user group. For admins."""

@@ -54,7 +54,7 @@ class ReportRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class UsageReport:
     """What tasks took in some time."""
 
     #: One of user, group, priority, node_group, kind, day, month.
@@ -123,7 +123,7 @@ class RateList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class GroupBudget:
     """A budget and how much of it is used."""
 
     group: str
@@ -145,4 +145,4 @@ class Budget:
 class BudgetList:
     """The budgets that the caller may see, by group."""
 
-    items: tuple[Budget, ...]
+    items: tuple[GroupBudget, ...]

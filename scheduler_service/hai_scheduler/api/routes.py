@@ -7,10 +7,10 @@ from functools import cache
 from typing import Final
 
 from hai_scheduler.api.bindings.openapi import document
+from hai_scheduler.api.cost_routes import COST_ROUTES
 from hai_scheduler.api.handlers import (
     active_users,
     cluster,
-    costs,
     environments,
     events,
     explaining,
@@ -20,7 +20,6 @@ from hai_scheduler.api.handlers import (
     orphans,
     policy,
     probes,
-    reports,
     snapshots,
     storage,
     tasks,
@@ -411,59 +410,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         status=204,
         codes=("not_found",),
     ),
-    Route(
-        method="GET",
-        path="/reports",
-        access=SCOPE_READ,
-        call=reports.use,
-        kind=Kind.EXPENSIVE,
-        summary="What tasks took in some time, and what it costs: users see themselves and sums of their groups, "
-        "admins all",
-        codes=("too_many",),
-    ),
-    Route(
-        method="GET",
-        path="/reports/nodes",
-        access=SCOPE_READ,
-        call=reports.nodes,
-        kind=Kind.EXPENSIVE,
-        summary="How the nodes were used in some time, by all users together",
-        codes=("too_many",),
-    ),
-    Route(method="GET", path="/rates", access=SCOPE_READ, call=costs.rates, summary="What node and GPU hours cost"),
-    Route(method="PUT", path="/rates", access=SCOPE_ADMIN, call=costs.put_rate, summary="Write a rate"),
-    Route(
-        method="DELETE",
-        path="/rates",
-        access=SCOPE_ADMIN,
-        call=costs.delete_rate,
-        summary="Remove a rate",
-        status=204,
-        codes=("not_found",),
-    ),
-    Route(
-        method="GET",
-        path="/budgets",
-        access=SCOPE_READ,
-        call=costs.budgets,
-        summary="Budgets of user groups and their use: admins see all, users those of their groups",
-    ),
-    Route(
-        method="PUT",
-        path="/budgets/{name}",
-        access=SCOPE_ADMIN,
-        call=costs.put_budget,
-        summary="Write the budget of a user group",
-    ),
-    Route(
-        method="DELETE",
-        path="/budgets/{name}",
-        access=SCOPE_ADMIN,
-        call=costs.delete_budget,
-        summary="Remove the budget of a user group",
-        status=204,
-        codes=("not_found",),
-    ),
+    *COST_ROUTES,
     Route(method="GET", path="/mounts", access=SCOPE_ADMIN, call=storage.mounts, summary="All mount rules, by name"),
     Route(
         method="PUT",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.core.costs.budgets import Standing
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.service.accounting.standings import BudgetUse, write_standings
@@ -162,7 +162,7 @@ async def test_occupancy_is_told_to_everybody_for_times_that_were_recorded(used:
         for number in range(2):
             hour = T0.replace(hour=0) + number * 24 * HOUR
             await tx.capacity.add(
-                Capacity(hour=hour, node_group="training", node_us=day, gpu_us=day, down_us=day // 4, until=hour)
+                NodeTime(hour=hour, node_group="training", node_us=day, gpu_us=day, down_us=day // 4, until=hour)
             )
     report = (await used.json("GET", "/reports/nodes?by=day&since=2026-01-05T00:00:00Z&until=2026-01-07T00:00:00Z"))[1]
     assert [(row["key"], row["occupancy"], row["down_s"]) for row in report["rows"]] == [

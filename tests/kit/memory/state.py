@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from hai_scheduler.core.costs.budgets import Budget
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.budgets import GroupBudget
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
@@ -70,9 +70,9 @@ class State:
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
     environments: Mapping[str, Environment] = field(default_factory=dict)
     rates: Mapping[tuple[str, int, date], Rate] = field(default_factory=dict)
-    budgets: Mapping[str, Budget] = field(default_factory=dict)
+    budgets: Mapping[str, GroupBudget] = field(default_factory=dict)
     #: By hour and node group.
-    capacity: Mapping[tuple[datetime, str], Capacity] = field(default_factory=dict)
+    capacity: Mapping[tuple[datetime, str], NodeTime] = field(default_factory=dict)
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)

@@ -9,7 +9,7 @@ from unit.client.fake_platform import API, Call, FakePlatform, Refuse, Route, ad
 
 
 def a_row(key: str, hours: float = 10.0, **changes: Any) -> dict[str, Any]:
-    """A row of a report: of so many node hours on nodes of 8 GPUs."""
+    """A row of a report: with a number of node hours on nodes of 8 GPUs."""
     node_s = hours * 3600
     row: dict[str, Any] = {
         "key": key, "starts": 4, "ends": 3, "node_s": node_s, "gpu_s": 8 * node_s, "starting_s": 0.1 * node_s,

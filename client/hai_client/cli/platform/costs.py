@@ -12,7 +12,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column
 from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
-from hai_client.wire.reports import Budget
+from hai_client.wire.reports import GroupBudget
 
 _DAY_S = 86_400.0
 _STYLES = {"near": "yellow", "over": "red"}
@@ -187,5 +187,5 @@ def _delete_budget(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _unit(budget: Budget) -> str:
+def _unit(budget: GroupBudget) -> str:
     return _UNITS.get(budget.measure, budget.currency or "")

@@ -16,7 +16,7 @@ from hai_client.cli.shared.output import Cell, Column
 from hai_client.cli.shared.parser import Command
 from hai_client.durations import format_duration
 from hai_client.errors import Invalid
-from hai_client.wire.reports import NodesReport, NodesRow, Report, ReportRow
+from hai_client.wire.reports import NodesReport, NodesRow, ReportRow, UsageReport
 
 Number = Union[float, int, None]
 
@@ -159,7 +159,7 @@ def _report(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _show(args: argparse.Namespace, ctx: Context, report: Report) -> None:
+def _show(args: argparse.Namespace, ctx: Context, report: UsageReport) -> None:
     if ctx.json:
         ctx.out.json(report)
         return

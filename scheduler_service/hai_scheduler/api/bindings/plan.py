@@ -55,7 +55,7 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     storage.ContainerConfigOut,
     snapshots.SnapshotRules,
     snapshots.SnapshotState,
-    reports.ReportOut,
+    reports.UsageReportOut,
     reports.NodesReport,
     costs.RateList,
     costs.BudgetList,

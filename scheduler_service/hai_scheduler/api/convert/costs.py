@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 
 from hai_scheduler.api.wire.base import PriorityName
-from hai_scheduler.api.wire.costs import BudgetOut, BudgetPut, RateKey, RateOut, RatePut
-from hai_scheduler.core.costs.budgets import Budget, Measure
+from hai_scheduler.api.wire.costs import BudgetPut, GroupBudgetOut, RateKey, RateOut, RatePut
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.accounting.standings import BudgetView
@@ -49,9 +49,9 @@ def rate_out(rate: Rate, warning: str | None = None) -> RateOut:
     )
 
 
-def budget_of(group: str, body: BudgetPut) -> Budget:
+def budget_of(group: str, body: BudgetPut) -> GroupBudget:
     """Return the budget that a client writes."""
-    return Budget(
+    return GroupBudget(
         group=group,
         measure=Measure(body.measure),
         limit=Decimal(body.limit),
@@ -60,10 +60,10 @@ def budget_of(group: str, body: BudgetPut) -> Budget:
     )
 
 
-def budget_out(view: BudgetView, warning: str | None = None) -> BudgetOut:
+def budget_out(view: BudgetView, warning: str | None = None) -> GroupBudgetOut:
     """Return the model of a budget with its use."""
     budget, use = view.budget, view.use
-    return BudgetOut(
+    return GroupBudgetOut(
         group=budget.group,
         measure=budget.measure.value,
         limit=plain(budget.limit),

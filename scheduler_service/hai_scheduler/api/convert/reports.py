@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_scheduler.api.convert.costs import plain
-from hai_scheduler.api.wire.reports import NodesReport, NodesRow, ReportOut, ReportRow
+from hai_scheduler.api.wire.reports import NodesReport, NodesRow, ReportRow, UsageReportOut
 from hai_scheduler.core.costs.bill import BillLine
 from hai_scheduler.core.costs.rates import rounded
 from hai_scheduler.core.ledger.asking import By, LineValue
@@ -20,9 +20,9 @@ ERASED_USERS = "(erased users)"
 TOTAL = "total"
 
 
-def report_out(report: UseReport) -> ReportOut:
+def report_out(report: UseReport) -> UsageReportOut:
     """Return the model of a report on tasks."""
-    return ReportOut(
+    return UsageReportOut(
         by=report.by.value,  # type: ignore[arg-type]  # hours are not asked for
         since=report.span.since,
         until=report.span.until,

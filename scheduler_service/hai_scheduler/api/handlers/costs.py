@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.api.convert import costs as convert
 from hai_scheduler.api.server.route import Ask
-from hai_scheduler.api.wire.costs import BudgetList, BudgetOut, BudgetPut, RateKey, RateList, RateOut, RatePut
+from hai_scheduler.api.wire.costs import BudgetList, BudgetPut, GroupBudgetOut, RateKey, RateList, RateOut, RatePut
 from hai_scheduler.api.wire.params import Nothing
 
 
@@ -28,7 +28,7 @@ async def budgets(ask: Ask[Nothing, Nothing]) -> BudgetList:
     return BudgetList(items=[convert.budget_out(view) for view in await ask.services.costs.budgets(ask.caller)])
 
 
-async def put_budget(ask: Ask[Nothing, BudgetPut]) -> BudgetOut:
+async def put_budget(ask: Ask[Nothing, BudgetPut]) -> GroupBudgetOut:
     """Write the budget of a group."""
     budget = convert.budget_of(ask.path["name"], ask.body)
     return convert.budget_out(*await ask.services.costs.put_budget(ask.caller, budget))

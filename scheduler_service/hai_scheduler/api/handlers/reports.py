@@ -5,11 +5,11 @@ from __future__ import annotations
 from hai_scheduler.api.convert import reports as convert
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.reports import NodesQuery, NodesReport, ReportOut, ReportQuery
+from hai_scheduler.api.wire.reports import NodesQuery, NodesReport, ReportQuery, UsageReportOut
 from hai_scheduler.core.ledger.asking import By
 
 
-async def use(ask: Ask[ReportQuery, Nothing]) -> ReportOut:
+async def use(ask: Ask[ReportQuery, Nothing]) -> UsageReportOut:
     """Return what tasks took."""
     query = ask.query
     report = await ask.services.reports.use(

@@ -73,7 +73,7 @@ class BudgetPut(Input):
     currency: Annotated[str, Field(min_length=1, max_length=16)] | None = None
 
 
-class BudgetOut(Output):
+class GroupBudgetOut(Output):
     """A budget and how much of it is used."""
 
     group: str
@@ -92,4 +92,4 @@ class BudgetOut(Output):
 class BudgetList(Output):
     """The budgets that the caller may see, by group."""
 
-    items: list[BudgetOut]
+    items: list[GroupBudgetOut]

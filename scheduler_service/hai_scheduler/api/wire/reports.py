@@ -79,7 +79,7 @@ class ReportRow(Output):
     amounts: dict[str, str]
 
 
-class ReportOut(Output):
+class UsageReportOut(Output):
     """What tasks took in some time."""
 
     by: ReportBy

@@ -38,7 +38,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class GroupBudget:
     """How much the members of a user group may use together within a window that ends now."""
 
     group: str
@@ -55,7 +55,7 @@ class Budget:
         return Standing.NEAR if used >= self.limit * NEAR.numerator / NEAR.denominator else Standing.GOOD
 
 
-def check(budget: Budget) -> None:
+def check(budget: GroupBudget) -> None:
     """Raise BadRate for a limit, a window or a currency that makes no sense."""
     check_amount("limit", budget.limit, MOST_LIMIT)
     if budget.limit == 0:

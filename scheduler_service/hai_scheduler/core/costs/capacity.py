@@ -1,4 +1,4 @@
-"""Capacity: how much node time there was, by node group and hour. It is what occupancy is measured against."""
+"""NodeTime: how much node time there was, by node group and hour. It is what occupancy is measured against."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_GAP: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Capacity:
+class NodeTime:
     """The nodes of a group in one hour: their time, and their GPUs' time, in microseconds."""
 
     #: Begin of the hour, UTC.
@@ -30,7 +30,7 @@ class Capacity:
     #: Up to when it was counted.
     until: datetime
 
-    def plus(self, other: Capacity | None) -> Capacity:
+    def plus(self, other: NodeTime | None) -> NodeTime:
         """Return both together; `other` is of the same group and hour."""
         if other is None:
             return self
@@ -43,7 +43,7 @@ class Capacity:
         )
 
 
-def capacities(nodes: Iterable[Node], since: datetime | None, now: datetime) -> list[Capacity]:
+def capacities(nodes: Iterable[Node], since: datetime | None, now: datetime) -> list[NodeTime]:
     """Return what these nodes were from the last look until now, cut at full hours.
 
     Args:
@@ -56,7 +56,7 @@ def capacities(nodes: Iterable[Node], since: datetime | None, now: datetime) -> 
         by_group[node.group].append(node)
     begin = now if since is None or now - since > LONGEST_GAP else since
     return [
-        Capacity(
+        NodeTime(
             hour=hour,
             node_group=group,
             node_us=len(members) * length,

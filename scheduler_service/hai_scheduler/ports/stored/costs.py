@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from hai_scheduler.core.costs.budgets import Budget
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.budgets import GroupBudget
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 
 
@@ -30,11 +30,11 @@ class StoredRates(Protocol):
 class StoredBudgets(Protocol):
     """The budgets; a user group has one at most."""
 
-    async def all(self) -> Sequence[Budget]:
+    async def all(self) -> Sequence[GroupBudget]:
         """All budgets, sorted by group."""
         ...
 
-    async def put(self, budget: Budget) -> None:
+    async def put(self, budget: GroupBudget) -> None:
         """Write the whole budget of that group."""
         ...
 
@@ -54,10 +54,10 @@ class StoredCapacity(Protocol):
         """The first hour in which node time was counted; None: never."""
         ...
 
-    async def add(self, part: Capacity) -> None:
+    async def add(self, part: NodeTime) -> None:
         """Add to what is stored for that group and hour."""
         ...
 
-    async def between(self, since: datetime, until: datetime) -> Sequence[Capacity]:
+    async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
         """The hours that begin at `since` or later and before `until`, sorted by hour and group."""
         ...

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hai_scheduler.core.costs import budgets, rates
-from hai_scheduler.core.costs.budgets import Budget
+from hai_scheduler.core.costs.budgets import GroupBudget
 from hai_scheduler.core.costs.rates import BadRate, Rate
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
@@ -91,7 +91,7 @@ class Costs:
         async with self.store.read() as tx:
             return await budget_notes(tx, caller.groups)
 
-    async def put_budget(self, caller: Caller, budget: Budget) -> tuple[BudgetView, str | None]:
+    async def put_budget(self, caller: Caller, budget: GroupBudget) -> tuple[BudgetView, str | None]:
         """Write the budget of a group. What it has used is counted within a minute.
 
         Returns:
@@ -149,7 +149,7 @@ def _facts(rate: Rate) -> dict[str, Any]:
     return {**_key(rate), **amounts, "currency": rate.currency}
 
 
-def _facts_of(budget: Budget) -> dict[str, Any]:
+def _facts_of(budget: GroupBudget) -> dict[str, Any]:
     return {
         "group": budget.group,
         "measure": budget.measure.value,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.costs.bill import PRICED, Bill, BillLine
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Tariff
 from hai_scheduler.core.ledger.asking import By, LedgerQuestion, LineValue
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of, is_full_hour
@@ -25,7 +25,7 @@ _PERIODS: Final = {By.DAY: Period.DAY, By.MONTH: Period.MONTH}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class ReportSpan:
     """The time of a report, in full hours of UTC."""
 
     since: datetime
@@ -37,7 +37,7 @@ class UseReport:
     """What tasks took."""
 
     by: By
-    span: Span
+    span: ReportSpan
     #: `all`, `user:NAME`, `group:NAME` or `groups`.
     scope: str
     #: By user, group, ...: the most node time first. Priorities: the highest first. Times: in their order.
@@ -53,7 +53,7 @@ class NodesLine:
     key: LineValue
     sums: Sums
     #: How much node time there was; None: it was not recorded, or not all of it.
-    capacity: Capacity | None
+    capacity: NodeTime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class NodesUse:
     """What the nodes did."""
 
     by: By
-    span: Span
+    span: ReportSpan
     lines: Sequence[NodesLine]
     total: NodesLine
     notes: Sequence[str]
@@ -146,7 +146,7 @@ class Reports:
             sums = {line.values[0]: line.sums for line in await tx.ledger.sums(question)}
             parts = await tx.capacity.between(span.since, span.until)
             first = await tx.capacity.first()
-        known: defaultdict[LineValue, list[Capacity]] = defaultdict(list)
+        known: defaultdict[LineValue, list[NodeTime]] = defaultdict(list)
         for part in parts:
             known[_key_of(by, part)].append(part)
         keys = sorted({*sums, *known}, key=str)
@@ -184,7 +184,7 @@ def _scope_of(caller: Caller, by: By | None, user: str | None, group: str | None
     return _Scope(name=f"user:{caller.name}", users=frozenset({caller.name}))
 
 
-def _span_of(by: By, since: datetime | None, until: datetime | None, now: datetime) -> Span:
+def _span_of(by: By, since: datetime | None, until: datetime | None, now: datetime) -> ReportSpan:
     """The time that is asked for, as full hours. Raises Invalid."""
     for field, when in (("since", since), ("until", until)):
         if when is not None and when.tzinfo is None:
@@ -198,7 +198,7 @@ def _span_of(by: By, since: datetime | None, until: datetime | None, now: dateti
     first, last = begin_of(Period.HOUR, begin), end if is_full_hour(end) else end_of(Period.HOUR, end)
     if by is By.DAY and last - first > timedelta(days=MOST_DAYS):
         raise Invalid("by", "day", f"would be more than {MOST_DAYS} rows: take month, or less time")
-    return Span(since=first, until=max(last.astimezone(UTC), first + timedelta(hours=1)))
+    return ReportSpan(since=first, until=max(last.astimezone(UTC), first + timedelta(hours=1)))
 
 
 async def _bill(tx: Tx, tariff: Tariff, question: LedgerQuestion, by: tuple[By, ...]) -> Bill:
@@ -218,22 +218,22 @@ def _ordered(by: By, bill: Bill) -> list[tuple[LineValue, BillLine]]:
     return sorted(lines, key=lambda pair: (-pair[1].sums.node_us, str(pair[0])))
 
 
-def _key_of(by: By, part: Capacity) -> LineValue:
+def _key_of(by: By, part: NodeTime) -> LineValue:
     return part.node_group if by is By.NODE_GROUP else begin_of(_PERIODS[by], part.hour)
 
 
 def _nodes_line(
-    by: By, key: LineValue, sums: Sums, parts: Sequence[Capacity], first: datetime | None, span: Span
+    by: By, key: LineValue, sums: Sums, parts: Sequence[NodeTime], first: datetime | None, span: ReportSpan
 ) -> NodesLine:
     begin = span.since if by is By.NODE_GROUP or not isinstance(key, datetime) else max(key, span.since)
     return _line_of(key, sums, parts, first, begin)
 
 
 def _line_of(
-    key: LineValue, sums: Sums, parts: Sequence[Capacity], first: datetime | None, begin: datetime
+    key: LineValue, sums: Sums, parts: Sequence[NodeTime], first: datetime | None, begin: datetime
 ) -> NodesLine:
     """The line with its node time, if all of that was recorded."""
-    whole: Capacity | None = None
+    whole: NodeTime | None = None
     if first is not None and first <= begin:
         for part in parts:
             whole = part.plus(whole)

@@ -10,7 +10,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Final
 
 from hai_scheduler.core.costs.bill import PRICED, Bill
-from hai_scheduler.core.costs.budgets import Budget, Measure, Standing
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure, Standing
 from hai_scheduler.core.costs.rates import HOUR_US, Tariff
 from hai_scheduler.core.ledger.asking import LedgerQuestion
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of
@@ -40,7 +40,7 @@ class BudgetUse:
 class BudgetView:
     """A budget, and what is used of it; None: that has not been counted yet."""
 
-    budget: Budget
+    budget: GroupBudget
     use: BudgetUse | None
 
 
@@ -72,7 +72,7 @@ async def budget_notes(tx: Tx, groups: Iterable[str]) -> list[str]:
     return [sentence(budget, uses[budget.group]) for budget in await tx.budgets.all() if budget.group in concerned]
 
 
-def sentence(budget: Budget, use: BudgetUse) -> str:
+def sentence(budget: GroupBudget, use: BudgetUse) -> str:
     """Say how much of a budget is used, and what follows from that."""
     unit = _UNITS.get(budget.measure, budget.currency or "")
     text = f"group {budget.group} has used {use.used:f} of {budget.limit:f} {unit} in {budget.window_days} days"
@@ -118,7 +118,7 @@ def _has_moved(before: Mapping[str, BudgetUse], after: Mapping[str, BudgetUse], 
     return after[group].standing is not earlier
 
 
-def _event(budget: Budget, use: BudgetUse, now: datetime) -> HistoryEvent:
+def _event(budget: GroupBudget, use: BudgetUse, now: datetime) -> HistoryEvent:
     data = {
         "group": budget.group,
         "standing": use.standing.value,
@@ -131,7 +131,7 @@ def _event(budget: Budget, use: BudgetUse, now: datetime) -> HistoryEvent:
     return HistoryEvent(at=now, kind=EventKind.BUDGET_STANDING, actor=SCHEDULER, data=data)
 
 
-async def _use_of(tx: Tx, tariff: Tariff, budget: Budget, now: datetime) -> BudgetUse:
+async def _use_of(tx: Tx, tariff: Tariff, budget: GroupBudget, now: datetime) -> BudgetUse:
     """What the members of a group have used in the window, which is moved on to full hours."""
     until = end_of(Period.HOUR, now)
     since = begin_of(Period.HOUR, until - timedelta(days=budget.window_days))

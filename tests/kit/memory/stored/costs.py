@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hai_scheduler.core.costs.budgets import Budget
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.budgets import GroupBudget
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from kit.memory.draft import MemoryPart
 
@@ -35,12 +35,12 @@ class MemoryRates(MemoryPart):
 class MemoryBudgets(MemoryPart):
     """See `ports.stored.costs.StoredBudgets`."""
 
-    async def all(self) -> Sequence[Budget]:
+    async def all(self) -> Sequence[GroupBudget]:
         """See `StoredBudgets.all`."""
         budgets = self._draft.seen().budgets
         return [budgets[group] for group in sorted(budgets)]
 
-    async def put(self, budget: Budget) -> None:
+    async def put(self, budget: GroupBudget) -> None:
         """See `StoredBudgets.put`."""
         state = self._draft.writable()
         self._draft.state = replace(state, budgets={**state.budgets, budget.group: budget})
@@ -63,14 +63,14 @@ class MemoryCapacity(MemoryPart):
         """See `StoredCapacity.first`."""
         return min((part.hour for part in self._draft.seen().capacity.values()), default=None)
 
-    async def add(self, part: Capacity) -> None:
+    async def add(self, part: NodeTime) -> None:
         """See `StoredCapacity.add`."""
         state = self._draft.writable()
         key = (part.hour, part.node_group)
         whole = part.plus(state.capacity.get(key))
         self._draft.state = replace(state, capacity={**state.capacity, key: whole})
 
-    async def between(self, since: datetime, until: datetime) -> Sequence[Capacity]:
+    async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
         """See `StoredCapacity.between`."""
         found = self._draft.seen().capacity
         return [found[key] for key in sorted(found) if since <= key[0] < until]

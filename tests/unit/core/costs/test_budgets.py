@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.core.costs.budgets import Budget, Measure, Standing, check
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure, Standing, check
 from hai_scheduler.core.costs.rates import BadRate
 
 
-def a_budget(**fields: Any) -> Budget:
+def a_budget(**fields: Any) -> GroupBudget:
     given = {"group": "cv", "measure": Measure.GPU_HOURS, "limit": Decimal(100), "window_days": 30, **fields}
-    return Budget(**given)
+    return GroupBudget(**given)
 
 
 @pytest.mark.parametrize(

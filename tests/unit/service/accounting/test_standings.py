@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.core.costs.budgets import Budget, Measure, Standing
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure, Standing
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.event_kinds import EventKind
@@ -26,7 +26,7 @@ from kit.memory.store import MemoryStore
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 #: 10 hours on one node with 8 GPUs are 80 GPU hours.
-LIMIT = Budget(group="cv", measure=Measure.GPU_HOURS, limit=Decimal(100), window_days=7)
+LIMIT = GroupBudget(group="cv", measure=Measure.GPU_HOURS, limit=Decimal(100), window_days=7)
 
 
 class Accounts:
@@ -37,10 +37,10 @@ class Accounts:
         self.store, self.bus = MemoryStore(), MemoryBus(self.clock)
         self.counting = BudgetCount(store=self.store, bus=self.bus, clock=self.clock)
 
-    async def put(self, *things: Budget | Rate | UserRecord) -> None:
+    async def put(self, *things: GroupBudget | Rate | UserRecord) -> None:
         async with self.store.write() as tx:
             for thing in things:
-                if isinstance(thing, Budget):
+                if isinstance(thing, GroupBudget):
                     await tx.budgets.put(thing)
                 elif isinstance(thing, Rate):
                     await tx.rates.put(thing)

@@ -12,8 +12,8 @@ from sqlalchemy import Row, and_, delete, func, select
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.tables import BUDGETS, CAPACITY, RATES
-from hai_scheduler.core.costs.budgets import Budget, Measure
-from hai_scheduler.core.costs.capacity import Capacity
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure
+from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
 
@@ -45,11 +45,11 @@ class SqlBudgets:
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
-    async def all(self) -> Sequence[Budget]:
+    async def all(self) -> Sequence[GroupBudget]:
         """See `StoredBudgets.all`."""
         return sorted((_budget_of(row) for row in await self._sql.ask(select(BUDGETS))), key=lambda one: one.group)
 
-    async def put(self, budget: Budget) -> None:
+    async def put(self, budget: GroupBudget) -> None:
         """See `StoredBudgets.put`."""
         values = {
             "user_group": budget.group,
@@ -83,7 +83,7 @@ class SqlCapacity:
         found = (await self._sql.ask(select(func.min(CAPACITY.c.hour)))).scalar()
         return None if found is None else of_instant(found)
 
-    async def add(self, part: Capacity) -> None:
+    async def add(self, part: NodeTime) -> None:
         """See `StoredCapacity.add`."""
         row = and_(CAPACITY.c.hour == to_instant(part.hour), CAPACITY.c.node_group == part.node_group)
         found = (await self._sql.ask(select(CAPACITY).where(row))).first()
@@ -98,7 +98,7 @@ class SqlCapacity:
         }
         await self._sql.put(CAPACITY, values)
 
-    async def between(self, since: datetime, until: datetime) -> Sequence[Capacity]:
+    async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
         """See `StoredCapacity.between`."""
         hours = select(CAPACITY).where(CAPACITY.c.hour >= to_instant(since), CAPACITY.c.hour < to_instant(until))
         found = [_capacity_of(row) for row in await self._sql.ask(hours)]
@@ -121,8 +121,8 @@ def _rate_of(row: Row[Any]) -> Rate:
     )
 
 
-def _budget_of(row: Row[Any]) -> Budget:
-    return Budget(
+def _budget_of(row: Row[Any]) -> GroupBudget:
+    return GroupBudget(
         group=row.user_group,
         measure=Measure(row.measure),
         limit=Decimal(row.most),
@@ -131,8 +131,8 @@ def _budget_of(row: Row[Any]) -> Budget:
     )
 
 
-def _capacity_of(row: Row[Any]) -> Capacity:
-    return Capacity(
+def _capacity_of(row: Row[Any]) -> NodeTime:
+    return NodeTime(
         hour=of_instant(row.hour),
         node_group=row.node_group,
         node_us=row.node_us,
