@@ -311,6 +311,150 @@ export interface IFieldError {
   message: string;
 }
 
+/** What to record of a running task. */
+export interface IRecordingSubmit {
+  /** trace: each operator, by PyTorch's profiler. stacks: the Python stacks of all threads at this moment. */
+  kind?: 'trace' | 'stacks';
+  /** The length of a trace; null: 5 seconds, unless `steps` is given. */
+  seconds?: number | null;
+  /** The length of a trace in steps of the optimizer. */
+  steps?: number | null;
+  /** The ranks; null: all of them, or 16 that are spread over a larger gang. */
+  ranks?: number[] | null;
+  /** Whether allocations of memory are part of the trace. */
+  memory?: boolean;
+}
+
+/** Where the time of a step goes, in seconds; together they are the step. */
+export interface IPhases {
+  /** Waiting for the next batch. */
+  data: number;
+  forward: number;
+  backward: number;
+  optimizer: number;
+  /** Communication with other ranks while nothing is computed. */
+  communication: number;
+  /** Nothing of the above. */
+  idle: number;
+}
+
+/** One operator, or kernel of a GPU, in all of a trace. */
+export interface IOperator {
+  name: string;
+  calls: number;
+  /** Its time without that of operators inside it, seconds. */
+  self_s: number;
+  /** The part of it in the time of all operators, 0 to 1. */
+  share: number;
+}
+
+/** What the trace of one process says. */
+export interface ITraceSummary {
+  /** The process's number in `torch.distributed`, and how many there are; null: it does not use that. */
+  process_rank: number | null;
+  world: number | null;
+  /** Where most was computed. */
+  device: 'cpu' | 'gpu';
+  /** The length of the trace, seconds. */
+  seconds: number;
+  /** Whole steps in it; 0: no step of an optimizer was seen, and the phases are those of the whole trace. */
+  steps: number;
+  /** The mean length of a step, seconds. */
+  step_s: number;
+  phases: IPhases;
+  /** The part of the time in which kernels ran on a GPU, 0 to 1; null: none was seen. */
+  gpu_busy: number | null;
+  operators: IOperator[];
+  /** What a reader should know of these numbers. */
+  notes: string[];
+}
+
+/** The trace of one process. `GET .../ranks/{rank}/traces/{number}` has it. */
+export interface ITrace {
+  number: number;
+  pid: number;
+  /** The program with its arguments, shortened. */
+  name: string;
+  /** Compressed bytes. */
+  size: number;
+  /** Null until all ranks have ended, and where the trace cannot be summed up. */
+  summary: ITraceSummary | null;
+  /** Why it cannot be summed up. */
+  fault: string | null;
+}
+
+/** The Python stacks of one process. */
+export interface IStack {
+  pid: number;
+  name: string;
+  /** Which program has read them; null: none could. */
+  how: 'py-spy' | 'faulthandler' | null;
+  /** What the kernel says of the process. */
+  kernel: string;
+  text: string;
+}
+
+/** What one rank was told to record, and what it has sent. */
+export interface IRecordingPart {
+  rank: number;
+  node: string;
+  state: 'ordered' | 'done' | 'failed';
+  message: string | null;
+  traces: ITrace[];
+  stacks: IStack[];
+}
+
+/** The process that the others wait for. */
+export interface ISlowest {
+  rank: number;
+  trace: number;
+  /** What it does itself in each step, without waiting for others, seconds. */
+  own_s: number;
+  /** The same of the process in the middle of the others. */
+  median_s: number;
+}
+
+/** What all traces of a recording say together. */
+export interface IRecordingSummary {
+  processes: number;
+  step_s: number;
+  /** The mean over all processes. */
+  phases: IPhases;
+  operators: IOperator[];
+  /** Null: there is one process, or all are equally fast. */
+  slowest: ISlowest | null;
+}
+
+/** A recording of a task. */
+export interface IRecording {
+  id: number;
+  task: number;
+  /** The number of the run that was recorded. */
+  run: number;
+  kind: 'trace' | 'stacks';
+  /** recording: ranks still have to answer. done: at least one rank has recorded something. failed: none has. */
+  state: 'recording' | 'done' | 'failed';
+  /** Who has ordered it. */
+  by: string;
+  at: string;
+  /** When the ranks begin, and by when they must have answered. */
+  starts_at: string;
+  ends_by: string;
+  seconds: number;
+  steps: number | null;
+  memory: boolean;
+  /** Compressed bytes of all traces. */
+  size: number;
+  parts: IRecordingPart[];
+  /** Null until it is done, and for stacks. */
+  summary: IRecordingSummary | null;
+}
+
+/** The recordings of a task, the newest first. */
+export interface IRecordingList {
+  items: IRecording[];
+}
+
 /** How much a user may hold at a level, and how much the user holds. */
 export interface IOwnQuota {
   group: string;

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ITaskDetail, ITaskSeries } from '../../api/types';
 import { Feed } from '../../models/feed';
 import { PerformanceModel, timesOf } from '../../models/performance';
+import { RecordingsModel } from '../../models/recordings';
 import { withCanvas } from '../../testing/canvas';
 import { aRun, aTask, FakeStream } from '../../testing/fakes';
 import { aDay, aRank, aRunSeries, aSeries } from '../../testing/series';
@@ -41,7 +42,12 @@ describe('the performance view', () => {
       timesOf(task.runs)
     );
     model.show(true);
-    render(<PerformanceView model={model} task={task} />);
+    const recordings = new RecordingsModel(
+      task.id,
+      { recordings: async () => ({ items: [] }) } as never,
+      feed
+    );
+    render(<PerformanceView model={model} recordings={recordings} task={task} />);
     await act(() => vi.advanceTimersByTimeAsync(50));
   }
 
