@@ -143,9 +143,9 @@ describe('the performance view', () => {
     model.setRange('24h');
     await act(() => vi.advanceTimersByTimeAsync(50));
     expect(screen.getByTestId('hai-chart-gpu-power').textContent).toContain('GPU 7');
-    // 38 lines of 720 points on a canvas of 112 pixels.
-    expect(drawn() - before).toBeGreaterThan(38 * 112);
-    expect(drawn() - before).toBeLessThan(38 * 112 * 4);
+    // 38 lines of 720 points on a canvas of 98 pixels.
+    expect(drawn() - before).toBeGreaterThan(38 * 98);
+    expect(drawn() - before).toBeLessThan(38 * 98 * 4);
   });
 
   it.each([
