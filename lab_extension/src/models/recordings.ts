@@ -2,7 +2,7 @@
 
 import type { IApi } from '../api/client';
 import { sentenceOf } from '../api/request';
-import type { IEvent, IRecording } from '../api/types';
+import type { IRecording } from '../api/types';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
 
@@ -44,6 +44,8 @@ export class RecordingsModel extends LiveModel {
     if (this.shown !== on && !this.isDisposed) {
       this.shown = on;
       if (on) {
+        // Others may have ordered some meanwhile.
+        this.loaded = false;
         void this.start().then(() => this.refresh());
       }
     }
@@ -65,8 +67,9 @@ export class RecordingsModel extends LiveModel {
     }
   }
 
-  protected concerns(event: IEvent): boolean {
-    return this.shown && event.task_id === this.id && event.kind.startsWith('task.state');
+  protected concerns(): boolean {
+    // No event tells of recordings.
+    return false;
   }
 
   protected async read(): Promise<void> {
