@@ -14,6 +14,7 @@ import type { EnvironmentsModel } from './models/environments';
 import type { Feed } from './models/feed';
 import { LogModel } from './models/log';
 import { PerformanceModel, timesOf } from './models/performance';
+import { RecordingsModel } from './models/recordings';
 import { TaskModel } from './models/task';
 import type { TasksModel } from './models/tasks';
 import { EnvironmentsWidget } from './panels/environments/widget';
@@ -188,7 +189,8 @@ function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidg
       {
         model: task,
         log: new LogModel(id, api, logLines),
-        performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? []))
+        performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? [])),
+        recordings: new RecordingsModel(id, api, feed)
       },
       task => tasks.put(task)
     );

@@ -1,5 +1,6 @@
 /** The REST interface of HAI as functions. */
 
+import { URLExt } from '@jupyterlab/coreutils';
 import type { ServerConnection } from '@jupyterlab/services';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { requestEvents, requestJson } from './request';
@@ -15,6 +16,9 @@ import type {
   ILogPage,
   IMe,
   IPolicy,
+  IRecording,
+  IRecordingList,
+  IRecordingSubmit,
   ITaskDetail,
   ITaskPage,
   ITaskSeries,
@@ -62,6 +66,12 @@ export interface IApi {
   metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries>;
   /** The newest points as they come. */
   metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  recordings(id: number): Promise<IRecordingList>;
+  recording(id: number, recording: number): Promise<IRecording>;
+  /** Record what a running task does. */
+  record(id: number, wish: IRecordingSubmit): Promise<IRecording>;
+  /** Where the trace of a process can be downloaded. */
+  traceUrl(id: number, recording: number, rank: number, trace: number): string;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
@@ -149,6 +159,23 @@ export class Api implements IApi {
       query: { ...seriesQuery(query), follow: 1 },
       signal
     });
+  }
+
+  recordings(id: number): Promise<IRecordingList> {
+    return requestJson(this.settings, `api/tasks/${id}/profiles`);
+  }
+
+  recording(id: number, recording: number): Promise<IRecording> {
+    return requestJson(this.settings, `api/tasks/${id}/profiles/${recording}`);
+  }
+
+  record(id: number, wish: IRecordingSubmit): Promise<IRecording> {
+    return requestJson(this.settings, `api/tasks/${id}/profiles`, { method: 'POST', body: wish });
+  }
+
+  traceUrl(id: number, recording: number, rank: number, trace: number): string {
+    const path = `api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`;
+    return URLExt.join(this.settings.baseUrl, 'hai-lab', path);
   }
 
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {

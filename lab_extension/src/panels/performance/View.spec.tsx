@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ITaskDetail, ITaskSeries } from '../../api/types';
 import { Feed } from '../../models/feed';
 import { PerformanceModel, timesOf } from '../../models/performance';
+import { RecordingsModel } from '../../models/recordings';
 import { withCanvas } from '../../testing/canvas';
 import { aRun, aTask, FakeStream } from '../../testing/fakes';
 import { aDay, aRank, aRunSeries, aSeries } from '../../testing/series';
@@ -41,7 +42,12 @@ describe('the performance view', () => {
       timesOf(task.runs)
     );
     model.show(true);
-    render(<PerformanceView model={model} task={task} />);
+    const recordings = new RecordingsModel(
+      task.id,
+      { recordings: async () => ({ items: [] }) } as never,
+      feed
+    );
+    render(<PerformanceView model={model} recordings={recordings} task={task} />);
     await act(() => vi.advanceTimersByTimeAsync(50));
   }
 
@@ -137,9 +143,9 @@ describe('the performance view', () => {
     model.setRange('24h');
     await act(() => vi.advanceTimersByTimeAsync(50));
     expect(screen.getByTestId('hai-chart-gpu-power').textContent).toContain('GPU 7');
-    // 38 lines of 720 points on a canvas of 112 pixels.
-    expect(drawn() - before).toBeGreaterThan(38 * 112);
-    expect(drawn() - before).toBeLessThan(38 * 112 * 4);
+    // 38 lines of 720 points on a canvas of 98 pixels.
+    expect(drawn() - before).toBeGreaterThan(38 * 98);
+    expect(drawn() - before).toBeLessThan(38 * 98 * 4);
   });
 
   it.each([

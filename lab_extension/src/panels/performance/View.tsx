@@ -4,16 +4,24 @@ import { useEffect, useMemo, useState, type JSX } from 'react';
 import type { ITaskDetail, ITaskSeries } from '../../api/types';
 import { between, duration, moment } from '../../format';
 import { MOST_RANKS, RANGES, type PerformanceModel, type RangeName } from '../../models/performance';
+import type { RecordingsModel } from '../../models/recordings';
 import { newestOf } from '../../models/series';
 import { Notice, useNow, useSignal } from '../react';
 import { Chart } from './Chart';
 import { chartsOf, hasGpus } from './charts';
 import { ByRun } from './ByRun';
+import { Recordings } from './Recordings';
 import { parseRanks, ranksText } from './ranks';
 
 const RANGE_NAMES = Object.keys(RANGES) as RangeName[];
 
-export function PerformanceView(props: { model: PerformanceModel; task: ITaskDetail }): JSX.Element {
+export interface IPerformanceProps {
+  model: PerformanceModel;
+  recordings: RecordingsModel;
+  task: ITaskDetail;
+}
+
+export function PerformanceView(props: IPerformanceProps): JSX.Element {
   const { model, task } = props;
   useSignal(model.changed);
   const theme = useTheme();
@@ -59,6 +67,9 @@ export function PerformanceView(props: { model: PerformanceModel; task: ITaskDet
           <Missing series={series} />
           <ByRun series={series} runs={task.runs} />
         </>
+      )}
+      {task.runs.length > 0 && (
+        <Recordings model={props.recordings} running={task.runs.some(run => run.state === 'running')} />
       )}
     </section>
   );

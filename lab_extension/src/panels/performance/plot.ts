@@ -7,7 +7,7 @@ import { tickSteps, tickText } from './units';
 /** The height of a chart, its time axis included, and the room left and right of its curves; in pixels. */
 const HEIGHT = 150;
 export const LEFT = 76;
-export const RIGHT = 12;
+export const RIGHT = 26;
 
 /** As many lines as these have colours of their own; `--hai-line-0` and so on in the style sheet. */
 export const COLOURS = 8;

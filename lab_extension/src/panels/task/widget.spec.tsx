@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Feed } from '../../models/feed';
 import { LogModel } from '../../models/log';
 import { PerformanceModel, timesOf } from '../../models/performance';
+import { RecordingsModel } from '../../models/recordings';
 import { TaskModel } from '../../models/task';
 import { withCanvas } from '../../testing/canvas';
 import { aRun, aTask, FakeStream } from '../../testing/fakes';
@@ -26,13 +27,15 @@ describe('the tabs of a task', () => {
       logTail: async () => ({ lines: [], next_cursor: 'x', final: false }),
       logFollow: logs,
       metrics,
-      metricsFollow: () => new FakeStream()
+      metricsFollow: () => new FakeStream(),
+      recordings: async () => ({ items: [] })
     };
     const feed = new Feed({ events: () => new FakeStream() });
     const model = new TaskModel(41, api as never, feed);
     const log = new LogModel(41, api as never);
     const performance = new PerformanceModel(41, api, feed, () => timesOf(model.task?.runs ?? []));
-    widget = new TaskWidget({ model, log, performance }, () => {});
+    const recordings = new RecordingsModel(41, api as never, feed);
+    widget = new TaskWidget({ model, log, performance, recordings }, () => {});
     await act(async () => {
       Widget.attach(widget, document.body);
       await vi.waitFor(() => expect(widget.log.status).toBe('live'));

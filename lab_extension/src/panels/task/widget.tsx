@@ -10,6 +10,7 @@ import { isUnfinished } from '../../format';
 import { haiIcon } from '../../icons';
 import type { LogModel } from '../../models/log';
 import type { PerformanceModel } from '../../models/performance';
+import type { RecordingsModel } from '../../models/recordings';
 import type { TaskModel } from '../../models/task';
 import { PerformanceView } from '../performance/View';
 import { Notice, useNow, useSignal } from '../react';
@@ -28,6 +29,7 @@ export interface ITaskModels {
   model: TaskModel;
   log: LogModel;
   performance: PerformanceModel;
+  recordings: RecordingsModel;
 }
 
 /** A task in the main area. It follows the log, or the metrics, only while these can be seen. */
@@ -35,6 +37,7 @@ export class TaskWidget extends ReactWidget {
   readonly model: TaskModel;
   readonly log: LogModel;
   readonly performance: PerformanceModel;
+  readonly recordings: RecordingsModel;
   private tab: TabName = 'log';
 
   constructor(
@@ -45,6 +48,7 @@ export class TaskWidget extends ReactWidget {
     this.model = models.model;
     this.log = models.log;
     this.performance = models.performance;
+    this.recordings = models.recordings;
     this.addClass('hai-TaskWidget');
     this.title.icon = haiIcon;
     this.title.label = `Task ${this.model.id}`;
@@ -57,6 +61,7 @@ export class TaskWidget extends ReactWidget {
       this.model.dispose();
       this.log.dispose();
       this.performance.dispose();
+      this.recordings.dispose();
     }
     super.dispose();
   }
@@ -90,6 +95,7 @@ export class TaskWidget extends ReactWidget {
         model={this.model}
         log={this.log}
         performance={this.performance}
+        recordings={this.recordings}
         tab={this.tab}
         onTab={tab => this.showTab(tab)}
         onChanged={this.onChanged}
@@ -100,6 +106,7 @@ export class TaskWidget extends ReactWidget {
   /** Follow what can be seen, and nothing else: the browser has few connections to the server. */
   private follow(): void {
     this.performance.show(this.isVisible && this.tab === 'performance');
+    this.recordings.show(this.isVisible && this.tab === 'performance');
     if (!this.isVisible || this.tab !== 'log') {
       this.log.close();
     } else if (this.log.status === 'idle') {
@@ -170,7 +177,7 @@ function Connected(
       />
       <Tabs tabs={TABS} tab={props.tab} onTab={props.onTab} label={`Task ${task.id}`}>
         {props.tab === 'performance' ? (
-          <PerformanceView model={props.performance} task={task} />
+          <PerformanceView model={props.performance} recordings={props.recordings} task={task} />
         ) : (
           <>
             <Timeline task={task} now={now} />
