@@ -256,9 +256,7 @@ class HaiScheduler(Application):
     snapshot_mib = Int(512, help="MiB that all files of one snapshot of code may have.").tag(config=True)
     snapshot_file_mib = Int(64, help="MiB that a single file in a snapshot of code may have.").tag(config=True)
     snapshot_files_per_user = Int(1_000_000, help="Files that a user's kept snapshots may have.").tag(config=True)
-    snapshot_mib_per_user = Int(
-        10_240, help="MiB that the different contents of all kept snapshots of one user may take."
-    ).tag(config=True)
+    snapshot_mib_per_user = Int(10_240, help="MiB that all kept snapshots of one user may take.").tag(config=True)
     config_file = Unicode("", help="Configuration file, Python or JSON.").tag(config=True)
     tick_every = Unicode("1s", help="Longest time between two looks at the cluster.").tag(config=True)
     lease_length = Unicode(
@@ -278,7 +276,6 @@ class HaiScheduler(Application):
         help="How many ranks are started at once; among waiting runs, those of the highest priority go first. 0 is one "
         "for each core of this machine and at least 4 or, on Kubernetes, KubernetesSettings.parallel.",
     ).tag(config=True)
-
     ended_per_user = Int(
         20_000, help="Ended tasks that are kept of each user; beyond it, the oldest are deleted early with their logs."
     ).tag(config=True)
@@ -287,12 +284,8 @@ class HaiScheduler(Application):
         help="MiB that the descriptions of a user's tasks (command, variables, tags) may take. Ended tasks are "
         "deleted early to make room; a submission is refused if unfinished tasks alone would take more.",
     ).tag(config=True)
-    recordings_per_user = Int(
-        20, help="Recordings (`hai profile`) that are kept of each user's tasks; beyond it, the oldest are deleted."
-    ).tag(config=True)
-    trace_mib_per_user = Int(
-        1024, help="MiB that the traces of each user's recordings may take; beyond it, the oldest are deleted."
-    ).tag(config=True)
+    recordings_per_user = Int(20, help="Recordings of each user's tasks that are kept.").tag(config=True)
+    trace_mib_per_user = Int(1024, help="MiB of traces of each user that are kept.").tag(config=True)
     lines_per_task = Int(
         10_000, help="Lines of history that are kept of each task; beyond it, the oldest except the first are deleted."
     ).tag(config=True)

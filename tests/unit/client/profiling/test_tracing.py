@@ -144,6 +144,7 @@ def test_pytorch_that_does_not_ask_is_another_matter(
 @pytest.mark.parametrize(
     ("steps", "pid", "words"),
     [(None, PID, "torch.profiler itself"), (7, PID, "7 steps"), (None, 2**22 + 1, "have ended")],
+    ids=["at the same time", "steps", "ended"],
 )
 def test_a_trace_that_never_comes_is_explained(
     door: Door, clock: list[float], steps: int | None, pid: int, words: str
