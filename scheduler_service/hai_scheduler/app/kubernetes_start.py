@@ -12,7 +12,7 @@ from hai_scheduler.ports.timings import Timings
 
 
 async def open_kubernetes(
-    settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool, timings: Timings
+    settings: ClusterSettings, kept: LogSource, clock: Clock, *, acts: bool, timings: Timings | None = None
 ) -> Cluster:
     """Connect to the cluster, and check that it can be used.
 

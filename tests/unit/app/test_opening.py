@@ -116,7 +116,7 @@ async def test_a_package_that_is_not_installed_is_named_with_how_to_get_it(
 ) -> None:
     if missing == "psycopg":
 
-        async def away(_: str) -> None:
+        async def away(*_: object) -> None:
             raise ModuleNotFoundError("no psycopg", name="psycopg")
 
         monkeypatch.setattr(module, "open_store", away)
