@@ -2,7 +2,7 @@
 
 import type {
   IHaienv,
-  IProgress,
+  ITaskProgress,
   IRun,
   ICodeSnapshot,
   ITaskSummary,
@@ -91,7 +91,7 @@ export function relative(at: string, now: number): string {
 }
 
 /** How far a job has come: `step 1,200 of 10,000, about 2 h left`. */
-export function progressText(progress: IProgress): string {
+export function progressText(progress: ITaskProgress): string {
   const of = progress.total === null ? '' : ` of ${progress.total.toLocaleString('en')}`;
   const left = progress.left_s === null ? '' : `, about ${duration(progress.left_s)} left`;
   return `step ${progress.step.toLocaleString('en')}${of}${left}`;

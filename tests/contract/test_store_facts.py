@@ -12,7 +12,7 @@ from contract.store_kit import MINUTE, Opener, add, get, like_default
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import Environment
@@ -36,7 +36,7 @@ from kit.builders import (
 class TestProgress:
     async def test_progress_is_kept_by_task_and_goes_with_it(self, store: Store) -> None:
         tasks = await add(store, *(a_task(state=TaskState.STOPPED, ended_at=T0) for _ in range(3)))
-        first = Progress(
+        first = StepProgress(
             run=2, rank=1, step=10**15, total=None, at=at(5), begin_step=0, begin_at=T0, pace_s=0.1,
         )  # fmt: skip
         later = replace(first, step=7, total=10**15, at=at(6), begin_step=3, begin_at=at(1), pace_s=None)
@@ -56,7 +56,7 @@ class TestProgress:
             assert await tx.progress.of(everyone) == {tasks[1].id: later}
 
     async def test_a_view_writes_none(self, store: Store) -> None:
-        progress = Progress(run=1, rank=0, step=1, total=2, at=T0, begin_step=1, begin_at=T0)
+        progress = StepProgress(run=1, rank=0, step=1, total=2, at=T0, begin_step=1, begin_at=T0)
         (task,) = await add(store, a_task())
         with pytest.raises(RuntimeError):
             async with store.read() as tx:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from hai_client.backports import dataclass
-from hai_client.wire.schema import Progress
+from hai_client.wire.schema import TaskProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class TaskUse:
     """What the ranks of a task use together, at their newest points; None: not measured."""
 
     #: Processor cores.
@@ -53,9 +53,9 @@ class HolderUse:
     turn_left_s: float | None = None
     #: Deadline of its notice; None: there is none.
     deadline: datetime | None = None
-    progress: Progress | None = None
+    progress: TaskProgress | None = None
     #: Null: nothing was measured in the last five minutes.
-    use: Use | None = None
+    use: TaskUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

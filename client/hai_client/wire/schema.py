@@ -116,7 +116,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class TaskProgress:
     """How far a job has come, as it reports it itself."""
 
     #: Steps that are done, over all runs.
@@ -171,7 +171,7 @@ class TaskSummary:
     deadline: datetime | None = None
     tags: tuple[str, ...] = ()
     #: What the job has reported last; None: nothing so far.
-    progress: Progress | None = None
+    progress: TaskProgress | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

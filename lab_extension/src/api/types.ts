@@ -705,7 +705,7 @@ export interface IVerdict {
 }
 
 /** How far a job has come, as it reports it itself. */
-export interface IProgress {
+export interface ITaskProgress {
   /** Steps that are done, over all runs. */
   step: number;
   /** After how many steps it is done; null: it did not say. */
@@ -756,7 +756,7 @@ export interface ITaskSummary {
   deadline: string | null;
   tags: string[];
   /** What the job has reported last; null: nothing so far. */
-  progress: IProgress | null;
+  progress: ITaskProgress | null;
 }
 
 /** The snapshot of a task's code. */

@@ -15,7 +15,7 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.node import NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
@@ -52,7 +52,7 @@ class State:
     #: By task id: all runs of the task, by number.
     runs: PagedMap[Mapping[int, Run]] = field(default_factory=PagedMap)
     #: By task id.
-    progress: PagedMap[Progress] = field(default_factory=PagedMap)
+    progress: PagedMap[StepProgress] = field(default_factory=PagedMap)
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hai_client.api import Client
-    from hai_client.wire.metrics import HolderUse, Use
+    from hai_client.wire.metrics import HolderUse, TaskUse
     from hai_client.wire.schema import Cluster, GroupOverview
 
 #: Lines of the screen that show no task, with one node group.
@@ -125,7 +125,7 @@ def _row(task: HolderUse) -> list[Cell | str]:
     return [str(task.task_id), task.user, name, task.priority or "-", nodes, *use, _turn(task), _now(task)]
 
 
-def _cells(use: Use | None) -> list[Cell | str]:
+def _cells(use: TaskUse | None) -> list[Cell | str]:
     if use is None:
         return ["-"] * 5
     gpu = use.gpu_use

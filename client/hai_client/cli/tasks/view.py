@@ -15,7 +15,7 @@ from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.snapshots.amounts import amount
-from hai_client.wire.schema import CodeSnapshot, Haienv, Progress, Rank, Run, Task, TaskSummary, Verdict
+from hai_client.wire.schema import CodeSnapshot, Haienv, Rank, Run, Task, TaskProgress, TaskSummary, Verdict
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
@@ -88,7 +88,7 @@ def now(task: TaskSummary) -> str:
     return local_times(task.message) + (f" ({idle_})" if idle_ else "")
 
 
-def progress(found: Progress) -> str:
+def progress(found: TaskProgress) -> str:
     """Return how far a job has come: `step 1,200 of 10,000, about 2h left`."""
     of = "" if found.total is None else f" of {found.total:,}"
     left = "" if found.left_s is None else f", about {format_duration(found.left_s)} left"

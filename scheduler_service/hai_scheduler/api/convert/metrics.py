@@ -15,21 +15,21 @@ from hai_scheduler.api.wire.metrics import (
     RankSeriesOut,
     RunSeriesOut,
     TaskSeriesOut,
-    UseOut,
+    TaskUseOut,
 )
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.service.metrics.job_reports import JobReport
-from hai_scheduler.service.metrics.now import ClusterUse, HolderUse
+from hai_scheduler.service.metrics.now import HolderNow, HoldersNow
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
 from hai_scheduler.service.shared.errors import Invalid
 
 
-def cluster_use_out(found: ClusterUse) -> ClusterUseOut:
+def cluster_use_out(found: HoldersNow) -> ClusterUseOut:
     """The tasks that hold nodes, with what they use."""
     return ClusterUseOut(items=[_holder(one) for one in found.items], left_out=found.left_out)
 
 
-def _holder(one: HolderUse) -> HolderUseOut:
+def _holder(one: HolderNow) -> HolderUseOut:
     task = one.task
     shared = HolderUseOut(task_id=task.id, user=task.user, nodes=task.nodes, gpus=task.gpus, known=one.known)
     run = task.live_run
@@ -44,7 +44,7 @@ def _holder(one: HolderUse) -> HolderUseOut:
             "turn_left_s": None if one.turn_left is None else one.turn_left.total_seconds(),
             "deadline": None if run.notice is None else run.notice.deadline,
             "progress": progress_out(one.progress, one.left),
-            "use": None if one.use is None else UseOut.model_validate(one.use),
+            "use": None if one.use is None else TaskUseOut.model_validate(one.use),
         }
     )
 

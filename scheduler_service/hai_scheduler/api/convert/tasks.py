@@ -18,11 +18,11 @@ from hai_scheduler.api.wire.runs import (
     RunOut,
     RunSummaryOut,
 )
-from hai_scheduler.api.wire.tasks import HolderOut, ProgressOut, TaskDetail, TaskSubmit, TaskSummary, VerdictOut
+from hai_scheduler.api.wire.tasks import HolderOut, TaskDetail, TaskProgressOut, TaskSubmit, TaskSummary, VerdictOut
 from hai_scheduler.core.explaining.explain import why
 from hai_scheduler.core.model.leaving import Profile, Signal, Source
 from hai_scheduler.core.model.limits import MAX_HOLDERS
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Notice, Run
 from hai_scheduler.core.model.task import Retry, TaskSpec
@@ -200,11 +200,11 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
     }
 
 
-def progress_out(found: Progress | None, left: timedelta | None) -> ProgressOut | None:
+def progress_out(found: StepProgress | None, left: timedelta | None) -> TaskProgressOut | None:
     """Return the model of a job's progress, with the time that it still has to run."""
     if found is None:
         return None
-    return ProgressOut(step=found.step, total=found.total, at=found.at, left_s=_seconds(left))
+    return TaskProgressOut(step=found.step, total=found.total, at=found.at, left_s=_seconds(left))
 
 
 def verdict_out(verdict: Verdict, caller: Caller, now: datetime) -> VerdictOut:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
-from hai_scheduler.api.wire.tasks import ProgressOut
+from hai_scheduler.api.wire.tasks import TaskProgressOut
 from hai_scheduler.core.model.limits import MAX_STEP
 
 #: The largest value of a metric that is taken.
@@ -57,7 +57,7 @@ class MetricsTaken(Output):
     after: float
 
 
-class UseOut(Output):
+class TaskUseOut(Output):
     """What the ranks of a task use together, at their newest points; null: not measured."""
 
     #: Processor cores.
@@ -95,9 +95,9 @@ class HolderUseOut(Output):
     turn_left_s: float | None = None
     #: Deadline of its notice; null: there is none.
     deadline: datetime | None = None
-    progress: ProgressOut | None = None
+    progress: TaskProgressOut | None = None
     #: Null: nothing was measured in the last five minutes.
-    use: UseOut | None = None
+    use: TaskUseOut | None = None
 
 
 class ClusterUseOut(Output):

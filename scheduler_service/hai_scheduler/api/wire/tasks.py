@@ -147,7 +147,7 @@ class VerdictOut(Output):
     holder_count: int = 0
 
 
-class ProgressOut(Output):
+class TaskProgressOut(Output):
     """How far a job has come, as it reports it itself."""
 
     #: Steps that are done, over all runs.
@@ -201,7 +201,7 @@ class TaskSummary(Output):
     deadline: datetime | None
     tags: list[str] = []
     #: What the job has reported last; null: nothing so far.
-    progress: ProgressOut | None = None
+    progress: TaskProgressOut | None = None
 
 
 class CodeSnapshotOut(Output):

@@ -28,7 +28,7 @@ def own_head(points: Sequence[Point]) -> dict[str, list[list[float]]]:
 
 
 def own_columns(head: Mapping[str, Any], count: int) -> dict[str, list[Spread | None]]:
-    """The columns of the numbers in a head, for so many points. Raises ValueError, TypeError, LookupError."""
+    """The columns of a head, for `count` points. Raises ValueError, TypeError, LookupError."""
     found: dict[str, list[Spread | None]] = {}
     for name, (places, means, *rest) in head.items():
         least, greatest = rest or (means, means)

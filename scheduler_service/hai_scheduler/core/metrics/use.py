@@ -9,7 +9,7 @@ from hai_scheduler.core.metrics.series import Point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class SummedUse:
     """The sums of the means of some points, in the units of their metrics; None: no point has the metric."""
 
     cpu: float | None
@@ -24,7 +24,7 @@ class Use:
     gpu_power: float | None
 
 
-def use_of(points: Iterable[Point]) -> Use:
+def use_of(points: Iterable[Point]) -> SummedUse:
     """What the ranks of these points use together."""
     seen: dict[str, list[float]] = {}
     for point in points:
@@ -32,7 +32,7 @@ def use_of(points: Iterable[Point]) -> Use:
             seen.setdefault(_of_all_gpus(name), []).append(spread.mean)
     sums = {name: sum(values) for name, values in seen.items()}
     uses = seen.get("gpu_use")
-    return Use(
+    return SummedUse(
         cpu=sums.get("cpu"),
         memory=sums.get("memory"),
         disk_read=sums.get("disk_read"),

@@ -14,7 +14,7 @@ LONGEST: Final = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class StepProgress:
     """The newest report of a task."""
 
     #: The number of the run, and the rank that counts: the lowest one that reports.
@@ -44,14 +44,14 @@ class Progress:
 
 
 def advanced(
-    before: Progress | None, *, run: int, rank: int, step: int, total: int | None, at: datetime
-) -> Progress | None:
+    before: StepProgress | None, *, run: int, rank: int, step: int, total: int | None, at: datetime
+) -> StepProgress | None:
     """The progress of a task after a report; None: the report changes nothing.
 
     A run before the one that has reported last counts no more, and of several ranks the lowest counts. Steps that go
     back, as after a restart from an older checkpoint, are no pace.
     """
-    fresh = Progress(run=run, rank=rank, step=step, total=total, at=at, begin_step=step, begin_at=at)
+    fresh = StepProgress(run=run, rank=rank, step=step, total=total, at=at, begin_step=step, begin_at=at)
     if before is None:
         return fresh
     fresh = replace(fresh, pace_s=before.pace_s)

@@ -15,7 +15,7 @@ from hai_scheduler.core.explaining.explain import message_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
@@ -60,7 +60,7 @@ class TaskView:
     #: Running time over all runs, including the present one.
     served: timedelta
     #: What the job has reported last of how far it has come; None: nothing.
-    progress: Progress | None = None
+    progress: StepProgress | None = None
     #: How long it still has to run, at the pace of its reports; None: not known.
     left: timedelta | None = None
 
@@ -194,7 +194,9 @@ class Queries:
         """A task that was just stored, as `task` shows it before its first run; the store is not read."""
         return self._story(task, spec, ())
 
-    def _story(self, task: Task, spec: TaskSpec, runs: Sequence[Run], progress: Progress | None = None) -> TaskStory:
+    def _story(
+        self, task: Task, spec: TaskSpec, runs: Sequence[Run], progress: StepProgress | None = None
+    ) -> TaskStory:
         return TaskStory(
             view=self.view(task, progress),
             spec=spec,
@@ -248,7 +250,7 @@ class Queries:
         """The present time of the service."""
         return self.clock.now()
 
-    def view(self, task: Task, progress: Progress | None = None) -> TaskView:
+    def view(self, task: Task, progress: StepProgress | None = None) -> TaskView:
         """The task with its present state, and with the progress that is stored of it."""
         now, verdict = self.clock.now(), self._verdict(task)
         return TaskView(
@@ -389,7 +391,7 @@ def _before(cursor: str) -> TaskId:
     return TaskId(int(cursor))
 
 
-async def _progress_of(tx: Tx, task: Task) -> Progress | None:
+async def _progress_of(tx: Tx, task: Task) -> StepProgress | None:
     return (await tx.progress.of([task.id])).get(task.id)
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from hai_scheduler.core.metrics.series import OWN, Point
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.limits import MAX_JOB_NUMBERS
-from hai_scheduler.core.model.progress import Progress, advanced
+from hai_scheduler.core.model.progress import StepProgress, advanced
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
 
@@ -67,7 +67,9 @@ class JobReports:
                 await tx.progress.put(task_id, progress)
 
 
-async def _next(tx: Tx, task_id: TaskId, run_id: RunId, rank: int, report: JobReport, now: datetime) -> Progress | None:
+async def _next(
+    tx: Tx, task_id: TaskId, run_id: RunId, rank: int, report: JobReport, now: datetime
+) -> StepProgress | None:
     try:
         await tx.tasks.get(task_id)
     except Absent:

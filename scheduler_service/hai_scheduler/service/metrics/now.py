@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.metrics.series import Point
-from hai_scheduler.core.metrics.use import Use, use_of
+from hai_scheduler.core.metrics.use import SummedUse, use_of
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_left
@@ -26,26 +26,26 @@ RECENT_S: Final = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HolderUse:
+class HolderNow:
     """A task that holds nodes, and what it uses."""
 
     task: Task
     #: Whether the caller may see more of it than who holds which nodes.
     known: bool
     #: What its ranks use; None: nothing was measured lately, or it is not told.
-    use: Use | None = None
+    use: SummedUse | None = None
     #: How long no equal may have its nodes; None: not known.
     turn_left: timedelta | None = None
-    progress: Progress | None = None
+    progress: StepProgress | None = None
     #: How long the job still has to run.
     left: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterUse:
+class HoldersNow:
     """The tasks that hold nodes: the caller's own first, then those with most nodes."""
 
-    items: Sequence[HolderUse]
+    items: Sequence[HolderNow]
     #: How many further tasks there are.
     left_out: int
 
@@ -58,7 +58,7 @@ class NewestUse:
     clock: Clock
     latest_plan: LatestPlan
 
-    async def look(self, caller: Caller, *, mine: bool = False) -> ClusterUse:
+    async def look(self, caller: Caller, *, mine: bool = False) -> HoldersNow:
         """The tasks that hold nodes now.
 
         Everybody sees who holds the shared nodes (docs/security.md), and of tasks that they may see also the rest.
@@ -82,15 +82,15 @@ class NewestUse:
             self._holder(task, progress.get(task.id), points, now) if caller.may_see(task.user) else _bare(task)
             for task in shown
         ]
-        return ClusterUse(items=items, left_out=len(wanted) - len(shown))
+        return HoldersNow(items=items, left_out=len(wanted) - len(shown))
 
     def _holder(
-        self, task: Task, progress: Progress | None, points: Mapping[RunId, Mapping[int, Point]], now: datetime
-    ) -> HolderUse:
+        self, task: Task, progress: StepProgress | None, points: Mapping[RunId, Mapping[int, Point]], now: datetime
+    ) -> HolderNow:
         run = task.live_run
         assert run is not None
         ranks = points.get(run.id)
-        return HolderUse(
+        return HolderNow(
             task=task,
             known=True,
             use=use_of(ranks.values()) if ranks else None,
@@ -105,5 +105,5 @@ class NewestUse:
         return slice_left(task, run, self.latest_plan.policies.of(task.group), now)
 
 
-def _bare(task: Task) -> HolderUse:
-    return HolderUse(task=task, known=False)
+def _bare(task: Task) -> HolderNow:
+    return HolderNow(task=task, known=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hai_scheduler.core.metrics.series import Point, Spread
-from hai_scheduler.core.metrics.use import Use, use_of
+from hai_scheduler.core.metrics.use import SummedUse, use_of
 
-NOTHING = Use(
+NOTHING = SummedUse(
     cpu=None, memory=None, disk_read=None, disk_written=None, net_received=None, net_sent=None, gpu_use=None,
     gpu_memory=None, gpu_power=None,
 )  # fmt: skip
@@ -22,7 +22,7 @@ def test_means_are_summed_and_gpus_are_averaged() -> None:
             a_point(cpu=2, memory=200, gpu0_use=50, disk_read=3, disk_written=4, net_received=6, gpu1_power=1),
         ]
     )
-    assert found == Use(
+    assert found == SummedUse(
         cpu=3.5, memory=300, disk_read=3, disk_written=4, net_received=6, net_sent=1, gpu_use=80, gpu_memory=5,
         gpu_power=301,
     )  # fmt: skip

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.model.progress import WITHIN, Progress, advanced
+from hai_scheduler.core.model.progress import WITHIN, StepProgress, advanced
 from kit.builders import T0, at
 
 
 def report(
-    before: Progress | None, step: int, second: float, *, run: int = 1, rank: int = 0, total: int | None = 100
-) -> Progress | None:
+    before: StepProgress | None, step: int, second: float, *, run: int = 1, rank: int = 0, total: int | None = 100
+) -> StepProgress | None:
     return advanced(before, run=run, rank=rank, step=step, total=total, at=at(second))
 
 
-def some(before: Progress | None, step: int, second: float, **other: int) -> Progress:
+def some(before: StepProgress | None, step: int, second: float, **other: int) -> StepProgress:
     found = report(before, step, second, **other)
     assert found is not None
     return found
@@ -81,12 +81,12 @@ def test_a_report_without_a_step_more_is_newer_and_no_pace() -> None:
 
 @pytest.mark.parametrize(("step", "total"), [(100, 100), (101, 100), (0, 0), (5, None)])
 def test_what_is_done_or_has_no_end_has_no_time_left(step: int, total: int | None) -> None:
-    one = Progress(run=1, rank=0, step=step, total=total, at=T0, begin_step=0, begin_at=T0, pace_s=1.0)
+    one = StepProgress(run=1, rank=0, step=step, total=total, at=T0, begin_step=0, begin_at=T0, pace_s=1.0)
     assert one.left(T0, running=True) is None
 
 
 def test_centuries_are_not_told() -> None:
-    one = Progress(run=1, rank=0, step=1, total=10**15, at=T0, begin_step=0, begin_at=T0, pace_s=1e6)
+    one = StepProgress(run=1, rank=0, step=1, total=10**15, at=T0, begin_step=0, begin_at=T0, pace_s=1e6)
     assert one.left(T0, running=True) is None
 
 
@@ -103,7 +103,7 @@ def test_old_steps_count_no_more() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 10**15), st.integers(1, 10**6)), max_size=30), st.integers(0, 10**15))
 def test_any_reports_give_a_pace_that_is_no_nonsense(reports: list[tuple[int, int]], total: int) -> None:
-    now: Progress | None = None
+    now: StepProgress | None = None
     second = 0
     for step, passed in reports:
         second += passed

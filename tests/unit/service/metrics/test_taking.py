@@ -9,7 +9,7 @@ import pytest
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.model.ids import RunId, TaskId
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.metrics.job_reports import MOST_RANKS, JobReport, JobReports
 from hai_scheduler.service.metrics.taking import AHEAD_S, MetricsIntake, PointsTaken
@@ -37,7 +37,7 @@ class World:
         await a_task_with(self.store, *runs)
         await self.clock.advance(NOW)
 
-    async def report(self, step: int, second: float, *, rank: int = 0, run: RunId = SECOND) -> Progress | None:
+    async def report(self, step: int, second: float, *, rank: int = 0, run: RunId = SECOND) -> StepProgress | None:
         await self.intake.take(run, rank, [], JobReport(at=at(second), step=step, total=100))
         async with self.store.read() as tx:
             return (await tx.progress.of([TaskId(1)])).get(TaskId(1))
@@ -161,7 +161,7 @@ async def test_where_many_ranks_send_each_is_asked_to_send_less_often(world: Wor
 
 
 async def test_the_newest_report_of_a_job_is_its_progress(world: World) -> None:
-    assert (await world.report(10, 910)) == Progress(
+    assert (await world.report(10, 910)) == StepProgress(
         run=2, rank=0, step=10, total=100, at=at(910), begin_step=10, begin_at=at(910)
     )
     now = await world.report(20, 930)

@@ -10,7 +10,7 @@ from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.tables import PROGRESS
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.progress import Progress
+from hai_scheduler.core.model.progress import StepProgress
 
 #: Most ids in one query: SQLite takes some thousands of values in a statement.
 _MANY = 500
@@ -23,7 +23,7 @@ class SqlProgress:
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
-    async def of(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, Progress]:
+    async def of(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, StepProgress]:
         """See `StoredProgress.of`."""
         asked, found = sorted(task_ids), {}
         for begin in range(0, len(asked), _MANY):
@@ -31,7 +31,7 @@ class SqlProgress:
             found.update({TaskId(row.task_id): _progress_of(row) for row in rows})
         return found
 
-    async def put(self, task_id: TaskId, progress: Progress) -> None:
+    async def put(self, task_id: TaskId, progress: StepProgress) -> None:
         """See `StoredProgress.put`."""
         row = {
             "task_id": task_id,
@@ -47,8 +47,8 @@ class SqlProgress:
         await self._sql.put(PROGRESS, row)
 
 
-def _progress_of(row: Row[tuple[object, ...]]) -> Progress:
-    return Progress(
+def _progress_of(row: Row[tuple[object, ...]]) -> StepProgress:
+    return StepProgress(
         run=row.run_number,
         rank=row.rank,
         step=row.step,
