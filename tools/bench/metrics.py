@@ -43,7 +43,7 @@ GPUS: Final = 8
 RANKS: Final = 1500
 #: Seconds for which the sampling of a rank is measured.
 SAMPLED_S: Final = 30.0
-#: What each rank sends at once where so many send (`service/metrics/pace.py`), seconds.
+#: What each rank sends at once where 1,500 ranks send (`service/metrics/pace.py`), seconds.
 PIECE_S: Final = 120
 PIECES: Final = 60
 #: What a picture of all GPUs asks for.

@@ -1,4 +1,4 @@
-"""I1: since when GPUs are idle is noted in the task, whoever takes the points and however they come."""
+"""I1: since when GPUs are idle is noted in the task, by any replica and in any pieces."""
 
 from __future__ import annotations
 
