@@ -16,7 +16,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskState
-from hai_scheduler.core.model.usage_summary import Level, UsageSummary
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from hai_scheduler.ports.store import Store
 from kit.builders import (
     T0,
@@ -115,7 +115,7 @@ def full_run(number: int = 2) -> Run:
 
 def a_summary(**fields: Any) -> UsageSummary:
     """A summary whose every field differs from its default."""
-    level = Level(0.1, 2.5)
+    level = UsageLevel(0.1, 2.5)
     levels = dict.fromkeys(("cpu", "memory", "gpu_use", "gpu_memory", "gpu_power"), level)
     return UsageSummary(**levels, gpus=8, gpu_seconds=80, gpu_idle_seconds=3, joules=1e9, **fields)
 

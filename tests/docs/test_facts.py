@@ -67,7 +67,9 @@ def written(value: object) -> set[str]:
 
 @pytest.mark.parametrize("field", dataclasses.fields(Policy), ids=lambda field: field.name)
 def test_every_policy_number_is_there_with_its_default(field: dataclasses.Field[object]) -> None:
-    shown = re.search(rf"\*{field.name}\*[ ,]*\(?([\d,.]+(?: s| min| h)?|offered|notify)", SCHEDULING.replace("\n", " "))
+    shown = re.search(
+        rf"\*{field.name}\*[ ,]*\(?([\d,.]+(?: s| min| h)?|offered|notify)", SCHEDULING.replace("\n", " ")
+    )
     assert shown is not None, f"{field.name} is not in docs/scheduling.md"
     # A user without an entry has the weight 1: there is no default mapping to show.
     default = 1 if field.name == "weights" else field.default

@@ -309,7 +309,7 @@ class Haienv:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class UsageLevel:
     """The mean over time and the greatest value of a metric."""
 
     mean: float
@@ -323,9 +323,9 @@ class RunSummary:
     #: For how long its ranks were sampled, seconds of all ranks together.
     seconds: float
     #: Cores, of a rank.
-    cpu: Level | None = None
+    cpu: UsageLevel | None = None
     #: Bytes, of a rank.
-    memory: Level | None = None
+    memory: UsageLevel | None = None
     #: How many GPUs were seen.
     gpus: int
     #: Seconds of all GPUs together.
@@ -333,11 +333,11 @@ class RunSummary:
     #: Those in which a GPU did nothing.
     gpu_idle_seconds: float
     #: Per cent, of a GPU.
-    gpu_use: Level | None = None
+    gpu_use: UsageLevel | None = None
     #: Bytes, of a GPU.
-    gpu_memory: Level | None = None
+    gpu_memory: UsageLevel | None = None
     #: Watts, of a GPU.
-    gpu_power: Level | None = None
+    gpu_power: UsageLevel | None = None
     #: The energy of all GPUs together.
     joules: float
 

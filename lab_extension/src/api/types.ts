@@ -544,7 +544,7 @@ export interface IHaienv {
 }
 
 /** The mean over time and the greatest value of a metric. */
-export interface ILevel {
+export interface IUsageLevel {
   mean: number;
   peak: number;
 }
@@ -554,9 +554,9 @@ export interface IRunSummary {
   /** For how long its ranks were sampled, seconds of all ranks together. */
   seconds: number;
   /** Cores, of a rank. */
-  cpu: ILevel | null;
+  cpu: IUsageLevel | null;
   /** Bytes, of a rank. */
-  memory: ILevel | null;
+  memory: IUsageLevel | null;
   /** How many GPUs were seen. */
   gpus: number;
   /** Seconds of all GPUs together. */
@@ -564,11 +564,11 @@ export interface IRunSummary {
   /** Those in which a GPU did nothing. */
   gpu_idle_seconds: number;
   /** Per cent, of a GPU. */
-  gpu_use: ILevel | null;
+  gpu_use: IUsageLevel | null;
   /** Bytes, of a GPU. */
-  gpu_memory: ILevel | null;
+  gpu_memory: IUsageLevel | null;
   /** Watts, of a GPU. */
-  gpu_power: ILevel | null;
+  gpu_power: IUsageLevel | null;
   /** The energy of all GPUs together. */
   joules: number;
 }

@@ -8,7 +8,7 @@ from decimal import Decimal
 from hai_client.cli.shared.output import plural
 from hai_client.durations import format_duration
 from hai_client.quantity import format_bytes
-from hai_client.wire.schema import Level, Run, RunSummary
+from hai_client.wire.schema import Run, RunSummary, UsageLevel
 
 
 def lines(runs: tuple[Run, ...]) -> Iterator[tuple[str, str]]:
@@ -39,7 +39,7 @@ def _of_gpus(used: RunSummary) -> Iterator[str]:
         yield f"{used.joules / 3.6e6:.3g} kWh"
 
 
-def _level(level: Level | None, form: Callable[[float], str], unit: str) -> str:
+def _level(level: UsageLevel | None, form: Callable[[float], str], unit: str) -> str:
     return "" if level is None else f"{form(level.mean)}{unit} (peak {form(level.peak)})"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.run import Checkpoint
-from hai_scheduler.core.model.usage_summary import Level, UsageSummary
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 
 #: The longest text that is taken over, in characters: the same limit as in the REST interface.
 MAX_TEXT: Final = 4096
@@ -65,10 +65,10 @@ def summary_of(status: dict[str, Any]) -> UsageSummary | None:
     )
 
 
-def _level_of(value: Any) -> Level | None:
+def _level_of(value: Any) -> UsageLevel | None:
     if not isinstance(value, list) or len(value) != 2 or not all(_is_amount(one) for one in value):
         return None
-    return Level(float(value[0]), float(value[1]))
+    return UsageLevel(float(value[0]), float(value[1]))
 
 
 def _amount_of(value: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from hai_scheduler.core.model.usage_summary import Level, UsageSummary
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 
 _LEVELS: Final = ("cpu", "memory", "gpu_use", "gpu_memory", "gpu_power")
 _NUMBERS: Final = ("seconds", "gpus", "gpu_seconds", "gpu_idle_seconds", "joules")
@@ -28,5 +28,5 @@ def usage_of(value: Mapping[str, Any] | None) -> UsageSummary | None:
     return UsageSummary(**found | {name: _level_of(value.get(name)) for name in _LEVELS})
 
 
-def _level_of(pair: Sequence[float] | None) -> Level | None:
-    return None if pair is None else Level(*pair)
+def _level_of(pair: Sequence[float] | None) -> UsageLevel | None:
+    return None if pair is None else UsageLevel(*pair)

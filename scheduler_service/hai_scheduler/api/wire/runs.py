@@ -80,7 +80,7 @@ class HaienvOut(Output):
     latest: bool
 
 
-class LevelOut(Output):
+class UsageLevelOut(Output):
     """The mean over time and the greatest value of a metric."""
 
     mean: float
@@ -93,9 +93,9 @@ class RunSummaryOut(Output):
     #: For how long its ranks were sampled, seconds of all ranks together.
     seconds: float
     #: Cores, of a rank.
-    cpu: LevelOut | None
+    cpu: UsageLevelOut | None
     #: Bytes, of a rank.
-    memory: LevelOut | None
+    memory: UsageLevelOut | None
     #: How many GPUs were seen.
     gpus: int
     #: Seconds of all GPUs together.
@@ -103,11 +103,11 @@ class RunSummaryOut(Output):
     #: Those in which a GPU did nothing.
     gpu_idle_seconds: float
     #: Per cent, of a GPU.
-    gpu_use: LevelOut | None
+    gpu_use: UsageLevelOut | None
     #: Bytes, of a GPU.
-    gpu_memory: LevelOut | None
+    gpu_memory: UsageLevelOut | None
     #: Watts, of a GPU.
-    gpu_power: LevelOut | None
+    gpu_power: UsageLevelOut | None
     #: The energy of all GPUs together.
     joules: float
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class UsageLevel:
     """The mean over time and the greatest value of a metric."""
 
     mean: float
@@ -24,20 +24,20 @@ class UsageSummary:
     #: For how long ranks were sampled, seconds of all ranks together.
     seconds: float
     #: Cores, of a rank.
-    cpu: Level | None = None
+    cpu: UsageLevel | None = None
     #: Bytes, of a rank.
-    memory: Level | None = None
+    memory: UsageLevel | None = None
     #: How many GPUs were seen.
     gpus: int = 0
     #: Seconds of all GPUs together, and those in which a GPU did nothing.
     gpu_seconds: float = 0.0
     gpu_idle_seconds: float = 0.0
     #: Per cent, of a GPU.
-    gpu_use: Level | None = None
+    gpu_use: UsageLevel | None = None
     #: Bytes, of a GPU.
-    gpu_memory: Level | None = None
+    gpu_memory: UsageLevel | None = None
     #: Watts, of a GPU.
-    gpu_power: Level | None = None
+    gpu_power: UsageLevel | None = None
     #: The energy of all GPUs together.
     joules: float = 0.0
 
@@ -51,13 +51,15 @@ def merged_summary(ranks: Iterable[UsageSummary | None]) -> UsageSummary | None:
     if not known:
         return None
 
-    def level(part: Callable[[UsageSummary], Level | None], weight: Callable[[UsageSummary], float]) -> Level | None:
+    def level(
+        part: Callable[[UsageSummary], UsageLevel | None], weight: Callable[[UsageSummary], float]
+    ) -> UsageLevel | None:
         seen = [(found, weight(one)) for one in known if (found := part(one)) is not None]
         total = sum(seconds for _, seconds in seen)
         if not total:
             return None
         mean = sum(found.mean * seconds for found, seconds in seen) / total
-        return Level(mean, max(found.peak for found, _ in seen))
+        return UsageLevel(mean, max(found.peak for found, _ in seen))
 
     return UsageSummary(
         seconds=sum(one.seconds for one in known),

@@ -18,7 +18,7 @@ from hai_scheduler.adapters.shared.status import (
 )
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.run import Checkpoint
-from hai_scheduler.core.model.usage_summary import Level, UsageSummary
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from kit.builders import at
 
 
@@ -112,14 +112,14 @@ def test_a_summary_of_a_supervisor_is_taken_over() -> None:
     }
     assert summary_of({"summary": said}) == UsageSummary(
         seconds=60,
-        cpu=Level(1.5, 4),
-        memory=Level(1e9, 2e9),
+        cpu=UsageLevel(1.5, 4),
+        memory=UsageLevel(1e9, 2e9),
         gpus=2,
         gpu_seconds=120,
         gpu_idle_seconds=10,
-        gpu_use=Level(90, 100),
-        gpu_memory=Level(3e9, 4e9),
-        gpu_power=Level(400, 500),
+        gpu_use=UsageLevel(90, 100),
+        gpu_memory=UsageLevel(3e9, 4e9),
+        gpu_power=UsageLevel(400, 500),
         joules=48000,
     )
 

@@ -12,12 +12,12 @@ from hai_scheduler.core.lifecycle.transitions import advance
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import RankState
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.core.model.usage_summary import Level, UsageSummary, merged_summary
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary, merged_summary
 from kit.builders import a_run, a_task, at
 from unit.core.lifecycle.test_reconcile import shows
 
 SECONDS = st.floats(1, 1e6)
-LEVELS = st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)).map(lambda two: Level(min(two), max(two)))
+LEVELS = st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)).map(lambda two: UsageLevel(min(two), max(two)))
 SUMMARIES = st.builds(
     UsageSummary,
     seconds=SECONDS,
@@ -30,16 +30,18 @@ SUMMARIES = st.builds(
 
 
 def test_a_rank_that_was_measured_for_longer_counts_for_more() -> None:
-    one = UsageSummary(seconds=10, cpu=Level(1, 9), gpus=1, gpu_seconds=10, gpu_use=Level(0, 20), joules=5)
-    other = UsageSummary(seconds=30, cpu=Level(5, 6), gpus=2, gpu_seconds=30, gpu_use=Level(80, 100), joules=7)
+    one = UsageSummary(seconds=10, cpu=UsageLevel(1, 9), gpus=1, gpu_seconds=10, gpu_use=UsageLevel(0, 20), joules=5)
+    other = UsageSummary(
+        seconds=30, cpu=UsageLevel(5, 6), gpus=2, gpu_seconds=30, gpu_use=UsageLevel(80, 100), joules=7
+    )
     assert merged_summary([one, None, other]) == UsageSummary(
-        seconds=40, cpu=Level(4, 9), gpus=3, gpu_seconds=40, gpu_use=Level(60, 100), joules=12
+        seconds=40, cpu=UsageLevel(4, 9), gpus=3, gpu_seconds=40, gpu_use=UsageLevel(60, 100), joules=12
     )
 
 
 def test_what_no_rank_knows_stays_unknown() -> None:
     assert merged_summary([None, None]) is None
-    assert merged_summary([UsageSummary(seconds=1, gpu_use=Level(1, 1))]) == UsageSummary(seconds=1)
+    assert merged_summary([UsageSummary(seconds=1, gpu_use=UsageLevel(1, 1))]) == UsageSummary(seconds=1)
 
 
 @given(st.lists(SUMMARIES, min_size=1, max_size=6), st.integers(0, 6))
@@ -56,7 +58,7 @@ def test_it_does_not_matter_how_ranks_are_put_together(ranks: list[UsageSummary]
 
 
 def test_a_run_gets_the_summary_of_its_ranks_when_it_ends_and_not_before() -> None:
-    used = UsageSummary(seconds=60, cpu=Level(1, 2))
+    used = UsageSummary(seconds=60, cpu=UsageLevel(1, 2))
     run = a_run(nodes=2)
     task = a_task(nodes=2, state=TaskState.RUNNING, run=run)
     up = [RankObservation(rank=rank, state=RankState.RUNNING, summary=used) for rank in range(2)]

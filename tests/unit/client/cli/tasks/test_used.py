@@ -9,7 +9,7 @@ import pytest
 
 from hai_client.cli.tasks.used import sentence
 from hai_client.codec import encode
-from hai_client.wire.schema import Level, RunSummary
+from hai_client.wire.schema import RunSummary, UsageLevel
 from unit.client.conftest import Hai
 
 NOTHING = RunSummary(
@@ -24,13 +24,13 @@ NOTHING = RunSummary(
     gpu_power=None,
     joules=0,
 )
-CPU = {"cpu": Level(mean=7.94, peak=12), "memory": Level(mean=43 * 2**30, peak=60.5 * 2**30)}
+CPU = {"cpu": UsageLevel(mean=7.94, peak=12), "memory": UsageLevel(mean=43 * 2**30, peak=60.5 * 2**30)}
 GPU = {
     "gpus": 8,
     "gpu_seconds": 8 * 3600,
-    "gpu_use": Level(mean=87.4, peak=100),
-    "gpu_memory": Level(mean=61 * 2**30, peak=70 * 2**30),
-    "gpu_power": Level(mean=512.3, peak=640),
+    "gpu_use": UsageLevel(mean=87.4, peak=100),
+    "gpu_memory": UsageLevel(mean=61 * 2**30, peak=70 * 2**30),
+    "gpu_power": UsageLevel(mean=512.3, peak=640),
     "joules": 8 * 512.3 * 3600,
 }
 
@@ -48,7 +48,7 @@ GPU = {
             ),
         ),
         ({"gpus": 1, "gpu_seconds": 60}, "all of 1 min of GPU time busy"),
-        ({"gpus": 1, "gpu_use": Level(mean=0, peak=0)}, "0% of 1 GPU (peak 0%)"),
+        ({"gpus": 1, "gpu_use": UsageLevel(mean=0, peak=0)}, "0% of 1 GPU (peak 0%)"),
     ],
 )
 def test_a_line_has_what_was_measured(known: dict[str, object], said: str) -> None:
