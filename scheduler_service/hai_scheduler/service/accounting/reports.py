@@ -141,7 +141,7 @@ class Reports:
         span, hour = _span_of(by, since, until, now), begin_of(Period.HOUR, now)
         # Until this hour is over, its node time is known and that of runs that go on is not.
         span = replace(span, until=hour) if span.since < hour < span.until else span
-        question = LedgerQuestion(since=span.since, until=span.until, by=(by,))
+        question = LedgerQuestion(since=span.since, until=span.until, by=(by,), waits=False)
         async with self.store.read() as tx:
             sums = {line.values[0]: line.sums for line in await tx.ledger.sums(question)}
             parts = await tx.capacity.between(span.since, span.until)

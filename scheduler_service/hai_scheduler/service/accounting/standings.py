@@ -137,7 +137,7 @@ async def _use_of(tx: Tx, tariff: Tariff, budget: GroupBudget, now: datetime) ->
     since = begin_of(Period.HOUR, until - timedelta(days=budget.window_days))
     bill = Bill(tariff)
     for begin, end in tariff.spans(since, until):
-        question = LedgerQuestion(since=begin, until=end, by=PRICED, groups=frozenset({budget.group}))
+        question = LedgerQuestion(since=begin, until=end, by=PRICED, groups=frozenset({budget.group}), waits=False)
         bill.add(PRICED, await tx.ledger.sums(question), begin)
     total = bill.total()
     match budget.measure:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
-from hai_scheduler.core.ledger.cutting import facts_of, rows_of
+from hai_scheduler.core.ledger.cutting import GpuUse, facts_of, rows_of
 from hai_scheduler.core.ledger.kinds import kind_of
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
@@ -56,8 +56,16 @@ async def book(tx: Tx, bookings: Sequence[Booking], *, until: datetime) -> None:
         else:
             kind = kind_of(task, stored[task.id][1])
             facts = facts_of(task, run, kind=kind, groups=groups.get(task.user, frozenset()), gpus=gpus)
-        rows[run.id] = rows_of(facts, run, until)
+        rows[run.id] = rows_of(facts, run, until, use=_gpu_use(run))
     await tx.ledger.put(rows)
+
+
+def _gpu_use(run: Run) -> GpuUse:
+    """Return what its ranks have measured, which is known when the run has ended."""
+    summary = run.summary
+    if summary is None or not summary.gpus:
+        return GpuUse()
+    return GpuUse(idle=timedelta(seconds=summary.gpu_idle_seconds), energy_j=round(summary.joules))
 
 
 async def gpus_of(tx: Tx) -> Mapping[str, int]:

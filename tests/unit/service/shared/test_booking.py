@@ -8,8 +8,10 @@ from datetime import timedelta
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.row import LedgerOutcome
 from hai_scheduler.core.lifecycle.events import StartFailed
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
+from hai_scheduler.core.model.usage_summary import UsageSummary
 from hai_scheduler.core.workspace.builds import VARIABLE
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.booking import book, booking_of, gpus_of, keep_gpus
@@ -55,6 +57,23 @@ async def test_a_run_that_shares_its_nodes_counts_by_its_gpus() -> None:
     (line,) = await ask(service)
     assert (line.sums.starts, line.sums.ends) == (2, 2)
     assert (line.sums.gpu_us, line.sums.node_us) == (4 * HOUR_US, HOUR_US // 2)
+
+
+async def test_idle_gpus_and_energy_are_those_that_the_ranks_have_measured() -> None:
+    service = await Service(nodes=1).open()
+    number = await service.submit("one", "ann", 1, Behaviour(work=timedelta(hours=30)))
+    await service.step()
+    await service.step(30 * 3600)
+    measured = UsageSummary(seconds=108000, gpus=8, gpu_seconds=864000, gpu_idle_seconds=7200, joules=5_000_000.4)
+    async with service.store.write() as tx:
+        task = await tx.tasks.get(TaskId(number))
+        (run,) = await tx.runs.of_task(task.id)
+        await book(tx, [(task, replace(run, summary=measured))], until=service.clock.now())
+    rows = await rows_of_run(service, f"{number}.1")
+    assert len(rows) > 1, "it has run over midnight"
+    assert sum((row.idle for row in rows), timedelta()) == timedelta(hours=2)
+    assert sum(row.energy_j or 0 for row in rows) == 5_000_000
+    await check_ledger(service.store)
 
 
 async def test_kinds_of_work() -> None:
