@@ -5,6 +5,7 @@ While nothing is ordered, the main loop answers the processes of the rank, which
 
 from __future__ import annotations
 
+import select
 from collections import deque
 
 from hai_client.profiling.door import Door
@@ -46,6 +47,7 @@ class Recorder:
         self._job: TraceJob | None = None
         self._thread: threading.Thread | None = None
         self._heard: deque[bytes] | None = None
+        self._attended = False
 
     @property
     def fd(self) -> int:
@@ -69,9 +71,16 @@ class Recorder:
         """Answer the processes that ask."""
         self._door.hear(now, self._config)
 
-    def rests(self, now: float) -> bool:
-        """Return whether processes are not answered for a while, because too much comes."""
-        return self._door.rests(now)
+    def attend(self, poll: select.poll, now: float) -> None:
+        """Have `poll` report what processes ask, unless too much comes: then they are not answered for a while."""
+        if self.fd < 0 or self._attended != self._door.rests(now):
+            return
+        self._attended = not self._attended
+        if self._attended:
+            # Only what can be read: a socket can nearly always be written.
+            poll.register(self.fd, select.POLLIN)
+        else:
+            poll.unregister(self.fd)
 
     def printed(self, data: bytes) -> None:
         """Take what the job prints, if somebody waits for stacks."""

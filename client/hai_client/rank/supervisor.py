@@ -243,7 +243,6 @@ class Supervisor:
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
         poll.register(self._wakeup_pipe.fd, select.POLLIN)
-        asking = False
         begin = time.monotonic()
         next_usage = begin + USAGE_FIRST_S
         while self._reap():
@@ -260,9 +259,7 @@ class Supervisor:
             elif now - begin >= MEASURE_AFTER_S:
                 self._measure()
             self._recorder.step(now)
-            if asking == self._recorder.rests(now) and self._recorder.fd >= 0:
-                asking = not asking
-                (poll.register if asking else poll.unregister)(self._recorder.fd)
+            self._recorder.attend(poll, now)
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):
                 if fd == self._recorder.fd:
                     self._recorder.hear(now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import sys
 import time
@@ -160,3 +161,13 @@ def test_the_end_is_recorded_at_once_and_the_last_metrics_reach_a_service_that_c
     service.start()
     assert supervisor.wait(30) == 0
     assert [set(point) for point in service.points] in ([{"at", "values"}], [{"at", "values"}] * 2)
+
+
+def test_a_supervisor_whose_command_does_nothing_sleeps(bench) -> None:
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = spent()
+    bench.run("sleep", "3")
+    assert spent() - before < 1, "seconds of processor time, most of them for its start"
