@@ -38,7 +38,8 @@ function curveOf(series: ITaskSeries, name: string): ICurve {
     )
     .filter(points => points.length > 0);
   const all = runs.flat().map(([, value]) => value);
-  const of = (choose: (a: number, b: number) => number): number => all.reduce((a, b) => choose(a, b), all[0] ?? 0);
+  const of = (choose: (a: number, b: number) => number): number =>
+    all.reduce((a, b) => choose(a, b), all[0] ?? 0);
   return {
     name: name.slice(OWN.length),
     runs,
