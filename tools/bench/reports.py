@@ -19,7 +19,7 @@ from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.ledger.asking import By
 from hai_scheduler.core.ledger.cutting import rows_of
 from hai_scheduler.core.ledger.kinds import WorkKind
-from hai_scheduler.core.ledger.row import LedgerKey, LedgerRow, RunFacts
+from hai_scheduler.core.ledger.row import LedgerFacts, LedgerKey, LedgerRow
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
@@ -113,7 +113,7 @@ def _rows(choose: random.Random, number: int, began: datetime) -> tuple[LedgerRo
         priority=choose.choice((Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.HIGH)),
         kind=WorkKind.TASK,
     )
-    facts = RunFacts(
+    facts = LedgerFacts(
         run_id=run_id,
         task_id=TaskId(number),
         number=1,
