@@ -14,7 +14,8 @@ EXCEPTIONS = {
         EnvironmentDetail EnvironmentList Event EventKind EventPage Explanation Failure Forecast
         ForecastAssumption ForecastCost GroupOverview HaienvFacts Health Holder LevelCount LogCount
         LogHits LogLine LogPage MountRule MountRuleList Node NodeList NodeTask Notice OrphanList
-        OwnQuota Policy PolicyNumber PolicyValue Quota QuotaList Rank Run RunList SnapshotIn
+        OwnQuota Phases Policy PolicyNumber PolicyValue Quota QuotaList Rank Recording RecordingList
+        ProcessTrace RecordingPart Run RunList SnapshotIn TraceSummary UsageLevel
         BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
         SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """

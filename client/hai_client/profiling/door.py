@@ -34,7 +34,7 @@ INIT_DELAY_S = 3
 _CREDENTIALS = struct.Struct("iII")
 
 
-class Door:
+class RecordingDoor:
     """A Unix datagram socket in a folder of the job.
 
     Args:

@@ -36,7 +36,7 @@ class BadMessage(ValueError):
     """The bytes are not of the protocol."""
 
 
-class Message:
+class KinetoMessage:
     """A message of a process: its type, and whether it could begin a trace now."""
 
     __slots__ = ("free", "kind")
@@ -46,7 +46,7 @@ class Message:
         self.free = free
 
 
-def parse(data: bytes) -> Message:
+def parse(data: bytes) -> KinetoMessage:
     """Read a message. Raises BadMessage."""
     if len(data) < _HEAD.size + _BODY.size:
         raise BadMessage("it is too short")
@@ -59,11 +59,11 @@ def parse(data: bytes) -> Message:
     if kind == REGISTER:
         if len(body) != _BODY.size:
             raise BadMessage("it is too long")
-        return Message(kind, free=False)
+        return KinetoMessage(kind, free=False)
     if kind == ASK:
         if not 0 < second <= MOST_PIDS or len(body) != _BODY.size + second * _NUMBER.size:
             raise BadMessage("its list of processes does not fit")
-        return Message(kind, free=bool(first & TRACES))
+        return KinetoMessage(kind, free=bool(first & TRACES))
     raise BadMessage("its type is unknown")
 
 

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from hai_client.profiling.door import Door
+    from hai_client.profiling.door import RecordingDoor
     from hai_client.rank.identity import Account
 
 #: Processes of a rank that are recorded.
@@ -43,7 +43,7 @@ class TraceJob:
         account: The account of the job.
     """
 
-    def __init__(self, order: dict[str, Any], door: Door, account: Account | None) -> None:
+    def __init__(self, order: dict[str, Any], door: RecordingDoor, account: Account | None) -> None:
         self.number = int(order["id"])
         self._starts = float(order["starts_ms"]) / 1000
         self._seconds = float(order["seconds"])

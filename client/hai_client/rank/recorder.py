@@ -8,7 +8,7 @@ from __future__ import annotations
 import select
 from collections import deque
 
-from hai_client.profiling.door import Door
+from hai_client.profiling.door import RecordingDoor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Recorder:
         self._spec = spec
         self._api = api
         self._account = account
-        self._door = Door(spec.runtime, account)
+        self._door = RecordingDoor(spec.runtime, account)
         self._orders: deque[dict[str, Any]] = deque()
         self._job: TraceJob | None = None
         self._thread: threading.Thread | None = None

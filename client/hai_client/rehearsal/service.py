@@ -131,6 +131,9 @@ def _handler(service: LocalService) -> type[BaseHTTPRequestHandler]:
                 return
             self._answer(service.post(self.path, self.rfile.read(int(length))), None)
 
+        # Metrics are refused with 404, as nobody looks at them: a rank that is not answered would try again.
+        do_PUT = do_POST  # noqa: N815  as the base class calls it
+
         def _is_allowed(self) -> bool:
             if service.allows(self.headers.get("Authorization")):
                 return True

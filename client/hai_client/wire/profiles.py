@@ -63,7 +63,7 @@ class TraceSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class ProcessTrace:
     """The trace of one process. `GET .../ranks/{rank}/traces/{number}` has it."""
 
     number: int
@@ -100,7 +100,7 @@ class RecordingPart:
     #: One of ordered, done, failed.
     state: str
     message: str | None = None
-    traces: tuple[Trace, ...]
+    traces: tuple[ProcessTrace, ...]
     stacks: tuple[Stack, ...]
 
 

@@ -373,7 +373,7 @@ export interface ITraceSummary {
 }
 
 /** The trace of one process. `GET .../ranks/{rank}/traces/{number}` has it. */
-export interface ITrace {
+export interface IProcessTrace {
   number: number;
   pid: number;
   /** The program with its arguments, shortened. */
@@ -403,7 +403,7 @@ export interface IRecordingPart {
   node: string;
   state: 'ordered' | 'done' | 'failed';
   message: string | null;
-  traces: ITrace[];
+  traces: IProcessTrace[];
   stacks: IStack[];
 }
 

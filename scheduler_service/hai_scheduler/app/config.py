@@ -1,7 +1,6 @@
 """Configuration of the service: traitlets, turned into frozen settings. Nothing below imports traitlets.
 
-`python -m hai_scheduler --help-all` lists everything. Secrets come from the environment or from files, never
-from the command line.
+`python -m hai_scheduler --help-all` lists everything. Secrets come from the environment or from files.
 """
 
 from __future__ import annotations

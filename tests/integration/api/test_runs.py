@@ -36,8 +36,8 @@ async def report(world, task: Task, rank: object = 0, **body: object):
 
 
 async def test_a_run_without_a_notice_is_told_so(world, running) -> None:
-    assert await notice(world, running, "rank=0") == (200, {"notice": None})
-    assert await notice(world, running, "rank=1&seen=0&wait=0.05") == (200, {"notice": None})
+    assert await notice(world, running, "rank=0") == (200, {"notice": None, "recording": None})
+    assert await notice(world, running, "rank=1&seen=0&wait=0.05") == (200, {"notice": None, "recording": None})
 
 
 async def test_a_rank_that_waits_hears_of_a_notice_at_once(world, running) -> None:
@@ -50,7 +50,10 @@ async def test_a_rank_that_waits_hears_of_a_notice_at_once(world, running) -> No
         status, answer = await waiting
     assert status == 200
     assert (answer["notice"]["kind"], answer["notice"]["reason"]) == ("suspend", "user_suspended")
-    assert await notice(world, running, f"rank=1&seen={answer['notice']['revision']}") == (200, {"notice": None})
+    assert await notice(world, running, f"rank=1&seen={answer['notice']['revision']}") == (
+        200,
+        {"notice": None, "recording": None},
+    )
 
 
 async def test_all_ranks_are_told_to_send_their_signals_at_one_moment_a_little_ahead(world, running) -> None:

@@ -178,7 +178,7 @@ def test_a_script_of_the_originals_documentation_runs_as_it_is(world: World) -> 
         (["run", "vision", "--"], 2, "none is given"),
         (["run", "vision", "--", "no-such-program"], 2, "no-such-program"),
         (["rollback", "vision"], 1, "no earlier generation"),
-        (["frobnicate"], 2, "invalid choice"),
+        (["frobnicate"], 2, "'frobnicate' is not known"),
         (["list", "--frob"], 2, "--frob"),
     ],
 )

@@ -117,7 +117,8 @@ class FakePlatform:
             "time_limit_s": None, "checkpoint_dir": "/shared/ckpt",
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
-            "ranks_per_node": None, "progress": None, "warnings": [], "failure": None, "runs": [],
+            "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
+            "runs": [],
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task
@@ -132,7 +133,7 @@ def run_of(number: int, **changes: Any) -> dict[str, Any]:
         "id": f"41.{number}", "number": number, "state": "ended", "priority": "NORMAL", "nodes": ["node-1", "node-2"],
         "ranks": [
             {"rank": 0, "node": "node-1", "gpus": [], "state": "exited", "exit_code": 0, "signal": None,
-             "notified_at": AT, "caught": None, "done": True, "message": None}
+             "notified_at": AT, "caught": None, "done": True, "message": None, "idle_gpus_since": None}
         ],
         "started_at": AT, "running_at": AT, "ended_at": "2026-11-21T04:15:00Z", "notice": None,
         "checkpoint": {"at": AT, "step": 1200, "path": "/shared/ckpt/1200", "source": "told"}, "reason": "turn_over",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from hai_scheduler.api.wire.profiles import (
+    ProcessTraceOut,
     RecordedIn,
     RecordingOut,
     RecordingPartOut,
     RecordingSubmit,
     RecordingSummaryOut,
     StackOut,
-    TraceOut,
     TraceSummaryOut,
 )
 from hai_scheduler.api.wire.runs import RecordingOrderOut
@@ -25,7 +25,7 @@ from hai_scheduler.core.profiling.recordings import (
     RecordingKind,
     RecordingPart,
 )
-from hai_scheduler.service.profiling.intake import Recorded
+from hai_scheduler.service.profiling.intake import RankRecorded
 from hai_scheduler.service.profiling.recordings import RecordingWish
 from hai_scheduler.service.shared.errors import Invalid
 
@@ -57,9 +57,9 @@ def order_out(recording: Recording) -> RecordingOrderOut:
     )
 
 
-def recorded_of(body: RecordedIn) -> Recorded:
+def recorded_of(body: RecordedIn) -> RankRecorded:
     """The end of a rank's recording, as the rank has sent it."""
-    return Recorded(
+    return RankRecorded(
         state=PartState(body.state),
         message=body.message,
         traces=tuple(ProcessTrace(number=one.number, pid=one.pid, name=one.name, size=0) for one in body.traces),
@@ -106,9 +106,9 @@ def _part_out(part: RecordingPart) -> RecordingPartOut:
     )
 
 
-def _trace_out(trace: ProcessTrace) -> TraceOut:
+def _trace_out(trace: ProcessTrace) -> ProcessTraceOut:
     summary = None if trace.summary is None else TraceSummaryOut.model_validate_json(trace.summary)
-    return TraceOut(
+    return ProcessTraceOut(
         number=trace.number, pid=trace.pid, name=trace.name, size=trace.size, summary=summary, fault=trace.fault
     )
 

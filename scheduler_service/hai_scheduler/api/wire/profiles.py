@@ -75,7 +75,7 @@ class TraceSummaryOut(Output):
     notes: list[str]
 
 
-class TraceOut(Output):
+class ProcessTraceOut(Output):
     """The trace of one process. `GET .../ranks/{rank}/traces/{number}` has it."""
 
     number: int
@@ -109,7 +109,7 @@ class RecordingPartOut(Output):
     node: str
     state: Literal["ordered", "done", "failed"]
     message: str | None
-    traces: list[TraceOut]
+    traces: list[ProcessTraceOut]
     stacks: list[StackOut]
 
 

@@ -30,7 +30,7 @@ MOST_STACKS: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RankRecorded:
     """The end of a rank's recording, as it reports it."""
 
     state: PartState
@@ -60,22 +60,23 @@ class RecordingIntake:
         if not 0 <= trace < MOST_PROCESSES:
             raise Invalid("trace", trace, f"a rank has traces 0 to {MOST_PROCESSES - 1}")
         async with self.store.write() as tx:
-            recording, _ = await self._open(tx, run_id, rank, number)
+            recording, part = await self._of_rank(tx, run_id, rank, number)
+            if part.state is not PartState.ORDERED:
+                raise Conflict(f"Rank {rank} has reported the end of recording {number} already.")
             size = await tx.recordings.add_piece(number, rank, trace, offset=offset, data=data)
             if size > recording.rank_bytes:
                 raise Invalid("", size, f"the traces of a rank may have {recording.rank_bytes} bytes together")
         return offset + len(data)
 
-    async def finish(self, run_id: RunId, rank: int, number: int, told: Recorded) -> None:
+    async def finish(self, run_id: RunId, rank: int, number: int, told: RankRecorded) -> None:
         """Note the end of a rank's recording; repeating it is harmless. Raises Conflict and Invalid as `take_piece`."""
         if sum(len(one.text) + len(one.kernel) for one in told.stacks) > MOST_STACKS:
             raise Invalid("stacks", None, f"may have {MOST_STACKS} characters together")
         if len({one.number for one in told.traces}) < len(told.traces):
             raise Invalid("traces", None, "two of them have one number")
         async with self.store.write() as tx:
-            try:
-                recording, part = await self._open(tx, run_id, rank, number)
-            except _Reported:
+            recording, part = await self._of_rank(tx, run_id, rank, number)
+            if part.state is not PartState.ORDERED:
                 return
             traces = []
             for one in told.traces:
@@ -87,8 +88,8 @@ class RecordingIntake:
             await tx.recordings.save(recording.with_part(changed))
         await self.bus.ring(FEED)
 
-    async def _open(self, tx: Tx, run_id: RunId, rank: int, number: int) -> tuple[Recording, RecordingPart]:
-        """The recording and the part that this rank still has to report."""
+    async def _of_rank(self, tx: Tx, run_id: RunId, rank: int, number: int) -> tuple[Recording, RecordingPart]:
+        """The recording and this rank's part in it."""
         await recent_run(tx, run_id, rank, since=self.clock.now() - LATE)
         gone = Conflict(f"Run {run_id} has no recording {number}.")
         try:
@@ -100,10 +101,4 @@ class RecordingIntake:
         part = recording.part(rank)
         if part is None:
             raise Invalid("rank", rank, f"is not recorded by {number}")
-        if part.state is not PartState.ORDERED:
-            raise _Reported(f"Rank {rank} has reported the end of recording {number} already.")
         return recording, part
-
-
-class _Reported(Conflict):
-    """The rank has reported the end of this recording before."""

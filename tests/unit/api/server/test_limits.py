@@ -242,6 +242,10 @@ def test_every_route_has_the_budget_that_it_costs() -> None:
         "/tasks/{task}/explain",
         "/tasks/{task}/metrics",
         "/forecast",
+        "/cluster/use",
+        "/reports",
+        "/reports/nodes",
+        "/tasks/{task}/profiles/{profile}",
         "/tasks/{task}/logs/search",
     }
     assert kinds[Kind.STREAM] == {"/events"}

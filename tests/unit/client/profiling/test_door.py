@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_client.profiling import kineto
-from hai_client.profiling.door import AT_ONCE, REST_S, Door
+from hai_client.profiling.door import AT_ONCE, REST_S, RecordingDoor
 from unit.client.profiling.kineto_client import HEAD, KinetoClient, ask_message, register_message
 
 
@@ -26,14 +26,14 @@ def runtime() -> Iterator[str]:
 
 
 @pytest.fixture
-def door(runtime: str) -> Iterator[Door]:
-    made = Door(runtime)
+def door(runtime: str) -> Iterator[RecordingDoor]:
+    made = RecordingDoor(runtime)
     assert made.open({})["KINETO_IPC_SOCKET_DIR"] == made.folder
     yield made
     made.close()
 
 
-def test_a_process_is_told_what_to_record_under_the_pid_that_the_kernel_knows(door: Door) -> None:
+def test_a_process_is_told_what_to_record_under_the_pid_that_the_kernel_knows(door: RecordingDoor) -> None:
     told: list[int] = []
     with KinetoClient(door.folder) as process:
         process.say(ask_message(4711, 1))
@@ -43,14 +43,14 @@ def test_a_process_is_told_what_to_record_under_the_pid_that_the_kernel_knows(do
     assert door.asked == {os.getpid()}
 
 
-def test_a_process_that_records_already_is_told_nothing(door: Door) -> None:
+def test_a_process_that_records_already_is_told_nothing(door: RecordingDoor) -> None:
     with KinetoClient(door.folder) as process:
         process.say(ask_message(1, kind=1))
         door.hear(0, lambda _: "A=1\n")
         assert process.heard() == ""
 
 
-def test_a_process_may_register(door: Door) -> None:
+def test_a_process_may_register(door: RecordingDoor) -> None:
     with KinetoClient(door.folder) as process:
         process.say(register_message())
         door.hear(0, lambda _: "")
@@ -74,7 +74,7 @@ def test_a_process_may_register(door: Door) -> None:
         b"x" * 60_000,
     ],
 )
-def test_what_is_not_of_the_protocol_is_not_answered(door: Door, data: bytes) -> None:
+def test_what_is_not_of_the_protocol_is_not_answered(door: RecordingDoor, data: bytes) -> None:
     with KinetoClient(door.folder) as process:
         process.say(data)
         door.hear(0, lambda _: "A=1")
@@ -90,7 +90,7 @@ def test_no_bytes_are_more_than_a_bad_message(data: bytes) -> None:
         assert kineto.parse(data).kind in (b"ctxt", b"req")
 
 
-def test_nobody_else_is_answered(door: Door, runtime: str) -> None:
+def test_nobody_else_is_answered(door: RecordingDoor, runtime: str) -> None:
     elsewhere = Path(runtime) / "elsewhere"
     elsewhere.mkdir()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, KinetoClient(door.folder, "other") as strange:
@@ -104,7 +104,7 @@ def test_nobody_else_is_answered(door: Door, runtime: str) -> None:
             other.recv(100)
 
 
-def test_a_flood_is_left_alone_for_a_while(door: Door) -> None:
+def test_a_flood_is_left_alone_for_a_while(door: RecordingDoor) -> None:
     with KinetoClient(door.folder) as process:
         sent = 0
         # The kernel keeps ten messages or so of a socket: the flood comes while it is being read.
@@ -121,7 +121,7 @@ def test_a_flood_is_left_alone_for_a_while(door: Door) -> None:
 def test_a_long_path_gets_a_short_folder_that_is_removed(tmp_path: Path) -> None:
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
-    door = Door(str(deep))
+    door = RecordingDoor(str(deep))
     variables = door.open({})
     folder = variables["KINETO_IPC_SOCKET_DIR"]
     assert len(folder) < 50
@@ -137,15 +137,15 @@ def test_a_long_path_gets_a_short_folder_that_is_removed(tmp_path: Path) -> None
 
 
 def test_what_a_task_sets_itself_is_left_alone(runtime: str) -> None:
-    assert Door(runtime).open({"KINETO_USE_DAEMON": "1"}) == {}
-    door = Door(runtime)
+    assert RecordingDoor(runtime).open({"KINETO_USE_DAEMON": "1"}) == {}
+    door = RecordingDoor(runtime)
     assert "KINETO_CONFIG" not in door.open({"KINETO_CONFIG": "/my.conf"})
     door.close()
 
 
 def test_where_no_socket_can_be_made_the_command_starts_without(runtime: str) -> None:
     (Path(runtime) / "k").write_text("a file")
-    door = Door(runtime)
+    door = RecordingDoor(runtime)
     assert door.open({}) == {}
     assert door.fd == -1
     door.hear(0, lambda _: "A=1")

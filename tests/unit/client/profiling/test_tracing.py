@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hai_client.profiling import tracing
-from hai_client.profiling.door import Door
+from hai_client.profiling.door import RecordingDoor
 from hai_client.profiling.sending import CannotSend
 from hai_client.profiling.tracing import MOST_PROCESSES, TraceJob
 
@@ -34,8 +34,8 @@ class Sender:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[Door]:
-    made = Door(str(tmp_path))
+def door(tmp_path: Path) -> Iterator[RecordingDoor]:
+    made = RecordingDoor(str(tmp_path))
     made.open({})
     yield made
     made.close()
@@ -49,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     return now
 
 
-def job(door: Door, **order: Any) -> TraceJob:
+def job(door: RecordingDoor, **order: Any) -> TraceJob:
     given = {"id": 3, "starts_ms": 1_004_000, "seconds": 2.0, "steps": None, "memory": False, "most_bytes": 9}
     return TraceJob({**given, **order}, door, None)
 
@@ -58,7 +58,7 @@ def lines(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines())
 
 
-def test_all_begin_at_the_moment_of_the_order_and_are_told_once(door: Door, clock: list[float]) -> None:
+def test_all_begin_at_the_moment_of_the_order_and_are_told_once(door: RecordingDoor, clock: list[float]) -> None:
     one = job(door, memory=True)
     told = lines(one.config(PID))
     assert told["PROFILE_START_TIME"] == "1004000"
@@ -68,7 +68,7 @@ def test_all_begin_at_the_moment_of_the_order_and_are_told_once(door: Door, cloc
     assert one.config(PID) == ""
 
 
-def test_who_asks_late_begins_at_once_and_ends_with_the_others(door: Door, clock: list[float]) -> None:
+def test_who_asks_late_begins_at_once_and_ends_with_the_others(door: RecordingDoor, clock: list[float]) -> None:
     clock[0] = 1004.5
     told = lines(job(door).config(PID))
     assert (told["PROFILE_START_TIME"], told["ACTIVITIES_DURATION_MSECS"]) == ("0", "1500")
@@ -76,18 +76,20 @@ def test_who_asks_late_begins_at_once_and_ends_with_the_others(door: Door, clock
     assert job(door).config(PID) == ""
 
 
-def test_steps_are_counted_by_the_optimizer(door: Door, clock: list[float]) -> None:
+def test_steps_are_counted_by_the_optimizer(door: RecordingDoor, clock: list[float]) -> None:
     told = lines(job(door, steps=10).config(PID))
     assert told["ACTIVITIES_ITERATIONS"] == "10"
     assert "ACTIVITIES_DURATION_MSECS" not in told
 
 
-def test_no_more_processes_than_the_bound_are_told(door: Door, clock: list[float]) -> None:
+def test_no_more_processes_than_the_bound_are_told(door: RecordingDoor, clock: list[float]) -> None:
     one = job(door)
     assert sum(bool(one.config(pid)) for pid in range(1, 100)) == MOST_PROCESSES
 
 
-def test_a_trace_is_whole_when_it_does_not_grow_and_helpers_are_left_out(door: Door, clock: list[float]) -> None:
+def test_a_trace_is_whole_when_it_does_not_grow_and_helpers_are_left_out(
+    door: RecordingDoor, clock: list[float]
+) -> None:
     one, sender = job(door), Sender()
     one.config(PID)
     one.config(os.getppid())
@@ -110,7 +112,7 @@ def test_a_trace_is_whole_when_it_does_not_grow_and_helpers_are_left_out(door: D
     assert json.dumps(body)
 
 
-def test_what_cannot_be_sent_is_said(door: Door, clock: list[float]) -> None:
+def test_what_cannot_be_sent_is_said(door: RecordingDoor, clock: list[float]) -> None:
     one = job(door)
     one.config(PID)
     clock[0] = 1006.5
@@ -121,7 +123,7 @@ def test_what_cannot_be_sent_is_said(door: Door, clock: list[float]) -> None:
     assert (body["state"], body["message"]) == ("failed", f"process {PID}: too large")
 
 
-def test_without_a_process_of_pytorch_it_ends_soon_and_says_so(door: Door, clock: list[float]) -> None:
+def test_without_a_process_of_pytorch_it_ends_soon_and_says_so(door: RecordingDoor, clock: list[float]) -> None:
     one = job(door)
     assert not one.step(1)
     clock[0] = 1010.5
@@ -132,13 +134,13 @@ def test_without_a_process_of_pytorch_it_ends_soon_and_says_so(door: Door, clock
 
 
 def test_pytorch_that_does_not_ask_is_another_matter(
-    door: Door, clock: list[float], monkeypatch: pytest.MonkeyPatch
+    door: RecordingDoor, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tracing, "_has_torch", lambda _: True)
     monkeypatch.setattr(tracing, "descendants", lambda *_: [PID])
     clock[0] = 1020
     assert "does not ask for recordings" in job(door).send(Sender())["message"]  # type: ignore[arg-type]
-    assert "no socket" in job(Door("/nowhere")).send(Sender())["message"]  # type: ignore[arg-type]
+    assert "no socket" in job(RecordingDoor("/nowhere")).send(Sender())["message"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_pytorch_that_does_not_ask_is_another_matter(
     ids=["at the same time", "steps", "ended"],
 )
 def test_a_trace_that_never_comes_is_explained(
-    door: Door, clock: list[float], steps: int | None, pid: int, words: str
+    door: RecordingDoor, clock: list[float], steps: int | None, pid: int, words: str
 ) -> None:
     one = job(door, steps=steps)
     one.config(pid)
@@ -157,6 +159,6 @@ def test_a_trace_that_never_comes_is_explained(
 
 
 @pytest.mark.parametrize("wrong", [{"starts_ms": "x"}, {"seconds": None}, {"most_bytes": None}])
-def test_an_order_that_is_not_understood_is_refused(door: Door, wrong: dict[str, Any]) -> None:
+def test_an_order_that_is_not_understood_is_refused(door: RecordingDoor, wrong: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)):
         job(door, **wrong)

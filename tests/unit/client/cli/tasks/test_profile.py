@@ -17,12 +17,12 @@ from hai_client.cli.tasks.profile import span
 from hai_client.wire.profiles import (
     Operator,
     Phases,
+    ProcessTrace,
     Recording,
     RecordingPart,
     RecordingSummary,
     Slowest,
     Stack,
-    Trace,
     TraceSummary,
 )
 
@@ -32,7 +32,7 @@ SUMMARY = TraceSummary(
     process_rank=0, world=2, device="cpu", seconds=2.0, steps=20, step_s=0.01, phases=PHASES, gpu_busy=None,
     operators=(Operator(name="aten::mm", calls=4, self_s=0.5, share=0.75),), notes=(),
 )  # fmt: skip
-TRACE = Trace(number=0, pid=7, name="python train.py", size=4, summary=SUMMARY, fault=None)
+TRACE = ProcessTrace(number=0, pid=7, name="python train.py", size=4, summary=SUMMARY, fault=None)
 
 
 def a_recording(**changes: Any) -> Recording:
