@@ -314,6 +314,7 @@ export function pagesOf(tasks: readonly ITaskSummary[]): IApi['tasks'] {
       .filter(task => query.state !== 'live' || !ended.includes(task.state));
     const from = Number(query.cursor ?? 0);
     const to = from + (query.limit ?? 50);
-    return { items: found.slice(from, to), next_cursor: to < found.length ? String(to) : null };
+    const next = to < found.length ? String(to) : null;
+    return { items: found.slice(from, to), next_cursor: next, notes: [] };
   };
 }
