@@ -46,7 +46,7 @@ def a_recording(**changes: Any) -> Recording:
     )  # fmt: skip
     made = Recording(
         id=3, task=41, run=1, kind="trace", state="done", by="alice", at=NOW, starts_at=NOW,
-        ends_by=NOW + timedelta(minutes=2), seconds=5.0, steps=None, memory=False, size=8, parts=parts, summary=whole,
+        ends_by=NOW + timedelta(days=1), seconds=5.0, steps=None, memory=False, size=8, parts=parts, summary=whole,
     )  # fmt: skip
     return replace(made, **changes)
 
