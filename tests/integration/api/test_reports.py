@@ -183,9 +183,10 @@ async def test_budgets_are_for_admins_to_write_and_for_members_to_see(world: Any
     money = (await world.json("PUT", "/budgets/cv", "admin", json={**budget, "measure": "amount", "currency": "EUR"}))[
         1
     ]
-    assert (
-        money["warning"]
-        == "HAI has never seen a user of the group 'cv': check the spelling, or ignore this if the name is new"
+    assert money["warning"] == (
+        "HAI has never seen a user of the group 'cv': check the spelling, or ignore this if the name is new; "
+        "no rate is in EUR: nothing counts until `hai admin rates set` writes one; "
+        "for time write node-hours or gpu-hours"
     )
     assert [one["group"] for one in (await world.json("GET", "/budgets"))[1]["items"]] == ["ml"]
     assert [one["group"] for one in (await world.json("GET", "/budgets", "admin"))[1]["items"]] == ["cv", "ml"]

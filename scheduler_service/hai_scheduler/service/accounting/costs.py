@@ -107,13 +107,14 @@ class Costs:
             await tx.budgets.put(budget)
             await forget_standing(tx, budget.group)
             await self._line(tx, caller, EventKind.BUDGET_PUT, _facts_of(budget))
-            warning = stranger(f"group:{budget.group}", await tx.users.all())
-            if warning is None and budget.currency is not None:
-                known = {rate.currency for rate in await tx.rates.all()}
-                if budget.currency not in known:
-                    warning = f"no rate is in {budget.currency}: nothing counts until `hai admin rates set` writes one"
+            doubts = [stranger(f"group:{budget.group}", await tx.users.all())]
+            if budget.currency is not None and budget.currency not in {rate.currency for rate in await tx.rates.all()}:
+                doubts.append(
+                    f"no rate is in {budget.currency}: nothing counts until `hai admin rates set` writes one; "
+                    "for time write node-hours or gpu-hours"
+                )
         await self.bus.ring(FEED)
-        return BudgetView(budget, None), warning
+        return BudgetView(budget, None), "; ".join(filter(None, doubts)) or None
 
     async def delete_budget(self, caller: Caller, group: str) -> None:
         """Delete the budget of a group. Raises Forbidden, and NotFound if there is none."""
