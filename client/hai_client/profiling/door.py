@@ -1,5 +1,5 @@
 """The socket at which the processes of a rank ask whether they are to record."""
-# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH118, PTH123
+# ruff: noqa: PTH101, PTH103, PTH106, PTH108, PTH118, PTH123, PTH208
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class RecordingDoor:
             self._socket.close()
             self._socket = None
         with contextlib.suppress(OSError), acting_as(self._account):
-            for name in (kineto.SOCKET, "kineto.conf"):
+            # In a folder of its own, processes of PyTorch leave their sockets as well.
+            for name in os.listdir(self.folder) if self._own else (kineto.SOCKET, "kineto.conf"):
                 with contextlib.suppress(OSError):
                     os.unlink(os.path.join(self.folder, name))
             if self._own:

@@ -203,6 +203,7 @@ class Supervisor:
             self._recorder.finish()
             self._log.say(failure.sentence)
             self._records.end(failure.exit_code, None if failure.exit_code is not None else failure.sentence)
+            self._recorder.finish()
             return
         self._loop()
         self._read_output()
