@@ -1,7 +1,7 @@
 import { Notification } from '@jupyterlab/apputils';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ILifetime } from '../api/extension';
-import { LifetimeNotifications } from '../lifetime';
+import { LifetimeNotifications } from '../lab/lifetime';
 import { LifetimeWatch, warningOf, type ILifetimeWarnings } from './lifetime';
 
 const CALM: ILifetime = {

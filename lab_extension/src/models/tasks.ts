@@ -2,7 +2,7 @@
 
 import type { IApi } from '../api/client';
 import type { IEvent, ITaskSummary } from '../api/types';
-import { isUnfinished } from '../format';
+import { isUnfinished } from '../text/format';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
 

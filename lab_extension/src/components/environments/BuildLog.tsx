@@ -1,0 +1,53 @@
+/** The output of a build, as it comes. */
+
+import { closeIcon } from '@jupyterlab/ui-components';
+import { useLayoutEffect, useRef, type JSX } from 'react';
+import type { IBuild } from '../../api/extension';
+import { plainText } from '../../text/format';
+import type { BuildModel } from '../../models/build';
+import { Notice, useSignal } from '../react';
+
+const WORDS: Record<IBuild['state'], string> = {
+  running: 'Running…',
+  done: 'Done',
+  stopped: 'Stopped: nothing has changed',
+  failed: 'Failed: nothing has changed'
+};
+
+export function BuildLog(props: { model: BuildModel; onClose: () => void }): JSX.Element {
+  const { model } = props;
+  useSignal(model.changed);
+  const { build, lines } = model;
+  const end = useRef<HTMLPreElement>(null);
+  useLayoutEffect(() => {
+    if (end.current) {
+      end.current.scrollTop = end.current.scrollHeight;
+    }
+  }, [lines]);
+  return (
+    <section className="hai-BuildLog" aria-label="Build" data-testid="hai-build">
+      <header className="hai-EnvironmentsView-header">
+        <h3 className="hai-Ellipsis">
+          {build.verb} {build.environment}
+        </h3>
+        <span className={`hai-BuildState hai-mod-${build.state}`} role="status" data-testid="hai-build-state">
+          {WORDS[build.state]}
+        </span>
+        <span className="hai-Spacer" />
+        {build.state === 'running' ? (
+          <button className="hai-Button" onClick={() => void model.stop()}>
+            Stop it
+          </button>
+        ) : (
+          <button className="hai-IconButton" aria-label="Close" title="Close" onClick={props.onClose}>
+            <closeIcon.react tag="span" elementSize="normal" />
+          </button>
+        )}
+      </header>
+      {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
+      <pre className="hai-BuildLog-lines" ref={end} tabIndex={0} data-testid="hai-build-log">
+        {lines.map(plainText).join('\n')}
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,113 @@
+/** The panel of the left sidebar: what the user sees of HAI all the time. */
+
+import { launchIcon, refreshIcon } from '@jupyterlab/ui-components';
+import type { JSX, ReactNode } from 'react';
+import type { ICluster, IMe, ITaskSummary } from '../../api/types';
+import type { FeedStatus } from '../../models/feed';
+import { isUnfinished } from '../../text/format';
+import { environmentIcon } from '../../lab/icons';
+import { Notice } from '../react';
+import { ClusterView } from './ClusterView';
+import { QuotaView } from './QuotaView';
+import { TaskList } from './TaskList';
+
+export interface IPanelProps {
+  cluster: ICluster | null;
+  me: IMe | null;
+  tasks: readonly ITaskSummary[];
+  ready: boolean;
+  /** Why something could not be read; null: all is well. */
+  error: string | null;
+  feed: FeedStatus;
+  /** Name of the open file that can be submitted; null: none. */
+  file: string | null;
+  onSubmit: () => void;
+  onEnvironments: () => void;
+  onOpen: (id: number) => void;
+  onRefresh: () => void;
+}
+
+const FEED_WORDS: Record<FeedStatus, string> = {
+  connecting: 'Connecting…',
+  live: 'Live: changes are shown at once',
+  lost: 'No live connection: reading again from time to time'
+};
+
+export function Panel(props: IPanelProps): JSX.Element {
+  const { cluster, me, tasks, file } = props;
+  const unfinished = tasks.filter(task => isUnfinished(task.state)).length;
+  return (
+    <div className="hai-Panel">
+      <header className="hai-Panel-header">
+        <h2>HAI</h2>
+        <span
+          className={`hai-FeedDot hai-mod-${props.feed}`}
+          role="status"
+          aria-label={FEED_WORDS[props.feed]}
+          title={FEED_WORDS[props.feed]}
+        />
+        <span className="hai-Spacer" />
+        <button
+          className="hai-IconButton"
+          aria-label="Environments"
+          title="Environments"
+          data-testid="hai-environments-open"
+          onClick={props.onEnvironments}
+        >
+          <environmentIcon.react tag="span" elementSize="normal" />
+        </button>
+        <button className="hai-IconButton" aria-label="Refresh" title="Refresh" onClick={props.onRefresh}>
+          <refreshIcon.react tag="span" elementSize="normal" />
+        </button>
+      </header>
+      <div className="hai-Panel-submit">
+        <button
+          className="hai-Button hai-mod-primary hai-mod-wide"
+          data-testid="hai-submit-open"
+          onClick={props.onSubmit}
+          title={file ? `Submit ${file} as a task` : 'Submit a command as a task'}
+        >
+          <launchIcon.react tag="span" elementSize="normal" />
+          <span className="hai-Ellipsis">{file ? `Submit ${file}` : 'New task'}</span>
+        </button>
+      </div>
+      {props.error !== null && <Notice kind="error">{props.error}</Notice>}
+      {cluster && (
+        <Section title="Cluster">
+          <ClusterView cluster={cluster} />
+        </Section>
+      )}
+      {me && (
+        <Section title="Your quota">
+          <QuotaView quota={me.quota} />
+        </Section>
+      )}
+      <Section title="Your tasks" {...(unfinished > 0 ? { badge: String(unfinished) } : {})}>
+        {tasks.length > 0 && <TaskList tasks={tasks} onOpen={props.onOpen} />}
+        {tasks.length === 0 && props.ready && (
+          <p className="hai-Empty">
+            You have no tasks yet. Open a script or a notebook and submit it: it runs on the cluster, waits
+            for its turn and goes on where it stopped.
+          </p>
+        )}
+        {tasks.length === 0 && !props.ready && props.error === null && <p className="hai-Empty">Loading…</p>}
+      </Section>
+    </div>
+  );
+}
+
+function Section(props: { title: string; badge?: string; children: ReactNode }): JSX.Element {
+  return (
+    <details className="hai-Section" open>
+      <summary>
+        <span>{props.title}</span>
+        {props.badge !== undefined && (
+          <span className="hai-Badge" title={`${props.badge} unfinished`}>
+            {props.badge}
+          </span>
+        )}
+      </summary>
+      {props.children}
+    </details>
+  );
+}

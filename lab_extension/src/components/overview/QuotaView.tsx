@@ -1,0 +1,56 @@
+/** What the user may hold at once, by priority. */
+
+import type { JSX } from 'react';
+import type { IOwnQuota } from '../../api/types';
+import { count, priorityLabel } from '../../text/format';
+import { Bar } from '../react';
+
+/** Rows that say something: a limit above zero, no limit, or something held. */
+export function tellingRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
+  return quota.filter(row => row.limit === null || row.limit > 0 || row.used > 0);
+}
+
+export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
+  const rows = tellingRows(props.quota);
+  const groups = [...new Set(rows.map(row => row.group))];
+  return (
+    <div data-testid="hai-quota">
+      {rows.length === 0 && (
+        <p className="hai-Empty">You have no quota yet, so your tasks cannot start. Ask an administrator.</p>
+      )}
+      {groups.map(group => (
+        <div key={group}>
+          {groups.length > 1 && <h4 className="hai-Quota-group">{group}</h4>}
+          {rows
+            .filter(row => row.group === group)
+            .map(row => (
+              <QuotaRow key={row.priority} row={row} />
+            ))}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {
+  // Tasks that share nodes hold parts of them.
+  const used = Math.round(row.used * 100) / 100;
+  const of = row.limit === null ? 'no limit' : `of ${row.limit}`;
+  const label = `${priorityLabel(row.priority)}: ${count(used, 'node')} held, ${
+    row.limit === null ? 'no limit' : `limit ${row.limit}`
+  } (${row.source})`;
+  const full = row.limit !== null && row.used >= row.limit;
+  return (
+    <div className="hai-Quota-row">
+      <span className="hai-Quota-name">{priorityLabel(row.priority)}</span>
+      <Bar
+        label={label}
+        total={row.limit ?? Math.max(row.used, 1) * 4}
+        parts={[{ className: full ? 'hai-mod-full' : 'hai-mod-held', value: row.used }]}
+      />
+      <span className="hai-Quota-number">
+        <b>{used}</b> {of}
+      </span>
+    </div>
+  );
+}

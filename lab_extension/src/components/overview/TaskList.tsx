@@ -1,0 +1,149 @@
+/** The user's tasks as rows; a limited number is drawn at once. */
+
+import { memo, useState, type JSX } from 'react';
+import type { ITaskSummary } from '../../api/types';
+import {
+  between,
+  count,
+  duration,
+  isUnfinished,
+  isWaiting,
+  localTimes,
+  priorityOf,
+  progressText,
+  relative,
+  size
+} from '../../text/format';
+import { StateBadge } from '../StateBadge';
+import { useNow } from '../react';
+
+/** Rows that are drawn at first, and more with each click. */
+const STEP = 60;
+
+/** Tasks whose name, number, state or tag holds every word. */
+export function filterTasks(tasks: readonly ITaskSummary[], text: string): readonly ITaskSummary[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) {
+    return tasks;
+  }
+  return tasks.filter(task => {
+    const hay =
+      `#${task.id} ${task.name} ${task.state} ${task.priority} ${task.tags.join(' ')}`.toLowerCase();
+    return words.every(word => hay.includes(word));
+  });
+}
+
+/** What time says about a task: how long it runs, since when it waits, when it ended. */
+export function timeOf(task: ITaskSummary, now: number): string {
+  if (task.ended_at !== null) {
+    // The panel's clock ticks coarsely: what has just ended has not ended in the future.
+    return relative(task.ended_at, Math.max(now, Date.parse(task.ended_at)));
+  }
+  if (task.running_since !== null && !isWaiting(task.state)) {
+    return duration(between(task.running_since, now));
+  }
+  return duration(between(task.submitted_at, now));
+}
+
+/** The line below a name: why the task waits, or what is unusual. */
+export function noteOf(task: ITaskSummary): string {
+  if (isWaiting(task.state)) {
+    return localTimes(task.verdict?.sentence ?? task.message);
+  }
+  if (task.state === 'running' && task.progress !== null) {
+    return progressText(task.progress);
+  }
+  return task.state === 'running' || task.state === 'succeeded' ? '' : localTimes(task.message);
+}
+
+export function TaskList(props: {
+  tasks: readonly ITaskSummary[];
+  onOpen: (id: number) => void;
+}): JSX.Element {
+  const { tasks, onOpen } = props;
+  const [text, setText] = useState('');
+  const [most, setMost] = useState(STEP);
+  const now = useNow(15_000);
+  const found = filterTasks(tasks, text);
+  const shown = found.slice(0, most);
+  const firstEnded = shown.findIndex(task => !isUnfinished(task.state));
+  return (
+    <div data-testid="hai-tasks">
+      {tasks.length > 6 && (
+        <input
+          className="hai-Filter jp-mod-styled"
+          type="search"
+          aria-label="Filter tasks"
+          placeholder={`Filter ${count(tasks.length, 'task')}`}
+          value={text}
+          onChange={event => setText(event.target.value)}
+        />
+      )}
+      <ul className="hai-Tasks" aria-label="Your tasks">
+        {shown.map((task, index) => (
+          <TaskRow
+            key={task.id}
+            task={task}
+            time={timeOf(task, now)}
+            heading={index === firstEnded && index > 0 ? 'Ended' : ''}
+            onOpen={onOpen}
+          />
+        ))}
+      </ul>
+      {found.length === 0 && <p className="hai-Empty">No task matches “{text}”.</p>}
+      {found.length > most && (
+        <button className="hai-Link" onClick={() => setMost(most + STEP)}>
+          Show more ({found.length - most} left)
+        </button>
+      )}
+    </div>
+  );
+}
+
+const TaskRow = memo(function TaskRow(props: {
+  task: ITaskSummary;
+  time: string;
+  heading: string;
+  onOpen: (id: number) => void;
+}): JSX.Element {
+  const { task, time, heading, onOpen } = props;
+  const note = noteOf(task);
+  const position = isWaiting(task.state) ? task.verdict?.position : null;
+  return (
+    <li>
+      {heading !== '' && <div className="hai-Tasks-heading">{heading}</div>}
+      <button
+        className={`hai-TaskRow ${isUnfinished(task.state) ? '' : 'hai-mod-ended'}`}
+        data-testid={`hai-task-row-${task.id}`}
+        data-state={task.state}
+        onClick={() => onOpen(task.id)}
+      >
+        <span className="hai-TaskRow-line">
+          <span className="hai-TaskRow-name" title={task.name}>
+            {task.name}
+          </span>
+          <span className="hai-TaskRow-id">#{task.id}</span>
+          <span className="hai-TaskRow-time">{time}</span>
+        </span>
+        <span className="hai-TaskRow-line hai-TaskRow-facts">
+          <StateBadge task={task} />
+          <span>{size(task)}</span>
+          <span>{priorityOf(task)}</span>
+        </span>
+        {note !== '' && (
+          <span className="hai-TaskRow-note">
+            {position ? <b>{ordinal(position)} in line. </b> : null}
+            {note}
+          </span>
+        )}
+      </button>
+    </li>
+  );
+});
+
+/** `1st`, `2nd`, `13th`. */
+export function ordinal(n: number): string {
+  const ten = n % 100;
+  const suffix = ten >= 11 && ten <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][n % 10] ?? 'th');
+  return `${n}${suffix}`;
+}

@@ -1,0 +1,222 @@
+/** One chart: title, what it shows, curves with the turns below them, legend, and a table. */
+
+import { memo, useEffect, useId, useRef, useState, type JSX, type KeyboardEvent } from 'react';
+import type { IRun } from '../../api/types';
+import { moment } from '../../text/format';
+import { ENDING_WORDS } from '../task/Timeline';
+import type { IChart, ILine } from './charts';
+import { lastOf, sentenceOf } from './figures';
+import { marksOf, type IMark } from './marks';
+import { COLOURS, dashOf, LEFT, Plot, RIGHT } from './plot';
+import { valueText } from './units';
+
+/** Rows of a table. */
+const ROWS = 60;
+
+export interface IChartProps {
+  chart: IChart;
+  /** From when to when, Unix times in seconds. */
+  window: readonly [number, number];
+  runs: readonly IRun[];
+  /** The length of the spans in seconds. */
+  step: number;
+  /** Charts of the same name show the same moment. */
+  sync: string;
+  /** Another theme has another number. */
+  theme: number;
+}
+
+/** A chart whose lines stay the same: give it a `key` of them. */
+export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
+  const { chart, window, step, sync, theme } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const first = useRef({ chart, window });
+  const [index, setIndex] = useState<number | null>(null);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const title = useId();
+
+  useEffect(() => {
+    if (!host.current) {
+      return undefined;
+    }
+    const made = new Plot({ host: host.current, ...first.current, sync, onMoment: setIndex });
+    const observer = new ResizeObserver(([entry]) => made.resize(Math.floor(entry?.contentRect.width ?? 0)));
+    observer.observe(host.current);
+    plot.current = made;
+    return () => {
+      observer.disconnect();
+      made.dispose();
+      plot.current = null;
+    };
+  }, [sync]);
+  useEffect(() => plot.current?.update(chart, window), [chart, window]);
+  useEffect(() => plot.current?.restyle(), [theme]);
+
+  const toggle = (line: ILine, place: number): void => {
+    const now = new Set(hidden);
+    if (!now.delete(line.key)) {
+      now.add(line.key);
+    }
+    setHidden(now);
+    plot.current?.setShown(place, !now.has(line.key));
+  };
+  const move = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
+      event.preventDefault();
+      plot.current?.step(event.key === 'ArrowLeft' ? -1 : 1);
+    } else if (event.key === 'Escape') {
+      plot.current?.leave();
+    }
+  };
+  const at = index === null ? null : (chart.x[index] ?? null);
+  return (
+    <figure className="hai-Chart" aria-labelledby={title} data-testid={`hai-chart-${chart.id}`}>
+      <figcaption>
+        <h4 id={title}>{chart.title}</h4>
+        <p>
+          {chart.what}
+          {chart.lines.length === 1 &&
+            chart.lines[0]?.least &&
+            ` The band is from the least to the greatest value of each ${step} s.`}
+        </p>
+        <p className="hai-Chart-sentence">{sentenceOf(chart, at => moment(at))}</p>
+      </figcaption>
+      <div
+        ref={host}
+        className="hai-Chart-plot"
+        role="slider"
+        tabIndex={0}
+        aria-label={`${chart.title}: arrow keys show the values of a moment`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, chart.x.length - 1)}
+        aria-valuenow={index ?? Math.max(0, chart.x.length - 1)}
+        aria-valuetext={momentText(chart, index)}
+        onKeyDown={move}
+        onBlur={() => plot.current?.leave()}
+      />
+      <Marks runs={props.runs} window={window} />
+      <ul className="hai-Chart-legend" aria-label={`Lines of ${chart.title}`}>
+        {chart.lines.map((line, place) => (
+          <li key={line.key}>
+            <button
+              aria-pressed={!hidden.has(line.key)}
+              title={hidden.has(line.key) ? 'Show this line' : 'Hide this line'}
+              onClick={() => toggle(line, place)}
+              onMouseEnter={() => plot.current?.emphasise(place)}
+              onMouseLeave={() => plot.current?.emphasise(null)}
+              onFocus={() => plot.current?.emphasise(place)}
+              onBlur={() => plot.current?.emphasise(null)}
+            >
+              <Sample place={place} /> {line.label}
+              <b>{shownValue(chart, line, index)}</b>
+            </button>
+          </li>
+        ))}
+        <li className="hai-Soft">{at === null ? 'newest values' : moment(at * 1000)}</li>
+      </ul>
+      <Values chart={chart} />
+    </figure>
+  );
+});
+
+function shownValue(chart: IChart, line: ILine, index: number | null): string {
+  const value = index === null ? lastOf(line) : line.values[index];
+  return typeof value === 'number' ? valueText(value, chart.unit) : '–';
+}
+
+function momentText(chart: IChart, index: number | null): string {
+  const values = chart.lines.map(line => `${line.label} ${shownValue(chart, line, index)}`).join(', ');
+  const at = index === null ? null : chart.x[index];
+  return `${at === null || at === undefined ? 'newest' : moment(at * 1000)}: ${values}`;
+}
+
+/** A piece of a line, as it is drawn. */
+function Sample({ place }: { place: number }): JSX.Element {
+  return (
+    <svg className="hai-Chart-sample" width="28" height="8" aria-hidden="true">
+      <line
+        x1="0"
+        y1="4"
+        x2="28"
+        y2="4"
+        strokeDasharray={dashOf(place).join(' ')}
+        style={{ stroke: `var(--hai-line-${place % COLOURS})` }}
+      />
+    </svg>
+  );
+}
+
+/** The turns of the task, and the times between them, on the time axis of the curves. */
+function Marks(props: { runs: readonly IRun[]; window: readonly [number, number] }): JSX.Element {
+  const marks = marksOf(props.runs, props.window);
+  const words = (mark: IMark): string => `run ${mark.run}, ${ENDING_WORDS[mark.ending]}`;
+  const label =
+    marks.length === 0 ? 'No turn in this time' : `Turns in this time: ${marks.map(words).join('; ')}`;
+  return (
+    <div
+      className="hai-Marks"
+      role="img"
+      aria-label={label}
+      style={{ marginLeft: `${LEFT}px`, marginRight: `${RIGHT}px` }}
+    >
+      {marks.map(mark => (
+        <span
+          key={mark.run}
+          className={`hai-Marks-turn hai-mod-${mark.ending}`}
+          title={words(mark)}
+          style={{ left: `${mark.left}%`, width: `${mark.width}%` }}
+        >
+          {mark.width > 5 ? `run ${mark.run}` : ''}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** The newest values as a table, made only while it is open. */
+function Values({ chart }: { chart: IChart }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  return (
+    <details className="hai-Runs" onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>As a table</summary>
+      {open && (
+        <div className="hai-Runs-scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Time</th>
+                {chart.lines.map(line => (
+                  <th key={line.key} scope="col">
+                    {line.label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rowsOf(chart).map(row => (
+                <tr key={row}>
+                  <th scope="row">{moment((chart.x[row] ?? 0) * 1000)}</th>
+                  {chart.lines.map(line => (
+                    <td key={line.key}>{shownValue(chart, line, row)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
+
+/** The places of the newest points, the latest first. */
+function rowsOf(chart: IChart): number[] {
+  const rows: number[] = [];
+  for (let index = chart.x.length - 1; index >= 0 && rows.length < ROWS; index -= 1) {
+    if (chart.lines.some(line => typeof line.values[index] === 'number')) {
+      rows.push(index);
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,212 @@
+/** Recordings of what a task does: a button that orders one, and what it says of the steps. */
+
+import { useState, type JSX } from 'react';
+import { HTMLSelect } from '@jupyterlab/ui-components';
+import type { IOperator, IPhases, IRecording } from '../../api/types';
+import { moment } from '../../text/format';
+import type { RecordingsModel } from '../../models/recordings';
+import { Notice, useSignal } from '../react';
+
+/** Lengths of a recording, in seconds. */
+const LENGTHS = ['2', '5', '15', '30'];
+/** Operators that are shown. */
+const OPERATORS = 15;
+/** The phases of a step in their order, with their words. */
+const PHASES: readonly (readonly [keyof IPhases, string])[] = [
+  ['data', 'waits for data'],
+  ['forward', 'forward'],
+  ['backward', 'backward'],
+  ['optimizer', 'optimizer'],
+  ['communication', 'communication'],
+  ['idle', 'idle']
+];
+
+export function Recordings(props: { model: RecordingsModel; running: boolean }): JSX.Element {
+  const { model, running } = props;
+  useSignal(model.changed);
+  const [length, setLength] = useState('5');
+  const [chosen, setChosen] = useState<number | null>(null);
+  const shown = model.items.find(one => one.id === chosen) ?? model.items[0];
+  return (
+    <section className="hai-Recordings" aria-label="Profile" data-testid="hai-recordings">
+      <h4>Profile</h4>
+      <p>Records each operator of a running PyTorch program, with no change to it.</p>
+      <div className="hai-Performance-bar">
+        <button
+          className="hai-Button"
+          data-testid="hai-record"
+          disabled={!running || model.busy}
+          title={running ? 'Record what all ranks do' : 'Only a running task can be recorded'}
+          onClick={() => {
+            setChosen(null);
+            void model.record(Number(length));
+          }}
+        >
+          {model.busy ? 'Recording…' : 'Profile'}
+        </button>
+        <HTMLSelect
+          className="hai-Select hai-mod-small"
+          aria-label="Seconds"
+          value={length}
+          onChange={event => setLength(event.target.value)}
+          options={LENGTHS.map(value => ({ value, label: `${value} s` }))}
+        />
+        {model.items.length > 1 && (
+          <HTMLSelect
+            className="hai-Select hai-mod-small"
+            aria-label="Recording"
+            value={String(shown?.id ?? '')}
+            onChange={event => setChosen(Number(event.target.value))}
+            options={model.items.map(one => ({
+              value: String(one.id),
+              label: `${moment(one.at)}, run ${one.run}`
+            }))}
+          />
+        )}
+      </div>
+      {model.refusal !== null && <Notice kind="error">{model.refusal}</Notice>}
+      {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
+      {shown && <Recorded recording={shown} model={model} />}
+    </section>
+  );
+}
+
+function Recorded(props: { recording: IRecording; model: RecordingsModel }): JSX.Element {
+  const { recording, model } = props;
+  const { summary } = recording;
+  if (recording.state === 'recording') {
+    const done = recording.parts.filter(part => part.state !== 'ordered').length;
+    return (
+      <p role="status">
+        Recording: {done} of {recording.parts.length} ranks have answered.
+      </p>
+    );
+  }
+  const messages = recording.parts.filter(part => part.message !== null);
+  return (
+    <>
+      {messages.map(part => (
+        <Notice key={part.rank} kind="warning">
+          Rank {part.rank} on {part.node}: {part.message}
+        </Notice>
+      ))}
+      {summary && (
+        <>
+          <p>
+            A step takes {millis(summary.step_s)}, the mean of {summary.processes}{' '}
+            {summary.processes === 1 ? 'process' : 'processes'}.
+            {summary.slowest &&
+              ` The others wait for rank ${summary.slowest.rank}: it needs ${millis(summary.slowest.own_s)} by itself, where the process in the middle needs ${millis(summary.slowest.median_s)}.`}
+          </p>
+          <Phases phases={summary.phases} />
+          <Operators operators={summary.operators} />
+        </>
+      )}
+      <Traces recording={recording} model={model} />
+    </>
+  );
+}
+
+function Phases({ phases }: { phases: IPhases }): JSX.Element {
+  const whole = Math.max(
+    1e-12,
+    PHASES.reduce((sum, [name]) => sum + phases[name], 0)
+  );
+  return (
+    <>
+      <div className="hai-Phases" aria-hidden="true">
+        {PHASES.filter(([name]) => phases[name] > 0).map(([name, words]) => (
+          <span
+            key={name}
+            className={`hai-Phases-part hai-mod-${name}`}
+            title={words}
+            style={{ width: `${(100 * phases[name]) / whole}%` }}
+          >
+            {phases[name] / whole > 0.12 ? words : ''}
+          </span>
+        ))}
+      </div>
+      <div className="hai-Runs">
+        <table data-testid="hai-phases">
+          <thead>
+            <tr>
+              {['Phase of a step', 'Time', 'Share'].map(title => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {PHASES.map(([name, words]) => (
+              <tr key={name}>
+                <th scope="row">
+                  <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words}
+                </th>
+                <td>{millis(phases[name])}</td>
+                <td>{percent(phases[name] / whole)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function Operators({ operators }: { operators: readonly IOperator[] }): JSX.Element {
+  return (
+    <div className="hai-Runs hai-Runs-scroll">
+      <table data-testid="hai-operators">
+        <thead>
+          <tr>
+            {['Operator', 'Calls', 'Own time', 'Share'].map(title => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {operators.slice(0, OPERATORS).map(one => (
+            <tr key={one.name}>
+              <th scope="row">{one.name}</th>
+              <td>{one.calls.toLocaleString('en')}</td>
+              <td>{millis(one.self_s)}</td>
+              <td>{percent(one.share)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Traces(props: { recording: IRecording; model: RecordingsModel }): JSX.Element | null {
+  const { recording, model } = props;
+  const traces = recording.parts.flatMap(part => part.traces.map(trace => ({ part, trace })));
+  return traces.length === 0 ? null : (
+    <ul className="hai-Recordings-traces" aria-label="Traces, which ui.perfetto.dev opens">
+      {traces.map(({ part, trace }) => (
+        <li key={`${part.rank}.${trace.number}`}>
+          <a
+            href={model.api.traceUrl(model.id, recording.id, part.rank, trace.number)}
+            download={`task-${model.id}-rank-${part.rank}-${trace.number}.json.gz`}
+          >
+            Trace of rank {part.rank}
+          </a>{' '}
+          <span className="hai-Soft">{trace.fault ?? trace.summary?.notes.join(' ') ?? ''}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** `1.25 s`, `84 ms`. */
+function millis(seconds: number): string {
+  return seconds >= 1 ? `${seconds.toFixed(2)} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toFixed(1))} %`;
+}

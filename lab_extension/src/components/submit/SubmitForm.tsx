@@ -1,0 +1,237 @@
+/** The form itself: fields with what is wrong beside them. */
+
+import { useState, type JSX } from 'react';
+import { PRIORITIES, PROFILES } from '../../api/constants';
+import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
+import { duration, priorityLabel } from '../../text/format';
+import { SelectField, TextField, type ITextOptions } from '../fields';
+import { Notice } from '../react';
+import {
+  policyLength,
+  snapshotMode,
+  type FieldName,
+  type FormErrors,
+  type IFormContext,
+  type IFormValues
+} from './form';
+
+const PROFILE_WORDS: Record<ProfileName, string> = {
+  auto: 'By what it does (default)',
+  sigterm: 'SIGTERM',
+  cooperative: 'The job asks by itself',
+  slurm: 'As Slurm: SIGUSR1, requeue',
+  kill: 'Not at all: it is killed'
+};
+
+export interface ISubmitFormProps {
+  values: IFormValues;
+  errors: FormErrors;
+  context: IFormContext;
+  /** Free nodes by group, for the hint. */
+  free: Record<string, number>;
+  busy: boolean;
+  onChange: (values: IFormValues) => void;
+  onSubmit: () => void;
+}
+
+export function SubmitForm(props: ISubmitFormProps): JSX.Element {
+  const { values, errors, context, busy, free } = props;
+  const [more, setMore] = useState(false);
+  const set = <K extends FieldName>(name: K, value: IFormValues[K]): void =>
+    props.onChange({ ...values, [name]: value });
+  const text = (name: FieldName, label: string, options: ITextOptions = {}): JSX.Element => (
+    <TextField
+      name={name}
+      label={label}
+      value={String(values[name])}
+      {...(errors[name] === undefined ? {} : { error: errors[name] })}
+      onChange={value => set(name, value as never)}
+      {...options}
+    />
+  );
+  const groups = context.policy?.groups ?? [values.group];
+  const hasMoreErrors = (
+    [
+      'environment',
+      'env',
+      'cwd',
+      'profile',
+      'ranks_per_node',
+      'signal',
+      'watch',
+      'snapshot',
+      'hold',
+      'grace_s'
+    ] as const
+  ).some(name => errors[name]);
+  const grace = policyLength(context.policy, 'default_grace', values.group);
+  const longest = policyLength(context.policy, 'max_grace', values.group);
+  const mode = snapshotMode(context.policy, values.group);
+  const freeHere = free[values.group];
+  return (
+    <form
+      className="hai-SubmitForm"
+      data-testid="hai-submit-form"
+      aria-busy={busy}
+      noValidate
+      onSubmit={event => {
+        event.preventDefault();
+        props.onSubmit();
+      }}
+    >
+      {errors.form !== undefined && <Notice kind="error">{errors.form}</Notice>}
+      {text('name', 'Name')}
+      {text('command', 'Command', {
+        rows: 2,
+        hint: 'Runs on every node of the task; arguments may be quoted as in a shell.'
+      })}
+      <div className="hai-SubmitForm-row">
+        {text('nodes', 'Nodes', {
+          inputMode: 'numeric',
+          ...(freeHere === undefined ? {} : { hint: `${freeHere} free in ${values.group} now` })
+        })}
+        {text('gpus', 'GPUs on each node', {
+          inputMode: 'numeric',
+          placeholder: 'all',
+          hint: 'Fewer than all: it shares its nodes.'
+        })}
+      </div>
+      <div className="hai-SubmitForm-row">
+        <SelectField
+          name="priority"
+          label="Priority"
+          value={values.priority}
+          error={errors.priority}
+          options={(['AUTO', ...PRIORITIES] as const).map(priority => ({
+            value: priority,
+            label: priorityOption(priority, values.group, context.quota)
+          }))}
+          onChange={value => set('priority', value as PriorityChoice)}
+        />
+        <SelectField
+          name="group"
+          label="Node group"
+          value={values.group}
+          error={errors.group}
+          options={groups.map(group => ({ value: group, label: group }))}
+          onChange={value => set('group', value)}
+        />
+      </div>
+      <div className="hai-SubmitForm-row">
+        {text('time_limit_s', 'Time limit', {
+          placeholder: 'none',
+          hint: 'Such as 90m or 12h; it is stopped then.'
+        })}
+        {text('retries', 'Retries', {
+          inputMode: 'numeric',
+          placeholder: 'none',
+          hint: 'How often it starts again if its command fails.'
+        })}
+      </div>
+      <details
+        className="hai-SubmitForm-more"
+        open={more || hasMoreErrors}
+        onToggle={event => setMore(event.currentTarget.open)}
+      >
+        <summary>More: saving, environment, folder</summary>
+        <div className="hai-SubmitForm-row">
+          {text('grace_s', 'Grace', {
+            placeholder: grace === null ? 'default' : duration(grace),
+            hint: longest === null ? '' : `Time to save when told to leave, up to ${duration(longest)}.`
+          })}
+          <SelectField
+            name="profile"
+            label="How it is told to leave"
+            value={values.profile}
+            error={errors.profile}
+            options={PROFILES.map(profile => ({ value: profile, label: PROFILE_WORDS[profile] }))}
+            onChange={value => set('profile', value as ProfileName)}
+          />
+        </div>
+        <div className="hai-SubmitForm-row">
+          {text('signal', 'Signal', {
+            placeholder: 'as above',
+            hint: 'USR1, USR2, TERM or INT; USR1@60 is 60 s before the deadline.'
+          })}
+          {text('watch', 'It also saves in', {
+            rows: 2,
+            placeholder: 'one path a line',
+            hint: 'What changes there is a checkpoint.'
+          })}
+        </div>
+        {text('ranks_per_node', 'Processes on each node', {
+          placeholder: '1',
+          hint: 'Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.'
+        })}
+        <SelectField
+          name="environment"
+          label="Environment"
+          value={values.environment}
+          error={errors.environment}
+          options={environmentOptions(values.environment, context)}
+          hint="The task keeps the generation of this moment over all its turns."
+          onChange={value => set('environment', value)}
+        />
+        {(context.drafts ?? []).includes(values.environment) && (
+          <label className="hai-Check">
+            <input
+              type="checkbox"
+              name="freeze"
+              checked={values.freeze}
+              onChange={event => set('freeze', event.target.checked)}
+            />
+            With what is in the draft: it becomes a new generation
+          </label>
+        )}
+        {text('env', 'Variables', { rows: 3, placeholder: 'KEY=value, one a line' })}
+        {text('cwd', 'Folder')}
+        {mode !== 'off' && (
+          <label className="hai-Check">
+            <input
+              type="checkbox"
+              name="snapshot"
+              checked={mode === 'required' || values.snapshot}
+              disabled={mode === 'required'}
+              onChange={event => set('snapshot', event.target.checked)}
+            />
+            Start in the folder as it is now, over all turns
+          </label>
+        )}
+        {errors.snapshot !== undefined && <Notice kind="error">{errors.snapshot}</Notice>}
+        <label className="hai-Check">
+          <input
+            type="checkbox"
+            name="hold"
+            checked={values.hold}
+            onChange={event => set('hold', event.target.checked)}
+          />
+          Hold it: do not start before I resume it
+        </label>
+      </details>
+    </form>
+  );
+}
+
+/** The environments that can be chosen, the chosen one too where it is in no list. */
+function environmentOptions(chosen: string, context: IFormContext): { value: string; label: string }[] {
+  const names = context.environments ?? [];
+  const kept = chosen === '' || names.includes(chosen) ? [] : [chosen];
+  return [
+    { value: '', label: 'Default: yours, else the platform’s own' },
+    ...[...kept, ...names].map(name => ({ value: name, label: name }))
+  ];
+}
+
+/** `High (2 of 8 held)`. */
+export function priorityOption(priority: PriorityChoice, group: string, quota: readonly IOwnQuota[]): string {
+  if (priority === 'AUTO') {
+    return 'Auto: the highest with quota left';
+  }
+  const row = quota.find(each => each.group === group && each.priority === priority);
+  if (!row) {
+    return priorityLabel(priority);
+  }
+  return row.limit === null
+    ? `${priorityLabel(priority)} (no limit)`
+    : `${priorityLabel(priority)} (${row.used} of ${row.limit} held)`;
+}

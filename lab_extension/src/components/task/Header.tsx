@@ -1,0 +1,267 @@
+/** The head of a task view: what it is, what it does, why it waits, and what can be done. */
+
+import type { JSX, ReactNode } from 'react';
+import { HTMLSelect } from '@jupyterlab/ui-components';
+import type { TaskAction } from '../../api/client';
+import { PRIORITIES } from '../../api/constants';
+import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
+import { shownCommand } from '../../text/batch';
+import {
+  between,
+  duration,
+  environmentText,
+  imageText,
+  isUnfinished,
+  isWaiting,
+  localTimes,
+  moment,
+  nodeList,
+  priorityLabel,
+  priorityOf,
+  relative,
+  size,
+  snapshotText
+} from '../../text/format';
+import type { ICurve } from '../../models/curves';
+import { Notice } from '../react';
+import { StateBadge } from '../StateBadge';
+import { FirstFailure } from './FirstFailure';
+import { Reported } from './Reported';
+import { actionsOf } from './actions';
+
+export interface IHeaderProps {
+  task: ITaskDetail;
+  /** What would let it start, while it waits. */
+  whatIf: readonly IWhatIf[];
+  /** The numbers that its job reports. */
+  curves?: readonly ICurve[];
+  now: number;
+  busy: boolean;
+  onAct: (action: TaskAction) => void;
+  onPriority: (priority: PriorityChoice) => void;
+  /** Shows the log of a rank. */
+  onShowLog?: (rank: number) => void;
+}
+
+/** What all its turns go on with: the image, the environment and the code of the submission. */
+function Pins({ task }: { task: ITaskDetail }): JSX.Element {
+  return (
+    <>
+      {task.image !== null && (
+        <Fact label="Image" wide>
+          <span title={task.image}>
+            {task.environment !== null
+              ? `${task.environment} (${imageText(task.image)})`
+              : imageText(task.image)}
+          </span>
+        </Fact>
+      )}
+      {task.haienv !== null && (
+        <Fact label="Environment" wide>
+          <span title={`Python ${task.haienv.python}\n${task.haienv.digest}`}>
+            {environmentText(task.haienv)}
+          </span>
+        </Fact>
+      )}
+      {task.snapshot !== null && (
+        <Fact label="Snapshot" wide>
+          <span title={`${task.snapshot.digest}\nof ${task.cwd}`}>{snapshotText(task.snapshot)}</span>
+        </Fact>
+      )}
+    </>
+  );
+}
+
+export function Header(props: IHeaderProps): JSX.Element {
+  const { task, now, busy } = props;
+  const command = shownCommand(task.command);
+  return (
+    <header className="hai-TaskHeader">
+      <div className="hai-TaskHeader-top">
+        <h2 title={task.name}>{task.name}</h2>
+        <span className="hai-TaskHeader-id">#{task.id}</span>
+        <StateBadge task={task} testId="hai-task-state" />
+        <IdleBadge task={task} now={now} />
+        <span className="hai-Spacer" />
+        {actionsOf(task).map(({ action, label, hint }) => (
+          <button
+            key={action}
+            className={`hai-Button ${action === 'stop' ? 'hai-mod-danger' : ''}`}
+            data-testid={`hai-${action}`}
+            title={hint}
+            disabled={busy}
+            onClick={() => props.onAct(action)}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <Why task={task} whatIf={props.whatIf} now={now} />
+      {task.hint !== null && (
+        <div data-testid="hai-task-hint">
+          <Notice kind="warning">{task.hint}</Notice>
+        </div>
+      )}
+      <Reported task={task} curves={props.curves ?? []} />
+      {task.failure && <FirstFailure failure={task.failure} onShow={props.onShowLog} />}
+      <dl className="hai-Facts">
+        <Fact label="Priority">
+          {isUnfinished(task.state) ? (
+            <PrioritySelect task={task} busy={busy} onChange={props.onPriority} />
+          ) : (
+            priorityOf(task)
+          )}
+        </Fact>
+        <Fact label="Nodes">
+          {size(task)} in {task.group}
+          {task.node_names.length > 0 && (
+            <span className="hai-Soft" title={task.node_names.join(', ')}>
+              {' '}
+              ({nodeList(task.node_names)})
+            </span>
+          )}
+        </Fact>
+        <Fact label="Submitted">
+          <span title={moment(task.submitted_at, now)}>{relative(task.submitted_at, now)}</span>
+        </Fact>
+        <Fact label={task.ended_at === null ? 'Served' : 'Ran'}>
+          {duration(servedNow(task, now))}
+          {task.time_limit_s !== null && <span className="hai-Soft"> of {duration(task.time_limit_s)}</span>}
+        </Fact>
+        <Fact label="Saved">
+          {task.checkpoint === null ? (
+            <span className="hai-Soft">not yet</span>
+          ) : (
+            <span title={task.checkpoint.path ?? moment(task.checkpoint.at, now)}>
+              {task.checkpoint.source === 'seen' && 'seen '}
+              {relative(task.checkpoint.at, now)}
+              {task.checkpoint.step !== null && `, step ${task.checkpoint.step.toLocaleString('en')}`}
+            </span>
+          )}
+        </Fact>
+        {task.job_state !== null && <Fact label="Job says">{task.job_state}</Fact>}
+        <Fact label="Command" wide>
+          <code
+            title={command.whole === command.text ? `in ${task.cwd}` : `in ${task.cwd}\n\n${command.whole}`}
+          >
+            {command.text}
+          </code>
+        </Fact>
+        <Pins task={task} />
+      </dl>
+    </header>
+  );
+}
+
+/** Says that GPUs are held and do nothing. */
+function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
+  const since = props.task.idle_gpus_since;
+  return since === null ? null : (
+    <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
+      GPUs idle for {duration(between(since, props.now))}
+    </span>
+  );
+}
+
+/** Running time so far; the service counts it up to its last look, the clock of the page from there. */
+function servedNow(task: ITaskDetail, now: number): number {
+  const run = task.runs.at(-1);
+  if (!run?.running_at || run.ended_at !== null) {
+    return task.served_s;
+  }
+  const earlier = task.runs
+    .slice(0, -1)
+    .reduce(
+      (sum, each) => sum + (each.running_at && each.ended_at ? between(each.running_at, each.ended_at) : 0),
+      0
+    );
+  return Math.max(task.served_s, earlier + between(run.running_at, now));
+}
+
+function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number }): JSX.Element | null {
+  const { task, now } = props;
+  const verdict = isWaiting(task.state) ? task.verdict : null;
+  const sentence = verdict?.sentence ?? task.message;
+  if (sentence === '') {
+    return null;
+  }
+  return (
+    <div className={`hai-Why ${verdict ? 'hai-mod-waiting' : ''}`} data-testid="hai-task-why" role="status">
+      <span>{localTimes(sentence, now)}</span>
+      {verdict?.position ? (
+        <span className="hai-Why-fact">
+          Place in line <b>{verdict.position}</b>
+        </span>
+      ) : null}
+      {verdict?.earliest_start ? (
+        <span className="hai-Why-fact" title={moment(verdict.earliest_start, now)}>
+          Earliest start <b>{startText(verdict.earliest_start, now)}</b>
+        </span>
+      ) : null}
+      {task.deadline !== null && (
+        <span className="hai-Why-fact">
+          Time to save <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
+        </span>
+      )}
+      {verdict && props.whatIf.length > 0 && (
+        <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
+          {props.whatIf.map(change => (
+            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
+          ))}
+        </ul>
+      )}
+      {verdict && verdict.holders.length > 0 && (
+        <details className="hai-Holders">
+          <summary>Who holds the nodes</summary>
+          <ul>
+            {verdict.holders.map(holder => (
+              <li key={holder.task_id}>
+                #{holder.task_id} {holder.name} ({holder.user}): {size(holder)},{' '}
+                {priorityLabel(holder.priority)}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function startText(at: string, now: number): string {
+  return between(at, now) >= -5 ? 'any moment' : relative(at, now);
+}
+
+function PrioritySelect(props: {
+  task: ITaskDetail;
+  busy: boolean;
+  onChange: (priority: PriorityChoice) => void;
+}): JSX.Element {
+  const { task } = props;
+  const auto =
+    task.priority === 'AUTO' && task.effective_priority
+      ? `Auto (now ${priorityLabel(task.effective_priority)})`
+      : 'Auto';
+  return (
+    <HTMLSelect
+      className="hai-Select hai-mod-small"
+      aria-label="Priority"
+      data-testid="hai-priority"
+      value={task.priority}
+      disabled={props.busy}
+      onChange={event => props.onChange(event.target.value as PriorityChoice)}
+      options={[
+        { value: 'AUTO', label: auto },
+        ...PRIORITIES.map(priority => ({ value: priority, label: priorityLabel(priority) }))
+      ]}
+    />
+  );
+}
+
+function Fact(props: { label: string; wide?: boolean; children: ReactNode }): JSX.Element {
+  return (
+    <div className={props.wide ? 'hai-Fact hai-mod-wide' : 'hai-Fact'}>
+      <dt>{props.label}</dt>
+      <dd>{props.children}</dd>
+    </div>
+  );
+}

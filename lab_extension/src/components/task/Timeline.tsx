@@ -1,0 +1,232 @@
+/** The runs of a task as bars over time. */
+
+import { useState, type JSX } from 'react';
+import type { IRun, ITaskDetail } from '../../api/types';
+import {
+  between,
+  count,
+  duration,
+  endingOf,
+  moment,
+  nodeList,
+  priorityLabel,
+  reasonText,
+  type RunEnding
+} from '../../text/format';
+import { layOut, type IRunBar } from './timeline';
+
+export const ENDING_WORDS: Record<RunEnding, string> = {
+  running: 'running',
+  leaving: 'told to leave',
+  succeeded: 'succeeded',
+  saved: 'left, its work saved',
+  unknown: 'left, saving unknown',
+  ended: 'ended before it had saved',
+  failed: 'failed'
+};
+
+/** Latest runs that the table shows. */
+const ROWS = 50;
+
+/** A run in a sentence. */
+export function runSentence(run: IRun, now: number): string {
+  const length = duration(between(run.started_at, run.ended_at ?? now));
+  const parts = [
+    `Run ${run.number}, ${priorityLabel(run.priority)}, ${length} on ${nodeList(run.nodes)}`,
+    ENDING_WORDS[endingOf(run)]
+  ];
+  const reason = run.reason ?? run.notice?.reason;
+  if (reason && reason !== 'succeeded') {
+    parts.push(reasonText(reason));
+  }
+  if (run.lost_s) {
+    parts.push(`${duration(run.lost_s)} of node time lost`);
+  }
+  if (run.haienv) {
+    parts.push(`with ${run.haienv.name}@${run.haienv.generation}`);
+  }
+  return `${parts.join('; ')}.`;
+}
+
+export function Timeline(props: { task: ITaskDetail; now: number }): JSX.Element {
+  const { task, now } = props;
+  const [hovered, setHovered] = useState<number | null>(null);
+  const timeline = layOut(task, now);
+  const shown = timeline.bars.find(bar => bar.run.number === hovered);
+  const endings = [...new Set(timeline.bars.map(bar => bar.ending))];
+  return (
+    <section className="hai-Timeline" aria-label="Runs">
+      <header className="hai-Timeline-header">
+        <h3>Runs</h3>
+        <span className="hai-Timeline-sum">
+          {task.runs.length === 0
+            ? 'It has not run yet.'
+            : `${count(task.runs.length, 'run')} · ${count(task.suspensions, 'suspension')}`}
+        </span>
+        <span className="hai-Spacer" />
+        <span className="hai-Legend">
+          <span className="hai-Legend-item">
+            <i className="hai-Swatch hai-mod-waiting" /> waiting
+          </span>
+          {endings.map(ending => (
+            <span key={ending} className="hai-Legend-item">
+              <i className={`hai-Swatch hai-mod-${ending}`} /> {ENDING_WORDS[ending]}
+            </span>
+          ))}
+        </span>
+      </header>
+      <div className="hai-Timeline-plot">
+        <div className="hai-Timeline-lane">
+          {timeline.bars.map(bar => (
+            <RunBar key={bar.run.number} bar={bar} now={now} onHover={setHovered} />
+          ))}
+        </div>
+        <div className="hai-Timeline-axis" aria-hidden="true">
+          {timeline.ticks.map(tick => (
+            <span
+              key={tick.at}
+              className={`hai-Timeline-tick ${tick.left > 94 ? 'hai-mod-last' : ''}`}
+              style={{ left: `${tick.left}%` }}
+            >
+              {axisLabel(tick.at, timeline.end - timeline.start)}
+            </span>
+          ))}
+        </div>
+        {shown && <RunTip bar={shown} now={now} />}
+      </div>
+      {task.runs.length > 0 && <RunTable runs={task.runs} now={now} />}
+    </section>
+  );
+}
+
+function axisLabel(at: number, span: number): string {
+  const date = new Date(at);
+  if (span > 3 * 86_400_000) {
+    return date.toLocaleDateString([], { day: 'numeric', month: 'short' });
+  }
+  return date.toLocaleTimeString([], {
+    hour: '2-digit',
+    minute: '2-digit',
+    hour12: false,
+    ...(span < 600_000 ? { second: '2-digit' } : {})
+  });
+}
+
+function RunBar(props: { bar: IRunBar; now: number; onHover: (run: number | null) => void }): JSX.Element {
+  const { bar, now, onHover } = props;
+  const { run } = bar;
+  return (
+    <div
+      className={`hai-RunBar hai-mod-${bar.ending}`}
+      data-testid={`hai-run-${run.number}`}
+      role="img"
+      tabIndex={0}
+      aria-label={runSentence(run, now)}
+      style={{ left: `${bar.left}%`, width: `${bar.width}%` }}
+      onMouseEnter={() => onHover(run.number)}
+      onMouseLeave={() => onHover(null)}
+      onFocus={() => onHover(run.number)}
+      onBlur={() => onHover(null)}
+    >
+      {bar.leaving && (
+        <span
+          className="hai-RunBar-leaving"
+          style={{ left: `${bar.leaving.left}%`, width: `${bar.leaving.width}%` }}
+        />
+      )}
+      {bar.saved !== null && <span className="hai-RunBar-saved" style={{ left: `${bar.saved}%` }} />}
+      {bar.width > 4 && <span className="hai-RunBar-number">{run.number}</span>}
+    </div>
+  );
+}
+
+function RunTip(props: { bar: IRunBar; now: number }): JSX.Element {
+  const { bar, now } = props;
+  const { run } = bar;
+  const reason = run.reason ?? run.notice?.reason;
+  const middle = bar.left + bar.width / 2;
+  return (
+    <div
+      className={`hai-RunTip ${middle > 60 ? 'hai-mod-left' : ''}`}
+      role="tooltip"
+      style={middle > 60 ? { right: `${100 - middle}%` } : { left: `${middle}%` }}
+    >
+      <b>Run {run.number}</b> · {priorityLabel(run.priority)} · {ENDING_WORDS[bar.ending]}
+      <dl>
+        <dt>Nodes</dt>
+        <dd>{nodeList(run.nodes, 8)}</dd>
+        <dt>Time</dt>
+        <dd>
+          {moment(run.started_at, now)} – {run.ended_at === null ? 'now' : moment(run.ended_at, now)} (
+          {duration(between(run.started_at, run.ended_at ?? now))})
+        </dd>
+        {reason && (
+          <>
+            <dt>{run.state === 'ended' ? 'Ended' : 'Told'}</dt>
+            <dd>{reasonText(reason)}</dd>
+          </>
+        )}
+        {run.checkpoint && (
+          <>
+            <dt>Saved</dt>
+            <dd>
+              {moment(run.checkpoint.at, now)}
+              {run.checkpoint.step === null ? '' : `, step ${run.checkpoint.step.toLocaleString('en')}`}
+            </dd>
+          </>
+        )}
+        {run.lost_s ? (
+          <>
+            <dt>Lost</dt>
+            <dd>{duration(run.lost_s)} of node time</dd>
+          </>
+        ) : null}
+      </dl>
+    </div>
+  );
+}
+
+function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
+  const { now } = props;
+  const runs = [...props.runs].reverse().slice(0, ROWS);
+  return (
+    <details className="hai-Runs">
+      <summary>{props.runs.length > ROWS ? `Latest ${ROWS} runs as a table` : 'As a table'}</summary>
+      <div className="hai-Runs-scroll">
+        <table>
+          <thead>
+            <tr>
+              {['Run', 'Started', 'Took', 'Priority', 'Nodes', 'Ended', 'Because', 'Saved'].map(title => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {runs.map(run => (
+              <tr key={run.number}>
+                <th scope="row">{run.number}</th>
+                <td>{moment(run.started_at, now)}</td>
+                <td>{duration(between(run.started_at, run.ended_at ?? now))}</td>
+                <td>{priorityLabel(run.priority)}</td>
+                <td title={run.nodes.join(', ')}>{nodeList(run.nodes)}</td>
+                <td>
+                  <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]}
+                </td>
+                <td>{run.reason === null ? '' : reasonText(run.reason)}</td>
+                <td>
+                  {run.checkpoint === null
+                    ? ''
+                    : run.checkpoint.step === null
+                      ? moment(run.checkpoint.at, now)
+                      : `step ${run.checkpoint.step.toLocaleString('en')}`}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

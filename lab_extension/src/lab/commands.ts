@@ -1,0 +1,207 @@
+/** Command ids and what they do. */
+
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { MainAreaWidget, Notification, type WidgetTracker } from '@jupyterlab/apputils';
+import type { IDocumentManager } from '@jupyterlab/docmanager';
+import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { launchIcon } from '@jupyterlab/ui-components';
+import type { IApi } from '../api/client';
+import { sentenceOf } from '../api/request';
+import { ensureSaved, isSubmittable, pathOf } from './documents';
+import { environmentIcon, haiIcon } from './icons';
+import type { ClusterModel } from '../models/cluster';
+import type { EnvironmentsModel } from '../models/environments';
+import type { Feed } from '../models/feed';
+import { LogModel } from '../models/log';
+import { PerformanceModel, timesOf } from '../models/performance';
+import { RecordingsModel } from '../models/recordings';
+import { TaskModel } from '../models/task';
+import type { TasksModel } from '../models/tasks';
+import { EnvironmentsWidget } from './environments';
+import { submitDialog } from './submit';
+import { TaskWidget } from './task';
+
+export const CommandIDs = {
+  /** Submit the open document, the file `path`, or a command. */
+  submit: 'hai:submit',
+  /** Submit what is selected in the file browser. */
+  submitSelected: 'hai:submit-selected',
+  /** Show the task `id`. */
+  openTask: 'hai:open-task',
+  /** Show the environments. */
+  environments: 'hai:environments',
+  /** Show the panel. */
+  showPanel: 'hai:show-panel'
+} as const;
+
+/** The numbers of the settings. */
+export interface ISettingValues {
+  refreshInterval: number;
+  logLines: number;
+}
+
+export interface ICommandOptions {
+  app: JupyterFrontEnd;
+  api: IApi;
+  feed: Feed;
+  tasks: TasksModel;
+  cluster: ClusterModel;
+  tracker: WidgetTracker<MainAreaWidget<TaskWidget>>;
+  documents: IDocumentManager;
+  browsers: IFileBrowserFactory | null;
+  environments: EnvironmentsModel;
+  settings: () => ISettingValues;
+}
+
+/** Register all commands. */
+export function addCommands(options: ICommandOptions): void {
+  const { app, browsers, documents } = options;
+  const { commands, shell } = app;
+  const selected = (): string | null => {
+    const [item] = browsers?.tracker.currentWidget?.selectedItems() ?? [];
+    return item && item.type !== 'directory' && isSubmittable(item.path) ? item.path : null;
+  };
+  commands.addCommand(CommandIDs.submit, {
+    label: args => (args.path ? 'Submit to HAI' : 'Submit to HAI…'),
+    caption: 'Run the open script or notebook as a task on the cluster',
+    icon: launchIcon,
+    describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
+    execute: args => {
+      const path = args.path;
+      return submit(options, typeof path === 'string' ? path : pathOf(documents, shell.currentWidget));
+    }
+  });
+  commands.addCommand(CommandIDs.submitSelected, {
+    label: 'Submit to HAI',
+    caption: 'Run this file as a task on the cluster',
+    icon: haiIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    isVisible: () => selected() !== null,
+    execute: () => submit(options, selected())
+  });
+  commands.addCommand(CommandIDs.openTask, {
+    label: args => (typeof args.id === 'number' ? `Open task ${args.id}` : 'Open a task'),
+    describedBy: {
+      args: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
+    },
+    execute: args => openTask(options, Number(args.id))
+  });
+  options.environments.submitted.connect((_, task) => {
+    options.tasks.put(task);
+    void commands.execute(CommandIDs.openTask, { id: task.id });
+  });
+  commands.addCommand(CommandIDs.environments, {
+    label: 'Environments',
+    caption: 'Python environments: list, make, change and share them',
+    icon: environmentIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: () => openEnvironments(options)
+  });
+  commands.addCommand(CommandIDs.showPanel, {
+    label: 'Show HAI',
+    caption: 'The cluster and your tasks',
+    icon: haiIcon,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: () => shell.activateById('hai-panel')
+  });
+}
+
+async function submit(options: ICommandOptions, path: string | null): Promise<void> {
+  const { api, cluster, documents, tasks, app } = options;
+  try {
+    if (path !== null && !(await ensureSaved(documents, path))) {
+      return;
+    }
+    const [defaults, policy, me, environments] = await Promise.all([
+      api.submitDefaults(path ?? ''),
+      api.policy(),
+      cluster.me ?? api.me(),
+      environmentNames(options)
+    ]);
+    const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
+    const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
+    const task = await submitDialog(
+      api,
+      defaults,
+      { policy, quota: me.quota, environments, drafts },
+      free,
+      async name => {
+        const frozen = await options.environments.freeze(name);
+        if (frozen.changed) {
+          Notification.info(`Froze the draft of ${name} as ${name}@${frozen.generation}`, {
+            autoClose: 8_000
+          });
+        }
+        return frozen;
+      }
+    );
+    if (task !== null) {
+      tasks.put(task);
+      for (const warning of task.warnings) {
+        Notification.warning(warning, { autoClose: 8_000 });
+      }
+      await app.commands.execute(CommandIDs.openTask, { id: task.id });
+    }
+  } catch (error) {
+    Notification.error(sentenceOf(error), { autoClose: 8_000 });
+  }
+}
+
+/** Names of all environments that can be chosen: those of haienv, then images. Neither of the two sources holds a form up. */
+async function environmentNames(options: ICommandOptions): Promise<string[]> {
+  const [, known] = await Promise.all([
+    options.environments.refresh(),
+    options.api.environments().catch(() => ({ items: [] }))
+  ]);
+  const here = options.environments.found.items.filter(one => one.generation !== undefined);
+  const usable = known.items.filter(one => one.haienv?.generation !== null);
+  const [images, haienvs] = [
+    usable.filter(one => one.kind === 'image'),
+    usable.filter(one => one.kind === 'haienv')
+  ];
+  // This server's folder and the service know mostly the same ones.
+  return [...new Set([...here, ...haienvs, ...images].map(one => one.name))];
+}
+
+function openEnvironments(options: ICommandOptions): void {
+  const { shell } = options.app;
+  const id = 'hai-environments';
+  if (![...shell.widgets('main')].some(widget => widget.id === id)) {
+    const widget = new MainAreaWidget({ content: new EnvironmentsWidget(options.environments) });
+    widget.id = id;
+    widget.toolbar.hide();
+    shell.add(widget, 'main');
+  }
+  shell.activateById(id);
+}
+
+function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidget> {
+  const { app, api, feed, tasks, tracker } = options;
+  if (!Number.isInteger(id) || id < 1) {
+    throw new Error(`${id} is not the number of a task.`);
+  }
+  const widgetId = `hai-task-${id}`;
+  let widget = tracker.find(each => each.id === widgetId);
+  if (!widget) {
+    const { refreshInterval, logLines } = options.settings();
+    const task = new TaskModel(id, api, feed, refreshInterval * 1000);
+    const content = new TaskWidget(
+      {
+        model: task,
+        log: new LogModel(id, api, logLines),
+        performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? [])),
+        recordings: new RecordingsModel(id, api, feed)
+      },
+      task => tasks.put(task)
+    );
+    widget = new MainAreaWidget({ content });
+    widget.id = widgetId;
+    widget.toolbar.hide();
+    void tracker.add(widget);
+  }
+  if (!widget.isAttached) {
+    app.shell.add(widget, 'main');
+  }
+  app.shell.activateById(widgetId);
+  return widget;
+}

@@ -1,0 +1,150 @@
+/** The plugin of HAI: models, panel, commands. */
+
+import {
+  ILabShell,
+  ILayoutRestorer,
+  type JupyterFrontEnd,
+  type JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette, Notification, WidgetTracker, type MainAreaWidget } from '@jupyterlab/apputils';
+import { PathExt } from '@jupyterlab/coreutils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
+import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import type { Widget } from '@lumino/widgets';
+import { UnsavedAlarms } from '../models/alarms';
+import { Api } from '../api/client';
+import { EnvironmentsApi } from '../api/environments';
+import { addCommands, CommandIDs, type ISettingValues } from './commands';
+import { pathOf } from './documents';
+import { ClusterModel } from '../models/cluster';
+import { lifetimePlugin } from './lifetime';
+import { EnvironmentsModel } from '../models/environments';
+import { Feed } from '../models/feed';
+import { TasksModel } from '../models/tasks';
+import { OverviewWidget } from './overview';
+import type { TaskWidget } from './task';
+import { spotPlugin } from './spot';
+
+const ID = 'hai-lab:plugin';
+
+const plugin: JupyterFrontEndPlugin<void> = {
+  id: ID,
+  description: 'The cluster, your tasks, their timelines and logs.',
+  autoStart: true,
+  requires: [IDocumentManager],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory],
+  activate
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  documents: IDocumentManager,
+  labShell: ILabShell | null,
+  restorer: ILayoutRestorer | null,
+  palette: ICommandPalette | null,
+  registry: ISettingRegistry | null,
+  browsers: IFileBrowserFactory | null
+): void {
+  const api = new Api(app.serviceManager.serverSettings);
+  const feed = new Feed(api);
+  const tasks = new TasksModel(api, feed);
+  const cluster = new ClusterModel(api, feed);
+  const environments = new EnvironmentsModel(new EnvironmentsApi(app.serviceManager.serverSettings), api);
+  const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
+  const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
+
+  addCommands({
+    app,
+    api,
+    feed,
+    tasks,
+    cluster,
+    tracker,
+    documents,
+    browsers,
+    environments,
+    settings: () => settings
+  });
+  // The Launcher has the kernels of environments as soon as they are published.
+  environments.published.connect(() => void app.serviceManager.kernelspecs.refreshSpecs());
+  new UnsavedAlarms({
+    feed,
+    me: () => cluster.me?.name ?? null,
+    show: ({ task, message }) => {
+      const open = (): void => void app.commands.execute(CommandIDs.openTask, { id: task });
+      Notification.warning(message, {
+        autoClose: false,
+        actions: [{ label: 'Open it', caption: `Open task ${task}`, callback: open }]
+      });
+    }
+  });
+  for (const command of [CommandIDs.submit, CommandIDs.environments, CommandIDs.showPanel]) {
+    palette?.addItem({ command, category: 'HAI' });
+  }
+  if (labShell) {
+    const panel = new OverviewWidget({
+      tasks,
+      cluster,
+      feed,
+      file: {
+        current: () => {
+          const path = pathOf(documents, labShell.currentWidget);
+          return path === null ? null : PathExt.basename(path);
+        },
+        changed: labShell.currentChanged
+      },
+      onSubmit: () => void app.commands.execute(CommandIDs.submit),
+      onEnvironments: () => void app.commands.execute(CommandIDs.environments),
+      onOpen: id => void app.commands.execute(CommandIDs.openTask, { id })
+    });
+    labShell.add(panel, 'left', { rank: 150, type: 'HAI' });
+    restorer?.add(panel, 'hai-panel');
+  }
+  void restorer?.restore(tracker, {
+    command: CommandIDs.openTask,
+    args: widget => ({ id: widget.content.model.id }),
+    name: widget => String(widget.content.model.id)
+  });
+
+  void registry?.load(ID).then(loaded => {
+    const apply = (): void => {
+      Object.assign(settings, loaded.composite);
+      tasks.setFallback(settings.refreshInterval * 1000);
+      cluster.setFallback(settings.refreshInterval * 1000);
+      tracker.forEach(widget => {
+        widget.content.model.setFallback(settings.refreshInterval * 1000);
+        widget.content.log.setLimit(settings.logLines);
+      });
+    };
+    loaded.changed.connect(apply);
+    apply();
+  });
+
+  // Publications matter where environments or kernels can be seen.
+  const watch = (): void =>
+    environments.watch(!document.hidden && [...app.shell.widgets('main')].some(showsEnvironments));
+  labShell?.layoutModified.connect(watch);
+  labShell?.currentChanged.connect(watch);
+
+  // A tab in the background must not hold one of the browser's few connections to the server.
+  const follow = (): void => {
+    if (document.hidden) {
+      feed.stop();
+    } else {
+      feed.start();
+    }
+    watch();
+  };
+  document.addEventListener('visibilitychange', follow);
+  follow();
+  void tasks.start();
+  void cluster.start();
+}
+
+/** Whether a widget shows environments or their kernels now. */
+function showsEnvironments(widget: Widget): boolean {
+  return widget.isVisible && widget.node.querySelector('.jp-Launcher, .hai-EnvironmentsWidget') !== null;
+}
+
+export default [plugin, lifetimePlugin, spotPlugin];

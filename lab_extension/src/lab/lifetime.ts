@@ -1,0 +1,56 @@
+/** The plugin that warns before the user's server ends. */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+import { requestJson } from '../api/request';
+import { LifetimeWatch, type ILifetimeWarnings } from '../models/lifetime';
+
+/** Warnings as JupyterLab's notifications: they stay until something is done about them. */
+export class LifetimeNotifications implements ILifetimeWarnings {
+  private id: string | null = null;
+
+  show(message: string, renew: (() => void) | null): void {
+    this.clear();
+    const actions: Notification.IAction[] = renew
+      ? [
+          {
+            label: 'Keep it',
+            caption: 'Give this server more time',
+            displayType: 'accent',
+            callback: renew
+          }
+        ]
+      : [];
+    this.id = Notification.warning(message, { autoClose: false, actions });
+  }
+
+  settle(message: string): void {
+    this.clear();
+    Notification.success(message, { autoClose: 5_000 });
+  }
+
+  clear(): void {
+    if (this.id !== null) {
+      Notification.dismiss(this.id);
+      this.id = null;
+    }
+  }
+}
+
+export const lifetimePlugin: JupyterFrontEndPlugin<void> = {
+  id: 'hai-lab:lifetime',
+  description: 'Warns before your server ends, and gives it more time.',
+  autoStart: true,
+  activate: (app: JupyterFrontEnd) => {
+    const settings = app.serviceManager.serverSettings;
+    const watch = new LifetimeWatch(
+      {
+        lifetime: () => requestJson(settings, 'lifetime'),
+        renewLifetime: () => requestJson(settings, 'lifetime', { method: 'POST' })
+      },
+      new LifetimeNotifications()
+    );
+    // What is said before Lab shows notifications is only counted, and never shown.
+    void app.restored.then(() => watch.start());
+  }
+};

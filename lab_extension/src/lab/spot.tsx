@@ -1,0 +1,77 @@
+/** The plugin of spot containers: a countdown, and everything that is open is saved when it begins. */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Notification, ReactWidget } from '@jupyterlab/apputils';
+import type { ServerConnection } from '@jupyterlab/services';
+import { requestJson } from '../api/request';
+import { Countdown } from '../components/spot/Countdown';
+import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
+
+const SAVE_ALL = 'docmanager:save-all';
+
+/** The server extension. */
+export function spotApi(settings: ServerConnection.ISettings): ISpotApi {
+  return {
+    status: () => requestJson(settings, 'spot'),
+    leave: () => requestJson(settings, 'spot/leave', { method: 'POST' })
+  };
+}
+
+/** Save everything that is open; whether that was possible. */
+export async function saveAll(
+  commands: Pick<JupyterFrontEnd['commands'], 'hasCommand' | 'execute'>
+): Promise<boolean> {
+  if (!commands.hasCommand(SAVE_ALL)) {
+    return false;
+  }
+  try {
+    await commands.execute(SAVE_ALL);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What the user is told when a notice comes: each a notification, because those are cut after 140 characters. */
+export function sentencesOf(notice: ISpotNotice, saved: boolean): string[] {
+  const files = saved ? 'Open documents have been saved' : 'Save your documents now';
+  const after =
+    notice.kind === 'suspend'
+      ? 'The server comes back by itself at its next turn.'
+      : 'The server does not come back by itself.';
+  return [
+    `This server ends soon: ${notice.message}.`,
+    `${files}; what kernels and terminals hold is lost. ${after}`
+  ];
+}
+
+export const spotPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'hai-lab:spot',
+  description: 'A countdown when a spot container must leave its node.',
+  autoStart: true,
+  activate
+};
+
+function activate(app: JupyterFrontEnd): void {
+  const model = new SpotModel(spotApi(app.serviceManager.serverSettings));
+  const widget = ReactWidget.create(
+    <Countdown
+      model={model}
+      onLeave={async () => {
+        await saveAll(app.commands);
+        await model.leave();
+      }}
+    />
+  );
+  widget.id = 'hai-countdown';
+  model.noticed.connect((_, notice) => {
+    void saveAll(app.commands).then(saved => {
+      for (const sentence of sentencesOf(notice, saved)) {
+        Notification.warning(sentence, { autoClose: false });
+      }
+    });
+  });
+  app.shell.add(widget, 'top', { rank: 950 });
+  // Before that nothing is open that could be saved, and Lab does not show notifications yet.
+  void app.restored.then(() => model.start());
+}
