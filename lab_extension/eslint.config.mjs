@@ -27,6 +27,22 @@ export default ts.config(
       'no-console': 'error'
     }
   },
+  // One core for two shells: only JupyterLab's own shell knows JupyterLab, and views do not know which shell shows them.
+  {
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
+    ignores: ['src/lab/**', 'src/**/*.spec.ts', 'src/**/*.spec.tsx', 'src/testing/**'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            { group: ['@jupyterlab/*', '@lumino/widgets'], message: 'Only src/lab/ knows JupyterLab.' },
+            { group: ['**/lab/*'], message: 'Views do not know which shell shows them: use IHost.' }
+          ]
+        }
+      ]
+    }
+  },
   // Written by `make reference`; the repository's own limit of 500 lines holds for it too.
   { files: ['src/api/types.ts'], rules: { 'max-lines': 'off' } },
   {

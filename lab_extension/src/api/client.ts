@@ -1,7 +1,5 @@
 /** The REST interface of HAI as functions. */
 
-import { URLExt } from '@jupyterlab/coreutils';
-import type { ServerConnection } from '@jupyterlab/services';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
@@ -25,6 +23,7 @@ import type {
   ITaskSubmit,
   PriorityChoice
 } from './types';
+import type { ITransport } from './transport';
 
 /** Which of the two a task can run in. */
 export type EnvironmentKind = IEnvironment['kind'];
@@ -81,40 +80,40 @@ export interface IApi {
   snapshot(folder: string, group: string): Promise<ISnapshotTaken>;
 }
 
-/** The platform behind the server extension. */
+/** The platform behind a transport. */
 export class Api implements IApi {
-  constructor(private readonly settings: ServerConnection.ISettings) {}
+  constructor(private readonly transport: ITransport) {}
 
   me(): Promise<IMe> {
-    return requestJson(this.settings, 'api/me');
+    return requestJson(this.transport, 'api/me');
   }
 
   policy(): Promise<IPolicy> {
-    return requestJson(this.settings, 'api/policy');
+    return requestJson(this.transport, 'api/policy');
   }
 
   cluster(): Promise<ICluster> {
-    return requestJson(this.settings, 'api/cluster');
+    return requestJson(this.transport, 'api/cluster');
   }
 
   tasks(query: ITaskQuery): Promise<ITaskPage> {
-    return requestJson(this.settings, 'api/tasks', { query: { ...query } });
+    return requestJson(this.transport, 'api/tasks', { query: { ...query } });
   }
 
   task(id: number): Promise<ITaskDetail> {
-    return requestJson(this.settings, `api/tasks/${id}`);
+    return requestJson(this.transport, `api/tasks/${id}`);
   }
 
   explain(id: number): Promise<IExplanation> {
-    return requestJson(this.settings, `api/tasks/${id}/explain`);
+    return requestJson(this.transport, `api/tasks/${id}/explain`);
   }
 
   decisions(id: number, after: number, limit: number): Promise<IDecisionPage> {
-    return requestJson(this.settings, `api/tasks/${id}/decisions`, { query: { after, limit } });
+    return requestJson(this.transport, `api/tasks/${id}/decisions`, { query: { after, limit } });
   }
 
   submit(task: ITaskSubmit, key: string): Promise<ITaskDetail> {
-    return requestJson(this.settings, 'api/tasks', {
+    return requestJson(this.transport, 'api/tasks', {
       method: 'POST',
       body: task,
       headers: { 'Idempotency-Key': key }
@@ -122,80 +121,80 @@ export class Api implements IApi {
   }
 
   act(id: number, action: TaskAction): Promise<ITaskDetail> {
-    return requestJson(this.settings, `api/tasks/${id}/${action}`, { method: 'POST' });
+    return requestJson(this.transport, `api/tasks/${id}/${action}`, { method: 'POST' });
   }
 
   setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail> {
-    return requestJson(this.settings, `api/tasks/${id}/priority`, {
+    return requestJson(this.transport, `api/tasks/${id}/priority`, {
       method: 'PUT',
       body: { priority }
     });
   }
 
   logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage> {
-    return requestJson(this.settings, `api/tasks/${id}/logs`, {
+    return requestJson(this.transport, `api/tasks/${id}/logs`, {
       query: { rank, tail },
       ...(signal ? { signal } : {})
     });
   }
 
   logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.settings, `api/tasks/${id}/logs`, {
+    return requestEvents(this.transport, `api/tasks/${id}/logs`, {
       query: { rank, cursor, follow: 1 },
       signal
     });
   }
 
   logSearch(id: number, text: string): Promise<ILogHits> {
-    return requestJson(this.settings, `api/tasks/${id}/logs/search`, { query: { q: text } });
+    return requestJson(this.transport, `api/tasks/${id}/logs/search`, { query: { q: text } });
   }
 
   metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries> {
-    return requestJson(this.settings, `api/tasks/${id}/metrics`, { query: seriesQuery(query) });
+    return requestJson(this.transport, `api/tasks/${id}/metrics`, { query: seriesQuery(query) });
   }
 
   metricsFollow(id: number, query: ISeriesQuery, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.settings, `api/tasks/${id}/metrics`, {
+    return requestEvents(this.transport, `api/tasks/${id}/metrics`, {
       query: { ...seriesQuery(query), follow: 1 },
       signal
     });
   }
 
   recordings(id: number): Promise<IRecordingList> {
-    return requestJson(this.settings, `api/tasks/${id}/profiles`);
+    return requestJson(this.transport, `api/tasks/${id}/profiles`);
   }
 
   recording(id: number, recording: number): Promise<IRecording> {
-    return requestJson(this.settings, `api/tasks/${id}/profiles/${recording}`);
+    return requestJson(this.transport, `api/tasks/${id}/profiles/${recording}`);
   }
 
   record(id: number, wish: IRecordingSubmit): Promise<IRecording> {
-    return requestJson(this.settings, `api/tasks/${id}/profiles`, { method: 'POST', body: wish });
+    return requestJson(this.transport, `api/tasks/${id}/profiles`, { method: 'POST', body: wish });
   }
 
   traceUrl(id: number, recording: number, rank: number, trace: number): string {
     const path = `api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`;
-    return URLExt.join(this.settings.baseUrl, 'hai-lab', path);
+    return this.transport.url(path);
   }
 
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.settings, 'api/events', {
+    return requestEvents(this.transport, 'api/events', {
       signal,
       ...(after === null ? {} : { headers: { 'Last-Event-ID': after } })
     });
   }
 
   submitDefaults(path: string): Promise<ISubmitDefaults> {
-    return requestJson(this.settings, 'submit-defaults', { query: { path } });
+    return requestJson(this.transport, 'submit-defaults', { query: { path } });
   }
 
   /** What the user's tasks can run in: images, and environments of haienv. */
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList> {
-    return requestJson(this.settings, 'api/environments', kind === undefined ? {} : { query: { kind } });
+    return requestJson(this.transport, 'api/environments', kind === undefined ? {} : { query: { kind } });
   }
 
   build(name: string, change: IBuildSubmit, key: string): Promise<ITaskDetail> {
-    return requestJson(this.settings, `api/environments/${encodeURIComponent(name)}/builds`, {
+    return requestJson(this.transport, `api/environments/${encodeURIComponent(name)}/builds`, {
       method: 'POST',
       body: change,
       headers: { 'Idempotency-Key': key }
@@ -203,7 +202,7 @@ export class Api implements IApi {
   }
 
   snapshot(folder: string, group: string): Promise<ISnapshotTaken> {
-    return requestJson(this.settings, 'snapshot', { method: 'POST', body: { folder, group } });
+    return requestJson(this.transport, 'snapshot', { method: 'POST', body: { folder, group } });
   }
 }
 

@@ -1,6 +1,5 @@
 /** What the server extension does with haienv, as functions. */
 
-import type { ServerConnection } from '@jupyterlab/services';
 import type {
   EnvironmentChange,
   IBuild,
@@ -11,6 +10,7 @@ import type {
 } from './extension';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
+import type { ITransport } from './transport';
 
 /** What the view needs of the server; tests give their own. */
 export interface IEnvironmentsApi {
@@ -29,43 +29,43 @@ export interface IEnvironmentsApi {
 
 /** The real one. */
 export class EnvironmentsApi implements IEnvironmentsApi {
-  constructor(private readonly settings: ServerConnection.ISettings) {}
+  constructor(private readonly transport: ITransport) {}
 
   list(): Promise<IEnvironments> {
-    return requestJson(this.settings, 'environments');
+    return requestJson(this.transport, 'environments');
   }
 
   show(name: string): Promise<IEnvironmentDetail> {
-    return requestJson(this.settings, 'environments/show', { query: { name } });
+    return requestJson(this.transport, 'environments/show', { query: { name } });
   }
 
   async diff(before: string, after: string): Promise<IPackageChange[]> {
-    const found = await requestJson<{ changes: IPackageChange[] }>(this.settings, 'environments/diff', {
+    const found = await requestJson<{ changes: IPackageChange[] }>(this.transport, 'environments/diff', {
       query: { before, after }
     });
     return found.changes;
   }
 
   begin(change: EnvironmentChange): Promise<IBuild> {
-    return requestJson(this.settings, 'environments/builds', { method: 'POST', body: change });
+    return requestJson(this.transport, 'environments/builds', { method: 'POST', body: change });
   }
 
   freeze(name: string): Promise<IFrozen> {
-    return requestJson(this.settings, 'environments/freeze', { method: 'POST', body: { name } });
+    return requestJson(this.transport, 'environments/freeze', { method: 'POST', body: { name } });
   }
 
   stop(id: number): Promise<IBuild> {
-    return requestJson(this.settings, `environments/builds/${id}/stop`, { method: 'POST' });
+    return requestJson(this.transport, `environments/builds/${id}/stop`, { method: 'POST' });
   }
 
   log(id: number, after: number, signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.settings, `environments/builds/${id}/log`, {
+    return requestEvents(this.transport, `environments/builds/${id}/log`, {
       signal,
       headers: { 'Last-Event-ID': String(after) }
     });
   }
 
   watch(signal: AbortSignal): AsyncIterable<IServerEvent> {
-    return requestEvents(this.settings, 'environments/watch', { signal });
+    return requestEvents(this.transport, 'environments/watch', { signal });
   }
 }

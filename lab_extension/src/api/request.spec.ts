@@ -1,21 +1,25 @@
 import { ServerConnection } from '@jupyterlab/services';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { LabTransport } from '../lab/transport';
 import { Api } from './client';
 import { ApiError, requestJson } from './request';
+import type { ITransport } from './transport';
 
 function settingsWith(answer: (request: Request) => Response | Promise<Response>): {
-  settings: ServerConnection.ISettings;
+  settings: ITransport;
   requests: Request[];
 } {
   const requests: Request[] = [];
-  const settings = ServerConnection.makeSettings({
-    baseUrl: 'http://localhost/user/alice/',
-    init: {},
-    fetch: async request => {
-      requests.push(request as Request);
-      return answer(request as Request);
-    }
-  });
+  const settings = new LabTransport(
+    ServerConnection.makeSettings({
+      baseUrl: 'http://localhost/user/alice/',
+      init: {},
+      fetch: async request => {
+        requests.push(request as Request);
+        return answer(request as Request);
+      }
+    })
+  );
   return { settings, requests };
 }
 

@@ -1,9 +1,9 @@
 /** The one place that talks to the server: a JSON request and an event stream, with one kind of error. */
 
-import { URLExt } from '@jupyterlab/coreutils';
-import { ServerConnection } from '@jupyterlab/services';
 import { EventParser, type IServerEvent } from './sse';
 import type { IFieldError, IProblem } from './types';
+import { trans } from '../text/translate';
+import type { ITransport } from './transport';
 
 /** An answer that is an error, or no answer at all (status 0). */
 export class ApiError extends Error {
@@ -59,13 +59,13 @@ export interface IRequest {
   signal?: AbortSignal;
 }
 
-/** Send a request to the server extension and read its JSON answer. Throws ApiError. */
+/** Send a request and read its JSON answer. Throws ApiError. */
 export async function requestJson<T>(
-  settings: ServerConnection.ISettings,
+  transport: ITransport,
   path: string,
   request: IRequest = {}
 ): Promise<T> {
-  const response = await sendOverRestart(settings, path, request);
+  const response = await sendOverRestart(transport, path, request);
   const text = await response.text();
   return (text === '' ? null : JSON.parse(text)) as T;
 }
@@ -74,17 +74,13 @@ export async function requestJson<T>(
  * Send what changes something again while the platform restarts; what is only read is read again by its model. What is
  * refused because it is too much at once is sent again in any case, when the platform says.
  */
-async function sendOverRestart(
-  settings: ServerConnection.ISettings,
-  path: string,
-  request: IRequest
-): Promise<Response> {
+async function sendOverRestart(transport: ITransport, path: string, request: IRequest): Promise<Response> {
   const changes = (request.method ?? 'GET') !== 'GET';
   const once = request.headers?.['Idempotency-Key'] !== undefined;
   for (const wait of RETRIES) {
     let asked = 0;
     try {
-      return await send(settings, path, request);
+      return await send(transport, path, request);
     } catch (error) {
       const again =
         error instanceof ApiError && (error.busy || (changes && (error.unseen || (once && error.passing))));
@@ -95,16 +91,16 @@ async function sendOverRestart(
     }
     await new Promise(resolve => setTimeout(resolve, Math.max(wait, asked)));
   }
-  return send(settings, path, request);
+  return send(transport, path, request);
 }
 
 /** Open an event stream; ends when the server ends it. Throws ApiError; an abort just ends it. */
 export async function* requestEvents(
-  settings: ServerConnection.ISettings,
+  transport: ITransport,
   path: string,
   request: IRequest = {}
 ): AsyncGenerator<IServerEvent> {
-  const response = await send(settings, path, {
+  const response = await send(transport, path, {
     ...request,
     headers: { ...request.headers, Accept: 'text/event-stream' }
   });
@@ -130,22 +126,17 @@ export async function* requestEvents(
     }
   } catch (error) {
     if (!request.signal?.aborted) {
-      throw error instanceof ApiError ? error : lost(error);
+      throw error instanceof ApiError ? error : lost(transport, error);
     }
   } finally {
     reader.cancel().catch(() => undefined);
   }
 }
 
-async function send(
-  settings: ServerConnection.ISettings,
-  path: string,
-  request: IRequest
-): Promise<Response> {
+async function send(transport: ITransport, path: string, request: IRequest): Promise<Response> {
   const query = Object.entries(request.query ?? {}).filter(([, value]) => value !== undefined);
-  const url =
-    URLExt.join(settings.baseUrl, 'hai-lab', path) +
-    (query.length > 0 ? URLExt.objectToQueryString(Object.fromEntries(query)) : '');
+  const search = new URLSearchParams(query.map(([name, value]) => [name, String(value)])).toString();
+  const url = transport.url(path) + (search === '' ? '' : `?${search}`);
   const init: RequestInit = { method: request.method ?? 'GET' };
   if (request.headers || request.body !== undefined) {
     // JupyterLab names a type only for its own API; without one a browser says text/plain.
@@ -160,9 +151,9 @@ async function send(
   }
   let response: Response;
   try {
-    response = await ServerConnection.makeRequest(url, init, settings);
+    response = await transport.fetch(url, init);
   } catch (error) {
-    throw lost(error);
+    throw lost(transport, error);
   }
   if (!response.ok) {
     throw await problemOf(response);
@@ -170,11 +161,11 @@ async function send(
   return response;
 }
 
-function lost(error: unknown): ApiError {
+function lost(transport: ITransport, error: unknown): ApiError {
   return new ApiError({
     status: 0,
     code: 'unavailable',
-    detail: `Your JupyterLab server does not answer (${sentenceOf(error)}). Tasks go on without it.`
+    detail: trans.__('%1 does not answer (%2). Tasks go on without it.', transport.peer, sentenceOf(error))
   });
 }
 
@@ -183,7 +174,10 @@ async function problemOf(response: Response): Promise<ApiError> {
   return new ApiError({
     status: response.status,
     code: body?.code ?? 'unavailable',
-    detail: body?.detail ?? body?.message ?? `The server answered ${response.status} without saying why.`,
+    detail:
+      body?.detail ??
+      body?.message ??
+      trans.__('The server answered %1 without saying why.', response.status),
     errors: body?.errors ?? [],
     retryAfter: 1000 * (Number(response.headers.get('Retry-After')) || 0)
   });

@@ -1,7 +1,7 @@
 /** Fields of forms: a label, what is wrong, and a hint. */
 
-import { HTMLSelect } from '@jupyterlab/ui-components';
 import { useId, type JSX, type ReactNode } from 'react';
+import { Select } from './Select';
 
 export interface ITextOptions {
   rows?: number;
@@ -61,7 +61,7 @@ export function SelectField(props: {
   const id = useId();
   return (
     <Field id={id} label={props.label} error={props.error} hint={props.hint}>
-      <HTMLSelect
+      <Select
         id={id}
         name={props.name}
         value={props.value}

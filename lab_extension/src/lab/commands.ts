@@ -5,8 +5,10 @@ import { MainAreaWidget, Notification, type WidgetTracker } from '@jupyterlab/ap
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { launchIcon } from '@jupyterlab/ui-components';
+import type { IHost } from '../components/host';
 import type { IApi } from '../api/client';
 import { sentenceOf } from '../api/request';
+import { CommandIDs } from './commandIds';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
 import { environmentIcon, haiIcon } from './icons';
 import type { ClusterModel } from '../models/cluster';
@@ -20,19 +22,6 @@ import type { TasksModel } from '../models/tasks';
 import { EnvironmentsWidget } from './environments';
 import { submitDialog } from './submit';
 import { TaskWidget } from './task';
-
-export const CommandIDs = {
-  /** Submit the open document, the file `path`, or a command. */
-  submit: 'hai:submit',
-  /** Submit what is selected in the file browser. */
-  submitSelected: 'hai:submit-selected',
-  /** Show the task `id`. */
-  openTask: 'hai:open-task',
-  /** Show the environments. */
-  environments: 'hai:environments',
-  /** Show the panel. */
-  showPanel: 'hai:show-panel'
-} as const;
 
 /** The numbers of the settings. */
 export interface ISettingValues {
@@ -50,6 +39,7 @@ export interface ICommandOptions {
   documents: IDocumentManager;
   browsers: IFileBrowserFactory | null;
   environments: EnvironmentsModel;
+  host: IHost;
   settings: () => ISettingValues;
 }
 
@@ -167,7 +157,9 @@ function openEnvironments(options: ICommandOptions): void {
   const { shell } = options.app;
   const id = 'hai-environments';
   if (![...shell.widgets('main')].some(widget => widget.id === id)) {
-    const widget = new MainAreaWidget({ content: new EnvironmentsWidget(options.environments) });
+    const widget = new MainAreaWidget({
+      content: new EnvironmentsWidget(options.environments, options.host)
+    });
     widget.id = id;
     widget.toolbar.hide();
     shell.add(widget, 'main');
@@ -192,6 +184,7 @@ function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidg
         performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? [])),
         recordings: new RecordingsModel(id, api, feed)
       },
+      options.host,
       task => tasks.put(task)
     );
     widget = new MainAreaWidget({ content });

@@ -15,7 +15,9 @@ import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
-import { addCommands, CommandIDs, type ISettingValues } from './commands';
+import { CommandIDs } from './commandIds';
+import { addCommands, type ISettingValues } from './commands';
+import { LabHost } from './host';
 import { pathOf } from './documents';
 import { ClusterModel } from '../models/cluster';
 import { lifetimePlugin } from './lifetime';
@@ -25,6 +27,7 @@ import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
 import { spotPlugin } from './spot';
+import { LabTransport } from './transport';
 
 const ID = 'hai-lab:plugin';
 
@@ -46,11 +49,12 @@ function activate(
   registry: ISettingRegistry | null,
   browsers: IFileBrowserFactory | null
 ): void {
-  const api = new Api(app.serviceManager.serverSettings);
+  const transport = new LabTransport(app.serviceManager.serverSettings);
+  const api = new Api(transport);
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);
   const cluster = new ClusterModel(api, feed);
-  const environments = new EnvironmentsModel(new EnvironmentsApi(app.serviceManager.serverSettings), api);
+  const environments = new EnvironmentsModel(new EnvironmentsApi(transport), api);
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
 
@@ -64,6 +68,7 @@ function activate(
     documents,
     browsers,
     environments,
+    host: new LabHost(app.commands),
     settings: () => settings
   });
   // The Launcher has the kernels of environments as soon as they are published.

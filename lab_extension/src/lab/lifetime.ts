@@ -4,6 +4,7 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { Notification } from '@jupyterlab/apputils';
 import { requestJson } from '../api/request';
 import { LifetimeWatch, type ILifetimeWarnings } from '../models/lifetime';
+import { LabTransport } from './transport';
 
 /** Warnings as JupyterLab's notifications: they stay until something is done about them. */
 export class LifetimeNotifications implements ILifetimeWarnings {
@@ -42,11 +43,11 @@ export const lifetimePlugin: JupyterFrontEndPlugin<void> = {
   description: 'Warns before your server ends, and gives it more time.',
   autoStart: true,
   activate: (app: JupyterFrontEnd) => {
-    const settings = app.serviceManager.serverSettings;
+    const transport = new LabTransport(app.serviceManager.serverSettings);
     const watch = new LifetimeWatch(
       {
-        lifetime: () => requestJson(settings, 'lifetime'),
-        renewLifetime: () => requestJson(settings, 'lifetime', { method: 'POST' })
+        lifetime: () => requestJson(transport, 'lifetime'),
+        renewLifetime: () => requestJson(transport, 'lifetime', { method: 'POST' })
       },
       new LifetimeNotifications()
     );

@@ -2,18 +2,19 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification, ReactWidget } from '@jupyterlab/apputils';
-import type { ServerConnection } from '@jupyterlab/services';
 import { requestJson } from '../api/request';
 import { Countdown } from '../components/spot/Countdown';
 import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
+import type { ITransport } from '../api/transport';
+import { LabTransport } from './transport';
 
 const SAVE_ALL = 'docmanager:save-all';
 
 /** The server extension. */
-export function spotApi(settings: ServerConnection.ISettings): ISpotApi {
+export function spotApi(transport: ITransport): ISpotApi {
   return {
-    status: () => requestJson(settings, 'spot'),
-    leave: () => requestJson(settings, 'spot/leave', { method: 'POST' })
+    status: () => requestJson(transport, 'spot'),
+    leave: () => requestJson(transport, 'spot/leave', { method: 'POST' })
   };
 }
 
@@ -53,7 +54,7 @@ export const spotPlugin: JupyterFrontEndPlugin<void> = {
 };
 
 function activate(app: JupyterFrontEnd): void {
-  const model = new SpotModel(spotApi(app.serviceManager.serverSettings));
+  const model = new SpotModel(spotApi(new LabTransport(app.serviceManager.serverSettings)));
   const widget = ReactWidget.create(
     <Countdown
       model={model}

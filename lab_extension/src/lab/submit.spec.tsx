@@ -5,7 +5,8 @@ import { ApiError } from '../api/request';
 import type { IPolicy, ITaskDetail, ITaskSubmit } from '../api/types';
 import { aLength, aTask } from '../testing/fakes';
 import { SubmitForm } from '../components/submit/SubmitForm';
-import { SubmitModel, submitDialog } from './submit';
+import { SubmitModel } from '../components/submit/model';
+import { submitDialog } from './submit';
 
 const defaults = { name: 'train', cwd: '/home/alice', command: ['python', '-u', 'train.py'] };
 const context = { policy: null, quota: [] };

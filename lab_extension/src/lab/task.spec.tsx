@@ -7,7 +7,7 @@ import { PerformanceModel, timesOf } from '../models/performance';
 import { RecordingsModel } from '../models/recordings';
 import { TaskModel } from '../models/task';
 import { withCanvas } from '../testing/canvas';
-import { aRun, aTask, FakeStream } from '../testing/fakes';
+import { aHost, aRun, aTask, FakeStream } from '../testing/fakes';
 import { aRank, aRunSeries, aSeries } from '../testing/series';
 import { TaskWidget } from './task';
 
@@ -35,7 +35,7 @@ describe('the tabs of a task', () => {
     const log = new LogModel(41, api as never);
     const performance = new PerformanceModel(41, api, feed, () => timesOf(model.task?.runs ?? []));
     const recordings = new RecordingsModel(41, api as never, feed);
-    widget = new TaskWidget({ model, log, performance, recordings }, () => {});
+    widget = new TaskWidget({ model, log, performance, recordings }, aHost(), () => {});
     await act(async () => {
       Widget.attach(widget, document.body);
       await vi.waitFor(() => expect(widget.log.status).toBe('live'));

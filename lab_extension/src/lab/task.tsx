@@ -1,36 +1,16 @@
 /** The Lumino shell of a task view. */
 
 import type { JSX } from 'react';
-import { Dialog, Notification, ReactWidget, showDialog } from '@jupyterlab/apputils';
+import { ReactWidget } from '@jupyterlab/apputils';
 import type { Message } from '@lumino/messaging';
-import type { TaskAction } from '../api/client';
-import { sentenceOf } from '../api/request';
-import type { ITaskDetail, PriorityChoice } from '../api/types';
-import { isUnfinished } from '../text/format';
-import { haiIcon } from './icons';
+import type { ITaskDetail } from '../api/types';
+import { HostProvider, type IHost } from '../components/host';
+import { TaskView, type ITaskModels, type TaskTab } from '../components/task/TaskView';
 import type { LogModel } from '../models/log';
 import type { PerformanceModel } from '../models/performance';
 import type { RecordingsModel } from '../models/recordings';
 import type { TaskModel } from '../models/task';
-import { PerformanceView } from '../components/performance/View';
-import { Notice, useNow, useSignal } from '../components/react';
-import { DecisionLog } from '../components/task/DecisionLog';
-import { Header } from '../components/task/Header';
-import { LogView } from '../components/task/LogView';
-import { Tabs } from '../components/task/Tabs';
-import { Timeline } from '../components/task/Timeline';
-import { stopWarning } from '../components/task/actions';
-
-const TABS = { log: 'Runs and log', performance: 'Performance' } as const;
-type TabName = keyof typeof TABS;
-
-/** The models of what a task view shows. */
-export interface ITaskModels {
-  model: TaskModel;
-  log: LogModel;
-  performance: PerformanceModel;
-  recordings: RecordingsModel;
-}
+import { haiIcon } from './icons';
 
 /** A task in the main area. It follows the log, or the metrics, only while these can be seen. */
 export class TaskWidget extends ReactWidget {
@@ -38,10 +18,11 @@ export class TaskWidget extends ReactWidget {
   readonly log: LogModel;
   readonly performance: PerformanceModel;
   readonly recordings: RecordingsModel;
-  private tab: TabName = 'log';
+  private tab: TaskTab = 'log';
 
   constructor(
     models: ITaskModels,
+    private readonly host: IHost,
     private readonly onChanged: (task: ITaskDetail) => void
   ) {
     super();
@@ -67,7 +48,7 @@ export class TaskWidget extends ReactWidget {
   }
 
   /** Show one of the tabs. */
-  showTab(tab: TabName): void {
+  showTab(tab: TaskTab): void {
     this.tab = tab;
     this.follow();
     this.update();
@@ -91,15 +72,17 @@ export class TaskWidget extends ReactWidget {
 
   protected override render(): JSX.Element {
     return (
-      <Connected
-        model={this.model}
-        log={this.log}
-        performance={this.performance}
-        recordings={this.recordings}
-        tab={this.tab}
-        onTab={tab => this.showTab(tab)}
-        onChanged={this.onChanged}
-      />
+      <HostProvider value={this.host}>
+        <TaskView
+          model={this.model}
+          log={this.log}
+          performance={this.performance}
+          recordings={this.recordings}
+          tab={this.tab}
+          onTab={tab => this.showTab(tab)}
+          onChanged={this.onChanged}
+        />
+      </HostProvider>
     );
   }
 
@@ -121,82 +104,4 @@ export class TaskWidget extends ReactWidget {
       this.title.caption = `Task ${task.id} (${task.state})`;
     }
   }
-}
-
-function Connected(
-  props: ITaskModels & {
-    tab: TabName;
-    onTab: (tab: TabName) => void;
-    onChanged: (task: ITaskDetail) => void;
-  }
-): JSX.Element {
-  const { model, log } = props;
-  useSignal(model.changed);
-  const { task } = model;
-  const now = useNow(1_000, task !== null && isUnfinished(task.state));
-  const change = async (work: () => Promise<ITaskDetail>, what: string): Promise<void> => {
-    try {
-      props.onChanged(await work());
-    } catch (error) {
-      Notification.error(`${what}: ${sentenceOf(error)}`, { autoClose: 8_000 });
-    }
-  };
-  if (task === null) {
-    return (
-      <div className="hai-TaskView">
-        {model.error === null ? (
-          <p className="hai-Empty">Loading…</p>
-        ) : (
-          <Notice kind="error">{model.error}</Notice>
-        )}
-      </div>
-    );
-  }
-  const act = async (action: TaskAction): Promise<void> => {
-    if (action !== 'stop' || (await mayStop(task))) {
-      await change(() => model.act(action), `Task ${task.id} could not be changed`);
-    }
-  };
-  const setPriority = (priority: PriorityChoice): Promise<void> =>
-    change(() => model.setPriority(priority), `The priority of task ${task.id} could not be changed`);
-  return (
-    <div className="hai-TaskView">
-      {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
-      <Header
-        task={task}
-        whatIf={model.whatIf}
-        curves={model.curves}
-        now={now}
-        busy={model.busy}
-        onAct={action => void act(action)}
-        onPriority={priority => void setPriority(priority)}
-        onShowLog={rank => {
-          props.onTab('log');
-          log.open(rank);
-        }}
-      />
-      <Tabs tabs={TABS} tab={props.tab} onTab={props.onTab} label={`Task ${task.id}`}>
-        {props.tab === 'performance' ? (
-          <PerformanceView model={props.performance} recordings={props.recordings} task={task} />
-        ) : (
-          <>
-            <Timeline task={task} now={now} />
-            <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />
-            <LogView model={log} ranks={task.nodes} />
-          </>
-        )}
-      </Tabs>
-    </div>
-  );
-}
-
-async function mayStop(task: ITaskDetail): Promise<boolean> {
-  const { button } = await showDialog({
-    title: `Stop ${task.name} (#${task.id})?`,
-    body: stopWarning(task),
-    // A hasty Enter must not end a task for good.
-    defaultButton: 0,
-    buttons: [Dialog.cancelButton({ label: 'Keep it' }), Dialog.warnButton({ label: 'Stop it' })]
-  });
-  return button.accept;
 }

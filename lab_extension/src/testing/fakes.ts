@@ -5,6 +5,7 @@ import type { IApi } from '../api/client';
 import type { IEnvironmentsApi } from '../api/environments';
 import type { EnvironmentChange, IBuild, IEnvironment, IEnvironmentDetail } from '../api/extension';
 import type { IServerEvent } from '../api/sse';
+import type { IHost } from '../components/host';
 import type {
   IDecision,
   IEvent,
@@ -17,6 +18,11 @@ import type {
   ITaskSummary,
   IWhatIf
 } from '../api/types';
+
+/** A program around views that says yes. */
+export function aHost(given: Partial<IHost> = {}): IHost {
+  return { openTask: vi.fn(), notify: vi.fn(), confirm: vi.fn(async () => true), ...given };
+}
 
 /** A running task; give what differs. */
 export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {

@@ -1,11 +1,11 @@
 /** The output of a build, as it comes. */
 
-import { closeIcon } from '@jupyterlab/ui-components';
 import { useLayoutEffect, useRef, type JSX } from 'react';
 import type { IBuild } from '../../api/extension';
 import { plainText } from '../../text/format';
 import type { BuildModel } from '../../models/build';
 import { Notice, useSignal } from '../react';
+import { Icon } from '../icons';
 
 const WORDS: Record<IBuild['state'], string> = {
   running: 'Running…',
@@ -40,7 +40,7 @@ export function BuildLog(props: { model: BuildModel; onClose: () => void }): JSX
           </button>
         ) : (
           <button className="hai-IconButton" aria-label="Close" title="Close" onClick={props.onClose}>
-            <closeIcon.react tag="span" elementSize="normal" />
+            <Icon name="close" />
           </button>
         )}
       </header>

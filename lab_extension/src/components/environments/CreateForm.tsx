@@ -1,10 +1,10 @@
 /** The form for a new environment. */
 
-import { HTMLSelect } from '@jupyterlab/ui-components';
 import { useState, type JSX } from 'react';
 import type { EnvironmentChange, IEnvironment } from '../../api/extension';
 import { Field, TextField } from '../fields';
 import { levelOf, nameError, requirementsOf } from './words';
+import { Select } from '../Select';
 
 export function CreateForm(props: {
   owners: readonly string[];
@@ -59,7 +59,7 @@ export function CreateForm(props: {
           {...(tried && wrong !== null ? { error: wrong } : {})}
         />
         <Field id="hai-environment-owner" label="Whose" error={undefined} hint={undefined}>
-          <HTMLSelect
+          <Select
             id="hai-environment-owner"
             name="owner"
             className="hai-Select"
@@ -76,7 +76,7 @@ export function CreateForm(props: {
           error={undefined}
           hint="It has the packages of that one too, at the same versions."
         >
-          <HTMLSelect
+          <Select
             id="hai-environment-extend"
             name="extend"
             className="hai-Select"

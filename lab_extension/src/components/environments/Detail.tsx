@@ -1,6 +1,5 @@
 /** What an environment holds, and what can be done with it. */
 
-import { HTMLSelect } from '@jupyterlab/ui-components';
 import { useState, type JSX } from 'react';
 import type {
   EnvironmentChange,
@@ -10,6 +9,7 @@ import type {
 } from '../../api/extension';
 import { count } from '../../text/format';
 import { requirementsOf } from './words';
+import { Select } from '../Select';
 
 export interface IDetailProps {
   environment: IEnvironment;
@@ -125,7 +125,7 @@ function Share(props: { name: string; onChange: (change: EnvironmentChange) => v
         change('share');
       }}
     >
-      <HTMLSelect
+      <Select
         className="hai-Select hai-mod-small"
         aria-label="Share with"
         value={kind}
@@ -175,14 +175,14 @@ function Generations(props: IDetailProps & { detail: IEnvironmentDetail }): JSX.
   return (
     <div className="hai-EnvironmentLine" data-testid="hai-environment-generations">
       <span>Generations</span>
-      <HTMLSelect
+      <Select
         className="hai-Select hai-mod-small"
         aria-label="Earlier generation"
         value={String(earlier)}
         options={options}
         onChange={event => setBefore(Number(event.target.value))}
       />
-      <HTMLSelect
+      <Select
         className="hai-Select hai-mod-small"
         aria-label="Later generation"
         value={String(later)}

@@ -7,20 +7,26 @@ import {
   aBuild,
   anEnvironment,
   anEnvironmentDetail,
+  aHost,
   someEnvironments,
   somePlatform
 } from '../../testing/fakes';
+import { HostProvider, type IHost } from '../host';
 import { View } from './View';
 import { bytes, contentsOf, levelOf, nameError, requirementsOf } from './words';
 
 async function shown(
   given: Partial<IEnvironmentsApi> = {},
-  mayRemove: (name: string, draft: boolean) => Promise<boolean> = async () => true,
+  confirm: IHost['confirm'] = async () => true,
   platform = somePlatform()
 ) {
   const api = someEnvironments(given);
   const model = new EnvironmentsModel(api, platform);
-  render(<View model={model} mayRemove={mayRemove} />);
+  render(
+    <HostProvider value={aHost({ confirm })}>
+      <View model={model} />
+    </HostProvider>
+  );
   await waitFor(async () => model.refresh());
   return { api, model, platform };
 }
@@ -198,7 +204,7 @@ describe('the view', () => {
   });
 
   it('asks whether the draft may go too, and then says so to the server', async () => {
-    const asked = vi.fn(async () => true);
+    const asked = vi.fn<IHost['confirm']>(async () => true);
     const { api } = await shown(
       {
         list: async () => ({ items: [anEnvironment({ draft: true })], owners: ['users/ann'], builds: [] })
@@ -209,7 +215,11 @@ describe('the view', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Remove' }));
     const name = 'users/ann/vision';
     await waitFor(() => expect(api.begin).toHaveBeenCalledWith({ verb: 'remove', name, with_draft: true }));
-    expect(asked).toHaveBeenCalledWith(name, true);
+    expect(asked).toHaveBeenCalledOnce();
+    expect(asked.mock.calls[0]?.[0]).toMatchObject({
+      title: `Remove ${name}?`,
+      body: expect.stringMatching(/open draft/) as string
+    });
   });
 
   it('says what is wrong with one that has no generation', async () => {

@@ -1,24 +1,24 @@
 /** The *Environments* view: the list, a form for a new one, what one holds, and the output of a build. */
 
-import { addIcon, refreshIcon } from '@jupyterlab/ui-components';
 import { useState, type JSX, type KeyboardEvent, type MouseEvent } from 'react';
 import type { EnvironmentChange, IEnvironment } from '../../api/extension';
 import { moment } from '../../text/format';
 import type { EnvironmentsModel } from '../../models/environments';
+import { useHost, type IQuestion } from '../host';
 import { Notice, useSignal } from '../react';
 import { BuildLog } from './BuildLog';
 import { CreateForm } from './CreateForm';
 import { Detail } from './Detail';
 import { bytes, contentsOf, levelOf, shortName } from './words';
+import { Icon } from '../icons';
 
 export interface IViewProps {
   model: EnvironmentsModel;
-  /** Ask before an environment is removed; `draft`: what is in its draft would be gone too. */
-  mayRemove: (name: string, draft: boolean) => Promise<boolean>;
 }
 
 export function View(props: IViewProps): JSX.Element {
   const { model } = props;
+  const host = useHost();
   useSignal(model.changed);
   const [creating, setCreating] = useState(false);
   const { items } = model.found;
@@ -27,7 +27,7 @@ export function View(props: IViewProps): JSX.Element {
     let asked = change;
     if (change.verb === 'remove') {
       const draft = items.find(one => one.name === change.name)?.draft === true;
-      if (!(await props.mayRemove(change.name, draft))) {
+      if (!(await host.confirm(removeQuestion(change.name, draft)))) {
         return;
       }
       asked = draft ? { ...change, with_draft: true } : change;
@@ -47,7 +47,7 @@ export function View(props: IViewProps): JSX.Element {
           title="Refresh"
           onClick={() => void model.refresh()}
         >
-          <refreshIcon.react tag="span" elementSize="normal" />
+          <Icon name="refresh" />
         </button>
         <button
           className="hai-Button hai-mod-primary"
@@ -57,7 +57,7 @@ export function View(props: IViewProps): JSX.Element {
           title={owners.length === 0 ? 'Your name cannot own environments' : 'Make an environment'}
           onClick={() => setCreating(!creating)}
         >
-          <addIcon.react tag="span" elementSize="normal" />
+          <Icon name="add" />
           New environment
         </button>
       </header>
@@ -188,4 +188,16 @@ function List(props: {
       </table>
     </div>
   );
+}
+
+/** Asked before an environment is removed; `draft`: what is in its draft would be gone too. */
+function removeQuestion(name: string, draft: boolean): IQuestion {
+  return {
+    title: `Remove ${name}?`,
+    body:
+      'It is removed with all its generations. What live tasks use stays, and is named then.' +
+      (draft ? ' It has an open draft: what was changed there and not frozen is gone with it.' : ''),
+    accept: 'Remove it',
+    keep: 'Keep it'
+  };
 }

@@ -1,15 +1,14 @@
 /** The panel of the left sidebar: what the user sees of HAI all the time. */
 
-import { launchIcon, refreshIcon } from '@jupyterlab/ui-components';
 import type { JSX, ReactNode } from 'react';
 import type { ICluster, IMe, ITaskSummary } from '../../api/types';
 import type { FeedStatus } from '../../models/feed';
 import { isUnfinished } from '../../text/format';
-import { environmentIcon } from '../../lab/icons';
 import { Notice } from '../react';
 import { ClusterView } from './ClusterView';
 import { QuotaView } from './QuotaView';
 import { TaskList } from './TaskList';
+import { Icon } from '../icons';
 
 export interface IPanelProps {
   cluster: ICluster | null;
@@ -54,10 +53,10 @@ export function Panel(props: IPanelProps): JSX.Element {
           data-testid="hai-environments-open"
           onClick={props.onEnvironments}
         >
-          <environmentIcon.react tag="span" elementSize="normal" />
+          <Icon name="environment" />
         </button>
         <button className="hai-IconButton" aria-label="Refresh" title="Refresh" onClick={props.onRefresh}>
-          <refreshIcon.react tag="span" elementSize="normal" />
+          <Icon name="refresh" />
         </button>
       </header>
       <div className="hai-Panel-submit">
@@ -67,7 +66,7 @@ export function Panel(props: IPanelProps): JSX.Element {
           onClick={props.onSubmit}
           title={file ? `Submit ${file} as a task` : 'Submit a command as a task'}
         >
-          <launchIcon.react tag="span" elementSize="normal" />
+          <Icon name="run" />
           <span className="hai-Ellipsis">{file ? `Submit ${file}` : 'New task'}</span>
         </button>
       </div>

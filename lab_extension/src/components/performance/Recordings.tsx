@@ -1,11 +1,11 @@
 /** Recordings of what a task does: a button that orders one, and what it says of the steps. */
 
 import { useState, type JSX } from 'react';
-import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { IOperator, IPhases, IRecording } from '../../api/types';
 import { moment } from '../../text/format';
 import type { RecordingsModel } from '../../models/recordings';
 import { Notice, useSignal } from '../react';
+import { Select } from '../Select';
 
 /** Lengths of a recording, in seconds. */
 const LENGTHS = ['2', '5', '15', '30'];
@@ -44,7 +44,7 @@ export function Recordings(props: { model: RecordingsModel; running: boolean }):
         >
           {model.busy ? 'Recording…' : 'Profile'}
         </button>
-        <HTMLSelect
+        <Select
           className="hai-Select hai-mod-small"
           aria-label="Seconds"
           value={length}
@@ -52,7 +52,7 @@ export function Recordings(props: { model: RecordingsModel; running: boolean }):
           options={LENGTHS.map(value => ({ value, label: `${value} s` }))}
         />
         {model.items.length > 1 && (
-          <HTMLSelect
+          <Select
             className="hai-Select hai-mod-small"
             aria-label="Recording"
             value={String(shown?.id ?? '')}

@@ -1,7 +1,6 @@
 /** The head of a task view: what it is, what it does, why it waits, and what can be done. */
 
 import type { JSX, ReactNode } from 'react';
-import { HTMLSelect } from '@jupyterlab/ui-components';
 import type { TaskAction } from '../../api/client';
 import { PRIORITIES } from '../../api/constants';
 import type { ITaskDetail, IWhatIf, PriorityChoice } from '../../api/types';
@@ -28,6 +27,7 @@ import { StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { Reported } from './Reported';
 import { actionsOf } from './actions';
+import { Select } from '../Select';
 
 export interface IHeaderProps {
   task: ITaskDetail;
@@ -242,7 +242,7 @@ function PrioritySelect(props: {
       ? `Auto (now ${priorityLabel(task.effective_priority)})`
       : 'Auto';
   return (
-    <HTMLSelect
+    <Select
       className="hai-Select hai-mod-small"
       aria-label="Priority"
       data-testid="hai-priority"

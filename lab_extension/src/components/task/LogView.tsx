@@ -1,12 +1,13 @@
 /** The log of a task: one rank at a time, live, with search over all. */
 
-import { HTMLSelect, searchIcon } from '@jupyterlab/ui-components';
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ILogHits } from '../../api/types';
 import { count, moment, plainText } from '../../text/format';
 import type { IChunk, INumberedLine, LogModel, LogStatus } from '../../models/log';
 import { Notice, useSignal } from '../react';
+import { Icon } from '../icons';
+import { Select } from '../Select';
 
 /** Most pixels between the view and the end at which new lines are followed. */
 const NEAR = 24;
@@ -41,7 +42,7 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
       <header className="hai-LogView-header">
         <h3>Log</h3>
         {ranks > 1 && (
-          <HTMLSelect
+          <Select
             className="hai-Select hai-mod-small"
             aria-label="Rank"
             data-testid="hai-log-rank"
@@ -103,7 +104,7 @@ function SearchBox(props: { onSearch: (text: string) => void }): JSX.Element {
         }}
       />
       <button className="hai-IconButton" aria-label="Search" title="Search">
-        <searchIcon.react tag="span" elementSize="normal" />
+        <Icon name="search" />
       </button>
     </form>
   );

@@ -1,0 +1,109 @@
+/** The view of a task: its state, its use, its runs and its log. */
+
+import type { JSX } from 'react';
+import type { TaskAction } from '../../api/client';
+import { sentenceOf } from '../../api/request';
+import type { ITaskDetail, PriorityChoice } from '../../api/types';
+import type { LogModel } from '../../models/log';
+import type { PerformanceModel } from '../../models/performance';
+import type { RecordingsModel } from '../../models/recordings';
+import type { TaskModel } from '../../models/task';
+import { isUnfinished } from '../../text/format';
+import { useHost, type IQuestion } from '../host';
+import { PerformanceView } from '../performance/View';
+import { Notice, useNow, useSignal } from '../react';
+import { DecisionLog } from './DecisionLog';
+import { Header } from './Header';
+import { LogView } from './LogView';
+import { Tabs } from './Tabs';
+import { Timeline } from './Timeline';
+import { stopWarning } from './actions';
+
+export const TASK_TABS = { log: 'Runs and log', performance: 'Performance' } as const;
+export type TaskTab = keyof typeof TASK_TABS;
+
+/** The models of what a task view shows. */
+export interface ITaskModels {
+  model: TaskModel;
+  log: LogModel;
+  performance: PerformanceModel;
+  recordings: RecordingsModel;
+}
+
+/** A task with all that is known of it. */
+export function TaskView(
+  props: ITaskModels & {
+    tab: TaskTab;
+    onTab: (tab: TaskTab) => void;
+    onChanged: (task: ITaskDetail) => void;
+  }
+): JSX.Element {
+  const { model, log } = props;
+  const host = useHost();
+  useSignal(model.changed);
+  const { task } = model;
+  const now = useNow(1_000, task !== null && isUnfinished(task.state));
+  const change = async (work: () => Promise<ITaskDetail>, what: string): Promise<void> => {
+    try {
+      props.onChanged(await work());
+    } catch (error) {
+      host.notify('error', `${what}: ${sentenceOf(error)}`);
+    }
+  };
+  if (task === null) {
+    return (
+      <div className="hai-TaskView">
+        {model.error === null ? (
+          <p className="hai-Empty">Loading…</p>
+        ) : (
+          <Notice kind="error">{model.error}</Notice>
+        )}
+      </div>
+    );
+  }
+  const act = async (action: TaskAction): Promise<void> => {
+    if (action !== 'stop' || (await host.confirm(stopQuestion(task)))) {
+      await change(() => model.act(action), `Task ${task.id} could not be changed`);
+    }
+  };
+  const setPriority = (priority: PriorityChoice): Promise<void> =>
+    change(() => model.setPriority(priority), `The priority of task ${task.id} could not be changed`);
+  return (
+    <div className="hai-TaskView">
+      {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
+      <Header
+        task={task}
+        whatIf={model.whatIf}
+        curves={model.curves}
+        now={now}
+        busy={model.busy}
+        onAct={action => void act(action)}
+        onPriority={priority => void setPriority(priority)}
+        onShowLog={rank => {
+          props.onTab('log');
+          log.open(rank);
+        }}
+      />
+      <Tabs tabs={TASK_TABS} tab={props.tab} onTab={props.onTab} label={`Task ${task.id}`}>
+        {props.tab === 'performance' ? (
+          <PerformanceView model={props.performance} recordings={props.recordings} task={task} />
+        ) : (
+          <>
+            <Timeline task={task} now={now} />
+            <DecisionLog decisions={model.decisions} now={now} onShow={on => model.showDecisions(on)} />
+            <LogView model={log} ranks={task.nodes} />
+          </>
+        )}
+      </Tabs>
+    </div>
+  );
+}
+
+function stopQuestion(task: ITaskDetail): IQuestion {
+  return {
+    title: `Stop ${task.name} (#${task.id})?`,
+    body: stopWarning(task),
+    accept: 'Stop it',
+    keep: 'Keep it'
+  };
+}

@@ -1,0 +1,14 @@
+/** The names of the commands. */
+
+export const CommandIDs = {
+  /** Submit the open document, the file `path`, or a command. */
+  submit: 'hai:submit',
+  /** Submit what is selected in the file browser. */
+  submitSelected: 'hai:submit-selected',
+  /** Show the task `id`. */
+  openTask: 'hai:open-task',
+  /** Show the environments. */
+  environments: 'hai:environments',
+  /** Show the panel. */
+  showPanel: 'hai:show-panel'
+} as const;

@@ -1,0 +1,33 @@
+/** JupyterLab as the program around the views. */
+
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import type { CommandRegistry } from '@lumino/commands';
+import type { IHost, IQuestion } from '../components/host';
+import { CommandIDs } from './commandIds';
+
+/** How long what is said stays on the screen, in ms. */
+const SHOWN_FOR = 8_000;
+
+/** Shows tasks as widgets of the main area, and speaks by JupyterLab's notifications and dialogs. */
+export class LabHost implements IHost {
+  constructor(private readonly commands: CommandRegistry) {}
+
+  openTask(id: number): void {
+    void this.commands.execute(CommandIDs.openTask, { id });
+  }
+
+  notify(kind: 'info' | 'warning' | 'error', message: string): void {
+    Notification.emit(message, kind, { autoClose: SHOWN_FOR });
+  }
+
+  async confirm(question: IQuestion): Promise<boolean> {
+    const { button } = await showDialog({
+      title: question.title,
+      body: question.body,
+      // A hasty Enter must change nothing.
+      defaultButton: 0,
+      buttons: [Dialog.cancelButton({ label: question.keep }), Dialog.warnButton({ label: question.accept })]
+    });
+    return button.accept;
+  }
+}
