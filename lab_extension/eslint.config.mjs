@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import hooks from 'eslint-plugin-react-hooks';
 import ts from 'typescript-eslint';
+import { translated } from './eslint.texts.mjs';
 
 export default ts.config(
   { ignores: ['lib', 'node_modules', 'hai_lab', 'build', 'dist', 'style/index.js'] },
@@ -42,6 +43,12 @@ export default ts.config(
         }
       ]
     }
+  },
+  {
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
+    ignores: ['src/**/*.spec.ts', 'src/**/*.spec.tsx', 'src/testing/**', 'src/api/**', 'src/text/commandLine.ts'],
+    plugins: { hai: { rules: { translated } } },
+    rules: { 'hai/translated': 'error' }
   },
   // Written by `make reference`; the repository's own limit of 500 lines holds for it too.
   { files: ['src/api/types.ts'], rules: { 'max-lines': 'off' } },

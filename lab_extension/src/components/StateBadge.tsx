@@ -2,7 +2,7 @@
 
 import type { JSX } from 'react';
 import type { ITaskSummary } from '../api/types';
-import { stateLabel } from '../text/format';
+import { stateLabel } from '../text/words';
 
 /** Which colour a state has; the names are classes in the style sheet. */
 export function toneOf(task: Pick<ITaskSummary, 'state' | 'held'>): string {

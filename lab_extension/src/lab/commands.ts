@@ -22,6 +22,7 @@ import type { TasksModel } from '../models/tasks';
 import { EnvironmentsWidget } from './environments';
 import { submitDialog } from './submit';
 import { TaskWidget } from './task';
+import { trans } from '../text/translate';
 
 /** The numbers of the settings. */
 export interface ISettingValues {
@@ -52,8 +53,8 @@ export function addCommands(options: ICommandOptions): void {
     return item && item.type !== 'directory' && isSubmittable(item.path) ? item.path : null;
   };
   commands.addCommand(CommandIDs.submit, {
-    label: args => (args.path ? 'Submit to HAI' : 'Submit to HAI…'),
-    caption: 'Run the open script or notebook as a task on the cluster',
+    label: args => (args.path ? trans.__('Submit to HAI') : trans.__('Submit to HAI…')),
+    caption: trans.__('Run the open script or notebook as a task on the cluster'),
     icon: launchIcon,
     describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
     execute: args => {
@@ -62,15 +63,16 @@ export function addCommands(options: ICommandOptions): void {
     }
   });
   commands.addCommand(CommandIDs.submitSelected, {
-    label: 'Submit to HAI',
-    caption: 'Run this file as a task on the cluster',
+    label: trans.__('Submit to HAI'),
+    caption: trans.__('Run this file as a task on the cluster'),
     icon: haiIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     isVisible: () => selected() !== null,
     execute: () => submit(options, selected())
   });
   commands.addCommand(CommandIDs.openTask, {
-    label: args => (typeof args.id === 'number' ? `Open task ${args.id}` : 'Open a task'),
+    label: args =>
+      typeof args.id === 'number' ? trans.__('Open task %1', args.id) : trans.__('Open a task'),
     describedBy: {
       args: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
     },
@@ -81,15 +83,15 @@ export function addCommands(options: ICommandOptions): void {
     void commands.execute(CommandIDs.openTask, { id: task.id });
   });
   commands.addCommand(CommandIDs.environments, {
-    label: 'Environments',
-    caption: 'Python environments: list, make, change and share them',
+    label: trans.__('Environments'),
+    caption: trans.__('Python environments: list, make, change and share them'),
     icon: environmentIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     execute: () => openEnvironments(options)
   });
   commands.addCommand(CommandIDs.showPanel, {
-    label: 'Show HAI',
-    caption: 'The cluster and your tasks',
+    label: trans.__('Show HAI'),
+    caption: trans.__('The cluster and your tasks'),
     icon: haiIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     execute: () => shell.activateById('hai-panel')
@@ -118,9 +120,12 @@ async function submit(options: ICommandOptions, path: string | null): Promise<vo
       async name => {
         const frozen = await options.environments.freeze(name);
         if (frozen.changed) {
-          Notification.info(`Froze the draft of ${name} as ${name}@${frozen.generation}`, {
-            autoClose: 8_000
-          });
+          Notification.info(
+            trans.__('Froze the draft of %1 as %2@%3', name, name, frozen.generation ?? '?'),
+            {
+              autoClose: 8_000
+            }
+          );
         }
         return frozen;
       }

@@ -5,6 +5,7 @@ import { PathExt } from '@jupyterlab/coreutils';
 import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { Widget } from '@lumino/widgets';
+import { trans } from '../text/translate';
 
 const SUBMITTABLE = ['.py', '.sh', '.ipynb'];
 
@@ -26,9 +27,9 @@ export async function ensureSaved(documents: IDocumentManager, path: string): Pr
     return true;
   }
   const { button } = await showDialog({
-    title: `Save ${PathExt.basename(path)} first?`,
-    body: 'It has changes that are not saved. A task runs the file as it is on disk.',
-    buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Save and go on' })]
+    title: trans.__('Save %1 first?', PathExt.basename(path)),
+    body: trans.__('It has changes that are not saved. A task runs the file as it is on disk.'),
+    buttons: [Dialog.cancelButton(), Dialog.okButton({ label: trans.__('Save and go on') })]
   });
   if (!button.accept) {
     return false;

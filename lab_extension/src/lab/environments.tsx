@@ -7,6 +7,7 @@ import { HostProvider, type IHost } from '../components/host';
 import { environmentIcon } from './icons';
 import type { EnvironmentsModel } from '../models/environments';
 import { View } from '../components/environments/View';
+import { trans } from '../text/translate';
 
 /** The view in the main area. */
 export class EnvironmentsWidget extends ReactWidget {
@@ -17,8 +18,8 @@ export class EnvironmentsWidget extends ReactWidget {
     super();
     this.addClass('hai-EnvironmentsWidget');
     this.title.icon = environmentIcon;
-    this.title.label = 'Environments';
-    this.title.caption = 'Python environments of yours, of your groups, and for all';
+    this.title.label = trans.__('Environments');
+    this.title.caption = trans.__('Python environments of yours, of your groups, and for all');
     this.title.closable = true;
   }
 

@@ -28,6 +28,7 @@ import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
 import { spotPlugin } from './spot';
 import { LabTransport } from './transport';
+import { trans } from '../text/translate';
 
 const ID = 'hai-lab:plugin';
 
@@ -80,7 +81,7 @@ function activate(
       const open = (): void => void app.commands.execute(CommandIDs.openTask, { id: task });
       Notification.warning(message, {
         autoClose: false,
-        actions: [{ label: 'Open it', caption: `Open task ${task}`, callback: open }]
+        actions: [{ label: trans.__('Open it'), caption: trans.__('Open task %1', task), callback: open }]
       });
     }
   });

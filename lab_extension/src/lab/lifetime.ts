@@ -5,6 +5,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { requestJson } from '../api/request';
 import { LifetimeWatch, type ILifetimeWarnings } from '../models/lifetime';
 import { LabTransport } from './transport';
+import { trans } from '../text/translate';
 
 /** Warnings as JupyterLab's notifications: they stay until something is done about them. */
 export class LifetimeNotifications implements ILifetimeWarnings {
@@ -15,8 +16,8 @@ export class LifetimeNotifications implements ILifetimeWarnings {
     const actions: Notification.IAction[] = renew
       ? [
           {
-            label: 'Keep it',
-            caption: 'Give this server more time',
+            label: trans.__('Keep it'),
+            caption: trans.__('Give this server more time'),
             displayType: 'accent',
             callback: renew
           }

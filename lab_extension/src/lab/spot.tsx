@@ -7,6 +7,7 @@ import { Countdown } from '../components/spot/Countdown';
 import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
 import type { ITransport } from '../api/transport';
 import { LabTransport } from './transport';
+import { trans } from '../text/translate';
 
 const SAVE_ALL = 'docmanager:save-all';
 
@@ -35,14 +36,14 @@ export async function saveAll(
 
 /** What the user is told when a notice comes: each a notification, because those are cut after 140 characters. */
 export function sentencesOf(notice: ISpotNotice, saved: boolean): string[] {
-  const files = saved ? 'Open documents have been saved' : 'Save your documents now';
+  const files = saved ? trans.__('Open documents have been saved') : trans.__('Save your documents now');
   const after =
     notice.kind === 'suspend'
-      ? 'The server comes back by itself at its next turn.'
-      : 'The server does not come back by itself.';
+      ? trans.__('The server comes back by itself at its next turn.')
+      : trans.__('The server does not come back by itself.');
   return [
-    `This server ends soon: ${notice.message}.`,
-    `${files}; what kernels and terminals hold is lost. ${after}`
+    trans.__('This server ends soon: %1.', notice.message),
+    trans.__('%1; what kernels and terminals hold is lost. %2', files, after)
   ];
 }
 

@@ -9,6 +9,7 @@ import { SubmitForm } from '../components/submit/SubmitForm';
 import type { IFormContext } from '../components/submit/form';
 import { SubmitModel, type Freeze } from '../components/submit/model';
 import { useSignal } from '../components/react';
+import { trans } from '../text/translate';
 
 class Body extends ReactWidget {
   constructor(
@@ -56,7 +57,7 @@ class SubmitDialog extends Dialog<unknown> {
     super({
       title,
       body: new Body(model, free, () => this.resolve(1)),
-      buttons: [Dialog.cancelButton(), Dialog.okButton({ label: 'Submit' })],
+      buttons: [Dialog.cancelButton(), Dialog.okButton({ label: trans.__('Submit') })],
       focusNodeSelector: 'input[name="name"]',
       // A click beside the dialog must not throw away what was typed.
       hasClose: false
@@ -105,7 +106,7 @@ export async function submitDialog(
   free: Record<string, number>,
   freeze: Freeze | null = null
 ): Promise<ITaskDetail | null> {
-  const title = defaults.name === '' ? 'New task' : `Submit ${defaults.name}`;
+  const title = defaults.name === '' ? trans.__('New task') : trans.__('Submit %1', defaults.name);
   const dialog = new SubmitDialog(new SubmitModel(api, defaults, context, freeze), title, free);
   await dialog.launch();
   return dialog.task;

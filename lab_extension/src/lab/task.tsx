@@ -11,6 +11,7 @@ import type { PerformanceModel } from '../models/performance';
 import type { RecordingsModel } from '../models/recordings';
 import type { TaskModel } from '../models/task';
 import { haiIcon } from './icons';
+import { trans } from '../text/translate';
 
 /** A task in the main area. It follows the log, or the metrics, only while these can be seen. */
 export class TaskWidget extends ReactWidget {
@@ -32,7 +33,7 @@ export class TaskWidget extends ReactWidget {
     this.recordings = models.recordings;
     this.addClass('hai-TaskWidget');
     this.title.icon = haiIcon;
-    this.title.label = `Task ${this.model.id}`;
+    this.title.label = trans.__('Task %1', this.model.id);
     this.title.closable = true;
     this.model.changed.connect(this.updateTitle, this);
   }
@@ -101,7 +102,7 @@ export class TaskWidget extends ReactWidget {
     const { task } = this.model;
     if (task) {
       this.title.label = task.name;
-      this.title.caption = `Task ${task.id} (${task.state})`;
+      this.title.caption = trans.__('Task %1 (%2)', task.id, task.state);
     }
   }
 }

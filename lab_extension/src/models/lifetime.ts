@@ -3,6 +3,7 @@
 import type { IDisposable } from '@lumino/disposable';
 import { Poll } from '@lumino/polling';
 import type { ILifetime } from '../api/extension';
+import { trans } from '../text/translate';
 
 /** How often the server is asked, in ms. */
 const EVERY = 60_000;
@@ -71,7 +72,10 @@ export class LifetimeWatch implements IDisposable {
     } catch (error) {
       this.shown = null;
       this.warnings.show(
-        `This server was not given more time: ${error instanceof Error ? error.message : String(error)}`,
+        trans.__(
+          'This server was not given more time: %1',
+          error instanceof Error ? error.message : String(error)
+        ),
         () => void this.renew()
       );
     }
@@ -100,13 +104,17 @@ export function warningOf(told: ILifetime): string | null {
   if (told.ends_at === null) {
     return null;
   }
-  const why = told.reason === 'idle' ? 'nothing happens in it' : 'its time is over';
-  const rest = told.renewable ? 'Save your work, or keep it.' : 'Save your work: it cannot be kept longer.';
-  return `This server ends at ${clock(told)}: ${why}. ${rest}`;
+  const why = told.reason === 'idle' ? trans.__('nothing happens in it') : trans.__('its time is over');
+  const rest = told.renewable
+    ? trans.__('Save your work, or keep it.')
+    : trans.__('Save your work: it cannot be kept longer.');
+  return trans.__('This server ends at %1: %2. %3', clock(told), why, rest);
 }
 
 function thanks(told: ILifetime): string {
-  return told.ends_at === null ? 'This server stays.' : `This server stays until ${clock(told)} at least.`;
+  return told.ends_at === null
+    ? trans.__('This server stays.')
+    : trans.__('This server stays until %1 at least.', clock(told));
 }
 
 /** The end by this machine's clock, which need not agree with the server's. */

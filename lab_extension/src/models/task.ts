@@ -2,7 +2,7 @@
 
 import type { IApi, TaskAction } from '../api/client';
 import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
-import { isWaiting } from '../text/format';
+import { isWaiting } from '../text/words';
 import { curvesOf, type ICurve } from './curves';
 import type { Feed } from './feed';
 import { LiveModel } from './live';

@@ -1,6 +1,7 @@
 /** How the command of a batch script's task is shown: as `hai status` does, not with the whole text of the script. */
 
 import { joinCommand } from './commandLine';
+import { trans } from './translate';
 
 const NAMED = '--script=';
 
@@ -31,9 +32,9 @@ export function shownCommand(words: readonly string[]): IShownCommand {
     return { text: `sbatch --wrap=${joinCommand([only])}`, whole: script };
   }
   const called = joinCommand(['sbatch', ...(file ? [file] : []), ...words.slice(at + 2)]);
-  const named = file ? called : `${called} (a script of ${lines.length} lines)`;
+  const named = file ? called : trans.__('%1 (a script of %2 lines)', called, lines.length);
   return {
-    text: options.length > 0 ? `${named}, with #SBATCH ${options.join(' ')}` : named,
+    text: options.length > 0 ? trans.__('%1, with #SBATCH %2', named, options.join(' ')) : named,
     whole: script
   };
 }

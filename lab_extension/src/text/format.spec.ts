@@ -1,19 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  count,
-  duration,
-  endingOf,
-  localTimes,
-  moment,
-  nodeList,
-  plainText,
-  priorityLabel,
-  priorityOf,
-  reasonText,
-  relative,
-  size,
-  stateLabel
-} from './format';
+import { duration, endingOf, localTimes, moment, nodeList, plainText, relative, size } from './format';
+import { count, priorityLabel, priorityOf, reasonText, stateLabel } from './words';
 import { aRun, aTask } from '../testing/fakes';
 
 describe('durations', () => {

@@ -6,12 +6,13 @@ import { plainText } from '../../text/format';
 import type { BuildModel } from '../../models/build';
 import { Notice, useSignal } from '../react';
 import { Icon } from '../icons';
+import { trans } from '../../text/translate';
 
-const WORDS: Record<IBuild['state'], string> = {
-  running: 'Running…',
-  done: 'Done',
-  stopped: 'Stopped: nothing has changed',
-  failed: 'Failed: nothing has changed'
+const WORDS: Record<IBuild['state'], () => string> = {
+  running: () => trans.__('Running…'),
+  done: () => trans.__('Done'),
+  stopped: () => trans.__('Stopped: nothing has changed'),
+  failed: () => trans.__('Failed: nothing has changed')
 };
 
 export function BuildLog(props: { model: BuildModel; onClose: () => void }): JSX.Element {
@@ -25,21 +26,26 @@ export function BuildLog(props: { model: BuildModel; onClose: () => void }): JSX
     }
   }, [lines]);
   return (
-    <section className="hai-BuildLog" aria-label="Build" data-testid="hai-build">
+    <section className="hai-BuildLog" aria-label={trans.__('Build')} data-testid="hai-build">
       <header className="hai-EnvironmentsView-header">
         <h3 className="hai-Ellipsis">
           {build.verb} {build.environment}
         </h3>
         <span className={`hai-BuildState hai-mod-${build.state}`} role="status" data-testid="hai-build-state">
-          {WORDS[build.state]}
+          {WORDS[build.state]()}
         </span>
         <span className="hai-Spacer" />
         {build.state === 'running' ? (
           <button className="hai-Button" onClick={() => void model.stop()}>
-            Stop it
+            {trans.__('Stop it')}
           </button>
         ) : (
-          <button className="hai-IconButton" aria-label="Close" title="Close" onClick={props.onClose}>
+          <button
+            className="hai-IconButton"
+            aria-label={trans.__('Close')}
+            title={trans.__('Close')}
+            onClick={props.onClose}
+          >
             <Icon name="close" />
           </button>
         )}

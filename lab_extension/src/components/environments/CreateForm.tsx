@@ -5,6 +5,7 @@ import type { EnvironmentChange, IEnvironment } from '../../api/extension';
 import { Field, TextField } from '../fields';
 import { levelOf, nameError, requirementsOf } from './words';
 import { Select } from '../Select';
+import { trans } from '../../text/translate';
 
 export function CreateForm(props: {
   owners: readonly string[];
@@ -53,12 +54,12 @@ export function CreateForm(props: {
       <div className="hai-SubmitForm-row">
         <TextField
           name="name"
-          label="Name"
+          label={trans.__('Name')}
           value={name}
           onChange={setName}
           {...(tried && wrong !== null ? { error: wrong } : {})}
         />
-        <Field id="hai-environment-owner" label="Whose" error={undefined} hint={undefined}>
+        <Field id="hai-environment-owner" label={trans.__('Whose')} error={undefined} hint={undefined}>
           <Select
             id="hai-environment-owner"
             name="owner"
@@ -72,9 +73,9 @@ export function CreateForm(props: {
       <div className="hai-SubmitForm-row">
         <Field
           id="hai-environment-extend"
-          label="Extends"
+          label={trans.__('Extends')}
           error={undefined}
-          hint="It has the packages of that one too, at the same versions."
+          hint={trans.__('It has the packages of that one too, at the same versions.')}
         >
           <Select
             id="hai-environment-extend"
@@ -82,7 +83,7 @@ export function CreateForm(props: {
             className="hai-Select"
             value={extend}
             options={[
-              { value: '', label: 'none' },
+              { value: '', label: trans.__('none') },
               ...props.items
                 .filter(one => one.generation !== undefined)
                 .map(one => ({ value: one.name, label: one.name }))
@@ -92,20 +93,20 @@ export function CreateForm(props: {
         </Field>
         <TextField
           name="python"
-          label="Python"
+          label={trans.__('Python')}
           value={python}
-          placeholder={extend === '' ? 'the newest here' : 'as it extends'}
-          hint="Such as 3.11."
+          placeholder={extend === '' ? trans.__('the newest here') : trans.__('as it extends')}
+          hint={trans.__('Such as 3.11.')}
           onChange={setPython}
         />
       </div>
       <TextField
         name="requirements"
-        label="Requirements"
+        label={trans.__('Requirements')}
         rows={4}
         value={requirements}
         placeholder="timm==1.0.20"
-        hint="One a line, as in a requirements file."
+        hint={trans.__('One a line, as in a requirements file.')}
         onChange={setRequirements}
       />
       <label className="hai-Check">
@@ -115,14 +116,14 @@ export function CreateForm(props: {
           checked={kernel}
           onChange={event => setKernel(event.target.checked)}
         />
-        A kernel for notebooks (adds ipykernel)
+        {trans.__('A kernel for notebooks (adds ipykernel)')}
       </label>
       <div className="hai-EnvironmentForm-buttons">
         <button type="button" className="hai-Button" onClick={props.onCancel}>
-          Cancel
+          {trans.__('Cancel')}
         </button>
         <button className="hai-Button hai-mod-primary" data-testid="hai-environment-create">
-          {props.byPlatform.includes(owner) ? 'Create by a task' : 'Create'}
+          {props.byPlatform.includes(owner) ? trans.__('Create by a task') : trans.__('Create')}
         </button>
       </div>
     </form>

@@ -7,9 +7,10 @@ import type {
   IEnvironmentDetail,
   IPackageChange
 } from '../../api/extension';
-import { count } from '../../text/format';
+import { count } from '../../text/words';
 import { requirementsOf } from './words';
 import { Select } from '../Select';
+import { trans } from '../../text/translate';
 
 export interface IDetailProps {
   environment: IEnvironment;
@@ -37,29 +38,29 @@ export function Detail(props: IDetailProps): JSX.Element {
         <span className="hai-Spacer" />
         {owned && props.byPlatform && (
           <span className="hai-Soft" data-testid="hai-environment-by-platform">
-            The platform changes it, by a task
+            {trans.__('The platform changes it, by a task')}
           </span>
         )}
         {owned && (
           <button
             className="hai-Button hai-mod-danger"
-            title="Remove it with all its generations"
+            title={trans.__('Remove it with all its generations')}
             onClick={() => props.onChange({ verb: 'remove', name })}
           >
-            Remove
+            {trans.__('Remove')}
           </button>
         )}
       </header>
       <p className="hai-Soft">
-        For a task: <code>hai submit --env {name} …</code>
+        {trans.__('For a task:')} <code>{`hai submit --env ${name} …`}</code>
         {environment.digest !== undefined && <> · {environment.digest.slice(0, 19)}</>}
         {environment.files !== undefined && <> · {count(environment.files, 'file')}</>}
-        {typeof environment.cuda === 'string' && <> · CUDA {environment.cuda}</>}
-        {environment.built_by !== undefined && <> · built by {environment.built_by}</>}
+        {typeof environment.cuda === 'string' && ` · ${trans.__('CUDA %1', environment.cuda)}`}
+        {environment.built_by !== undefined && ` · ${trans.__('built by %1', environment.built_by)}`}
       </p>
       {owned && (
         <Install
-          label={props.byPlatform ? 'Install by a task' : 'Install'}
+          label={props.byPlatform ? trans.__('Install by a task') : trans.__('Install')}
           onInstall={requirements => props.onChange({ verb: 'install', name, requirements })}
         />
       )}
@@ -97,7 +98,7 @@ function Install(props: { label: string; onInstall: (requirements: string[]) => 
       <input
         className="jp-mod-styled"
         name="install"
-        aria-label="Packages to install"
+        aria-label={trans.__('Packages to install')}
         placeholder="timm==1.0.20, numpy"
         autoComplete="off"
         spellCheck={false}
@@ -127,12 +128,12 @@ function Share(props: { name: string; onChange: (change: EnvironmentChange) => v
     >
       <Select
         className="hai-Select hai-mod-small"
-        aria-label="Share with"
+        aria-label={trans.__('Share with')}
         value={kind}
         options={[
-          { value: 'group', label: 'a group' },
-          { value: 'user', label: 'a user' },
-          { value: 'all', label: 'all users' }
+          { value: 'group', label: trans.__('a group') },
+          { value: 'user', label: trans.__('a user') },
+          { value: 'all', label: trans.__('all users') }
         ]}
         onChange={event => setKind(event.target.value as typeof kind)}
       />
@@ -140,8 +141,8 @@ function Share(props: { name: string; onChange: (change: EnvironmentChange) => v
         <input
           className="jp-mod-styled"
           name="share"
-          aria-label={kind === 'group' ? 'Group' : 'User'}
-          placeholder={kind === 'group' ? 'name of the group' : 'name of the user'}
+          aria-label={kind === 'group' ? trans.__('Group') : trans.__('User')}
+          placeholder={kind === 'group' ? trans.__('name of the group') : trans.__('name of the user')}
           autoComplete="off"
           spellCheck={false}
           value={who}
@@ -149,10 +150,10 @@ function Share(props: { name: string; onChange: (change: EnvironmentChange) => v
         />
       )}
       <button className="hai-Button" disabled={!ready}>
-        Share
+        {trans.__('Share')}
       </button>
       <button type="button" className="hai-Button" disabled={!ready} onClick={() => change('unshare')}>
-        Share no longer
+        {trans.__('Share no longer')}
       </button>
     </form>
   );
@@ -170,36 +171,36 @@ function Generations(props: IDetailProps & { detail: IEnvironmentDetail }): JSX.
   const later = numbers.includes(after) ? after : detail.generation;
   const options = numbers.map(number => ({
     value: String(number),
-    label: number === detail.current ? `${number} (current)` : String(number)
+    label: number === detail.current ? trans.__('%1 (current)', number) : String(number)
   }));
   return (
     <div className="hai-EnvironmentLine" data-testid="hai-environment-generations">
-      <span>Generations</span>
+      <span>{trans.__('Generations')}</span>
       <Select
         className="hai-Select hai-mod-small"
-        aria-label="Earlier generation"
+        aria-label={trans.__('Earlier generation')}
         value={String(earlier)}
         options={options}
         onChange={event => setBefore(Number(event.target.value))}
       />
       <Select
         className="hai-Select hai-mod-small"
-        aria-label="Later generation"
+        aria-label={trans.__('Later generation')}
         value={String(later)}
         options={options}
         onChange={event => setAfter(Number(event.target.value))}
       />
       <button className="hai-Button" onClick={() => props.onCompare(earlier, later)}>
-        Compare
+        {trans.__('Compare')}
       </button>
       {props.owned && (
         <button
           className="hai-Button"
           disabled={earlier === detail.current}
-          title={`Make generation ${earlier} the current one; tasks that have begun keep theirs`}
+          title={trans.__('Make generation %1 the current one; tasks that have begun keep theirs', earlier)}
           onClick={() => props.onChange({ verb: 'rollback', name: environment.name, generation: earlier })}
         >
-          Roll back to {earlier}
+          {trans.__('Roll back to %1', earlier)}
         </button>
       )}
       {comparison !== null && <Changes {...comparison} />}
@@ -209,8 +210,8 @@ function Generations(props: IDetailProps & { detail: IEnvironmentDetail }): JSX.
 
 function Changes(props: { before: number; after: number; changes: IPackageChange[] }): JSX.Element {
   return (
-    <ul className="hai-EnvironmentChanges" aria-label={`From ${props.before} to ${props.after}`}>
-      {props.changes.length === 0 && <li>The packages are the same.</li>}
+    <ul className="hai-EnvironmentChanges" aria-label={trans.__('From %1 to %2', props.before, props.after)}>
+      {props.changes.length === 0 && <li>{trans.__('The packages are the same.')}</li>}
       {props.changes.map(one => (
         <li key={one.package}>
           {one.before === null && `+ ${one.package} ${one.after}`}

@@ -11,6 +11,7 @@ import { CreateForm } from './CreateForm';
 import { Detail } from './Detail';
 import { bytes, contentsOf, levelOf, shortName } from './words';
 import { Icon } from '../icons';
+import { trans } from '../../text/translate';
 
 export interface IViewProps {
   model: EnvironmentsModel;
@@ -39,12 +40,12 @@ export function View(props: IViewProps): JSX.Element {
   return (
     <div className="hai-EnvironmentsView" data-testid="hai-environments">
       <header className="hai-EnvironmentsView-header">
-        <h2>Environments</h2>
+        <h2>{trans.__('Environments')}</h2>
         <span className="hai-Spacer" />
         <button
           className="hai-IconButton"
-          aria-label="Refresh"
-          title="Refresh"
+          aria-label={trans.__('Refresh')}
+          title={trans.__('Refresh')}
           onClick={() => void model.refresh()}
         >
           <Icon name="refresh" />
@@ -54,11 +55,15 @@ export function View(props: IViewProps): JSX.Element {
           data-testid="hai-environment-new"
           disabled={owners.length === 0}
           aria-expanded={creating}
-          title={owners.length === 0 ? 'Your name cannot own environments' : 'Make an environment'}
+          title={
+            owners.length === 0
+              ? trans.__('Your name cannot own environments')
+              : trans.__('Make an environment')
+          }
           onClick={() => setCreating(!creating)}
         >
           <Icon name="add" />
-          New environment
+          {trans.__('New environment')}
         </button>
       </header>
       {model.error !== null && <Notice kind="error">{model.error}</Notice>}
@@ -72,11 +77,12 @@ export function View(props: IViewProps): JSX.Element {
           onCancel={() => setCreating(false)}
         />
       )}
-      {!model.ready && model.error === null && <p className="hai-Empty">Loading…</p>}
+      {!model.ready && model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
       {model.ready && items.length === 0 && (
         <p className="hai-Empty">
-          There are no environments yet. Make one: its packages are then a kernel in the Launcher, and what
-          your tasks run with.
+          {trans.__(
+            'There are no environments yet. Make one: its packages are then a kernel in the Launcher, and what your tasks run with.'
+          )}
         </p>
       )}
       {items.length > 0 && (
@@ -128,7 +134,15 @@ function moved(event: KeyboardEvent<HTMLTableRowElement>): void {
   }
 }
 
-const COLUMNS = ['Name', 'Whose', 'Python', 'Asked for', 'Size', 'Generation', 'Built'];
+const COLUMNS = () => [
+  trans.__('Name'),
+  trans.__('Whose'),
+  trans.__('Python'),
+  trans.__('Asked for'),
+  trans.__('Size'),
+  trans.__('Generation'),
+  trans.__('Built')
+];
 
 function List(props: {
   items: readonly IEnvironment[];
@@ -141,7 +155,7 @@ function List(props: {
       <table className="hai-Environments" data-testid="hai-environment-list">
         <thead>
           <tr>
-            {COLUMNS.map(title => (
+            {COLUMNS().map(title => (
               <th key={title} scope="col">
                 {title}
               </th>
@@ -179,7 +193,9 @@ function List(props: {
                   </td>
                   <td>{bytes(one.size ?? 0)}</td>
                   <td>{one.generation}</td>
-                  <td title={`by ${one.built_by}`}>{moment(one.built_at ?? '')}</td>
+                  <td title={one.built_by === undefined ? undefined : trans.__('by %1', one.built_by)}>
+                    {moment(one.built_at ?? '')}
+                  </td>
                 </>
               )}
             </tr>
@@ -193,11 +209,13 @@ function List(props: {
 /** Asked before an environment is removed; `draft`: what is in its draft would be gone too. */
 function removeQuestion(name: string, draft: boolean): IQuestion {
   return {
-    title: `Remove ${name}?`,
+    title: trans.__('Remove %1?', name),
     body:
-      'It is removed with all its generations. What live tasks use stays, and is named then.' +
-      (draft ? ' It has an open draft: what was changed there and not frozen is gone with it.' : ''),
-    accept: 'Remove it',
-    keep: 'Keep it'
+      trans.__('It is removed with all its generations. What live tasks use stays, and is named then.') +
+      (draft
+        ? ` ${trans.__('It has an open draft: what was changed there and not frozen is gone with it.')}`
+        : ''),
+    accept: trans.__('Remove it'),
+    keep: trans.__('Keep it')
   };
 }

@@ -1,6 +1,7 @@
 /** Environments in words. Pure functions. */
 
 import type { IEnvironment } from '../../api/extension';
+import { trans } from '../../text/translate';
 
 /** Whose it is: `mine`, `group cv`, `base`. */
 export function levelOf(name: string, owners: readonly string[]): string {
@@ -9,7 +10,7 @@ export function levelOf(name: string, owners: readonly string[]): string {
     return 'base';
   }
   if (level === 'groups') {
-    return `group ${owner}`;
+    return trans.__('group %1', owner);
   }
   return owners[0] === `users/${owner}` ? 'mine' : owner;
 }
@@ -34,7 +35,7 @@ export function bytes(size: number): string {
 /** What an environment has beyond Python: `base/torch, timm==1.0.20`. */
 export function contentsOf(environment: IEnvironment): string {
   const parts = [...(environment.extends ? [environment.extends] : []), ...(environment.requirements ?? [])];
-  return parts.length === 0 ? 'nothing but Python' : parts.join(', ');
+  return parts.length === 0 ? trans.__('nothing but Python') : parts.join(', ');
 }
 
 /** The lines of a requirements file as requirements; comments and empty lines are left out. */
@@ -50,7 +51,9 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 /** What is wrong with a new name below an owner (`users/ann`); null: nothing. */
 export function nameError(owner: string, name: string, taken: readonly string[]): string | null {
   if (!NAME.test(name)) {
-    return 'Use 1 to 63 letters, digits, dots, dashes and underscores; begin with a letter or a digit.';
+    return trans.__(
+      'Use 1 to 63 letters, digits, dots, dashes and underscores; begin with a letter or a digit.'
+    );
   }
-  return taken.includes(`${owner}/${name}`) ? 'There is one of that name already.' : null;
+  return taken.includes(`${owner}/${name}`) ? trans.__('There is one of that name already.') : null;
 }

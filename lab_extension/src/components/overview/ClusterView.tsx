@@ -2,8 +2,10 @@
 
 import type { JSX } from 'react';
 import type { ICluster, IGroupOverview, ILevelCount } from '../../api/types';
-import { count, priorityLabel } from '../../text/format';
+import { count, priorityLabel } from '../../text/words';
 import { Bar, Notice } from '../react';
+import { trans } from '../../text/translate';
+import { Sentence } from '../Sentence';
 
 export function ClusterView(props: { cluster: ICluster }): JSX.Element {
   const { cluster } = props;
@@ -11,34 +13,40 @@ export function ClusterView(props: { cluster: ICluster }): JSX.Element {
     <div data-testid="hai-cluster">
       {cluster.paused && (
         <Notice kind="warning">
-          The cluster is paused: nothing starts until an administrator resumes it.
+          {trans.__('The cluster is paused: nothing starts until an administrator resumes it.')}
         </Notice>
       )}
       {cluster.standstill && (
-        <Notice kind="warning">Nothing starts now, and running tasks go on. {cluster.standstill}</Notice>
+        <Notice kind="warning">
+          {trans.__('Nothing starts now, and running tasks go on. %1', cluster.standstill)}
+        </Notice>
       )}
       {cluster.groups.map(group => (
         <GroupView key={group.group} group={group} />
       ))}
-      {cluster.groups.length === 0 && <p className="hai-Empty">There are no nodes yet.</p>}
+      {cluster.groups.length === 0 && <p className="hai-Empty">{trans.__('There are no nodes yet.')}</p>}
     </div>
   );
 }
 
 function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
   const levels = group.levels.filter(level => level.running_tasks > 0 || level.waiting_tasks > 0);
-  const shared = group.shared > 0 ? ` (${group.shared} of them in part)` : '';
-  const words = [`${group.held} of ${count(group.nodes, 'node')} held${shared}`, `${group.free} free`];
+  const words = [
+    group.shared > 0
+      ? trans.__('%1 of %2 held (%3 of them in part)', group.held, count(group.nodes, 'node'), group.shared)
+      : trans.__('%1 of %2 held', group.held, count(group.nodes, 'node')),
+    trans.__('%1 free', group.free)
+  ];
   if (group.unavailable > 0) {
-    words.push(`${group.unavailable} unavailable`);
+    words.push(trans.__('%1 unavailable', group.unavailable));
   }
   return (
-    <section className="hai-Group" aria-label={`Node group ${group.group}`}>
+    <section className="hai-Group" aria-label={trans.__('Node group %1', group.group)}>
       <header className="hai-Group-header">
         <span className="hai-Group-name">{group.group}</span>
         <span className="hai-Group-free">
-          <b>{group.free}</b> of {group.nodes} free
-          {group.shared > 0 && `, ${group.gpus_free} of ${count(group.gpus, 'GPU')}`}
+          <Sentence text={trans.__('%1 of %2 free')} values={[<b key="free">{group.free}</b>, group.nodes]} />
+          {group.shared > 0 && trans.__(', %1 of %2', group.gpus_free, count(group.gpus, 'GPU'))}
         </span>
       </header>
       <Bar
@@ -53,9 +61,9 @@ function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
         <table className="hai-Levels">
           <thead>
             <tr>
-              <th scope="col">Tasks (nodes)</th>
-              <th scope="col">Running</th>
-              <th scope="col">Waiting</th>
+              <th scope="col">{trans.__('Tasks (nodes)')}</th>
+              <th scope="col">{trans.__('Running')}</th>
+              <th scope="col">{trans.__('Waiting')}</th>
             </tr>
           </thead>
           <tbody>
@@ -81,11 +89,11 @@ function LevelRow({ level }: { level: ILevelCount }): JSX.Element {
 
 function cell(tasks: number, nodes: number): JSX.Element {
   return tasks === 0 ? (
-    <span className="hai-Levels-none" aria-label="none">
+    <span className="hai-Levels-none" aria-label={trans.__('none')}>
       –
     </span>
   ) : (
-    <span title={`${count(tasks, 'task')} on ${count(nodes, 'node')}`}>
+    <span title={trans.__('%1 on %2', count(tasks, 'task'), count(nodes, 'node'))}>
       {tasks} <span className="hai-Levels-nodes">({nodes})</span>
     </span>
   );

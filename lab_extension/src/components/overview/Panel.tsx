@@ -9,6 +9,7 @@ import { ClusterView } from './ClusterView';
 import { QuotaView } from './QuotaView';
 import { TaskList } from './TaskList';
 import { Icon } from '../icons';
+import { trans } from '../../text/translate';
 
 export interface IPanelProps {
   cluster: ICluster | null;
@@ -26,10 +27,10 @@ export interface IPanelProps {
   onRefresh: () => void;
 }
 
-const FEED_WORDS: Record<FeedStatus, string> = {
-  connecting: 'Connecting…',
-  live: 'Live: changes are shown at once',
-  lost: 'No live connection: reading again from time to time'
+const FEED_WORDS: Record<FeedStatus, () => string> = {
+  connecting: () => trans.__('Connecting…'),
+  live: () => trans.__('Live: changes are shown at once'),
+  lost: () => trans.__('No live connection: reading again from time to time')
 };
 
 export function Panel(props: IPanelProps): JSX.Element {
@@ -38,24 +39,29 @@ export function Panel(props: IPanelProps): JSX.Element {
   return (
     <div className="hai-Panel">
       <header className="hai-Panel-header">
-        <h2>HAI</h2>
+        <h2>{trans.__('HAI')}</h2>
         <span
           className={`hai-FeedDot hai-mod-${props.feed}`}
           role="status"
-          aria-label={FEED_WORDS[props.feed]}
-          title={FEED_WORDS[props.feed]}
+          aria-label={FEED_WORDS[props.feed]()}
+          title={FEED_WORDS[props.feed]()}
         />
         <span className="hai-Spacer" />
         <button
           className="hai-IconButton"
-          aria-label="Environments"
-          title="Environments"
+          aria-label={trans.__('Environments')}
+          title={trans.__('Environments')}
           data-testid="hai-environments-open"
           onClick={props.onEnvironments}
         >
           <Icon name="environment" />
         </button>
-        <button className="hai-IconButton" aria-label="Refresh" title="Refresh" onClick={props.onRefresh}>
+        <button
+          className="hai-IconButton"
+          aria-label={trans.__('Refresh')}
+          title={trans.__('Refresh')}
+          onClick={props.onRefresh}
+        >
           <Icon name="refresh" />
         </button>
       </header>
@@ -64,32 +70,35 @@ export function Panel(props: IPanelProps): JSX.Element {
           className="hai-Button hai-mod-primary hai-mod-wide"
           data-testid="hai-submit-open"
           onClick={props.onSubmit}
-          title={file ? `Submit ${file} as a task` : 'Submit a command as a task'}
+          title={file ? trans.__('Submit %1 as a task', file) : trans.__('Submit a command as a task')}
         >
           <Icon name="run" />
-          <span className="hai-Ellipsis">{file ? `Submit ${file}` : 'New task'}</span>
+          <span className="hai-Ellipsis">{file ? trans.__('Submit %1', file) : trans.__('New task')}</span>
         </button>
       </div>
       {props.error !== null && <Notice kind="error">{props.error}</Notice>}
       {cluster && (
-        <Section title="Cluster">
+        <Section title={trans.__('Cluster')}>
           <ClusterView cluster={cluster} />
         </Section>
       )}
       {me && (
-        <Section title="Your quota">
+        <Section title={trans.__('Your quota')}>
           <QuotaView quota={me.quota} />
         </Section>
       )}
-      <Section title="Your tasks" {...(unfinished > 0 ? { badge: String(unfinished) } : {})}>
+      <Section title={trans.__('Your tasks')} {...(unfinished > 0 ? { badge: String(unfinished) } : {})}>
         {tasks.length > 0 && <TaskList tasks={tasks} onOpen={props.onOpen} />}
         {tasks.length === 0 && props.ready && (
           <p className="hai-Empty">
-            You have no tasks yet. Open a script or a notebook and submit it: it runs on the cluster, waits
-            for its turn and goes on where it stopped.
+            {trans.__(
+              'You have no tasks yet. Open a script or a notebook and submit it: it runs on the cluster, waits for its turn and goes on where it stopped.'
+            )}
           </p>
         )}
-        {tasks.length === 0 && !props.ready && props.error === null && <p className="hai-Empty">Loading…</p>}
+        {tasks.length === 0 && !props.ready && props.error === null && (
+          <p className="hai-Empty">{trans.__('Loading…')}</p>
+        )}
       </Section>
     </div>
   );
@@ -101,7 +110,7 @@ function Section(props: { title: string; badge?: string; children: ReactNode }):
       <summary>
         <span>{props.title}</span>
         {props.badge !== undefined && (
-          <span className="hai-Badge" title={`${props.badge} unfinished`}>
+          <span className="hai-Badge" title={trans.__('%1 unfinished', props.badge)}>
             {props.badge}
           </span>
         )}

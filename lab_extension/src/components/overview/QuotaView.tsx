@@ -2,8 +2,9 @@
 
 import type { JSX } from 'react';
 import type { IOwnQuota } from '../../api/types';
-import { count, priorityLabel } from '../../text/format';
+import { count, priorityLabel } from '../../text/words';
 import { Bar } from '../react';
+import { trans } from '../../text/translate';
 
 /** Rows that say something: a limit above zero, no limit, or something held. */
 export function tellingRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
@@ -16,7 +17,9 @@ export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
   return (
     <div data-testid="hai-quota">
       {rows.length === 0 && (
-        <p className="hai-Empty">You have no quota yet, so your tasks cannot start. Ask an administrator.</p>
+        <p className="hai-Empty">
+          {trans.__('You have no quota yet, so your tasks cannot start. Ask an administrator.')}
+        </p>
       )}
       {groups.map(group => (
         <div key={group}>
@@ -35,10 +38,14 @@ export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
 function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {
   // Tasks that share nodes hold parts of them.
   const used = Math.round(row.used * 100) / 100;
-  const of = row.limit === null ? 'no limit' : `of ${row.limit}`;
-  const label = `${priorityLabel(row.priority)}: ${count(used, 'node')} held, ${
-    row.limit === null ? 'no limit' : `limit ${row.limit}`
-  } (${row.source})`;
+  const of = row.limit === null ? trans.__('no limit') : trans.__('of %1', row.limit);
+  const label = trans.__(
+    '%1: %2 held, %3 (%4)',
+    priorityLabel(row.priority),
+    count(used, 'node'),
+    row.limit === null ? trans.__('no limit') : trans.__('limit %1', row.limit),
+    row.source
+  );
   const full = row.limit !== null && row.used >= row.limit;
   return (
     <div className="hai-Quota-row">

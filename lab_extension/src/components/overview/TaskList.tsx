@@ -2,20 +2,11 @@
 
 import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
-import {
-  between,
-  count,
-  duration,
-  isUnfinished,
-  isWaiting,
-  localTimes,
-  priorityOf,
-  progressText,
-  relative,
-  size
-} from '../../text/format';
+import { between, duration, isUnfinished, localTimes, progressText, relative, size } from '../../text/format';
+import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { StateBadge } from '../StateBadge';
 import { useNow } from '../react';
+import { language, trans } from '../../text/translate';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
@@ -73,27 +64,27 @@ export function TaskList(props: {
         <input
           className="hai-Filter jp-mod-styled"
           type="search"
-          aria-label="Filter tasks"
-          placeholder={`Filter ${count(tasks.length, 'task')}`}
+          aria-label={trans.__('Filter tasks')}
+          placeholder={trans.__('Filter %1', count(tasks.length, 'task'))}
           value={text}
           onChange={event => setText(event.target.value)}
         />
       )}
-      <ul className="hai-Tasks" aria-label="Your tasks">
+      <ul className="hai-Tasks" aria-label={trans.__('Your tasks')}>
         {shown.map((task, index) => (
           <TaskRow
             key={task.id}
             task={task}
             time={timeOf(task, now)}
-            heading={index === firstEnded && index > 0 ? 'Ended' : ''}
+            heading={index === firstEnded && index > 0 ? trans.__('Ended') : ''}
             onOpen={onOpen}
           />
         ))}
       </ul>
-      {found.length === 0 && <p className="hai-Empty">No task matches “{text}”.</p>}
+      {found.length === 0 && <p className="hai-Empty">{trans.__('No task matches “%1”.', text)}</p>}
       {found.length > most && (
         <button className="hai-Link" onClick={() => setMost(most + STEP)}>
-          Show more ({found.length - most} left)
+          {trans.__('Show more (%1 left)', numberText(found.length - most))}
         </button>
       )}
     </div>
@@ -132,7 +123,11 @@ const TaskRow = memo(function TaskRow(props: {
         </span>
         {note !== '' && (
           <span className="hai-TaskRow-note">
-            {position ? <b>{ordinal(position)} in line. </b> : null}
+            {position ? (
+              <>
+                <b>{trans.__('%1 in line.', ordinal(position))}</b>{' '}
+              </>
+            ) : null}
             {note}
           </span>
         )}
@@ -141,8 +136,11 @@ const TaskRow = memo(function TaskRow(props: {
   );
 });
 
-/** `1st`, `2nd`, `13th`. */
+/** `1st`, `2nd`, `13th` in English, the number alone in other languages: their texts have the word. */
 export function ordinal(n: number): string {
+  if (!language().startsWith('en')) {
+    return numberText(n);
+  }
   const ten = n % 100;
   const suffix = ten >= 11 && ten <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][n % 10] ?? 'th');
   return `${n}${suffix}`;

@@ -5,6 +5,7 @@ import type { IRun, ITaskSeries } from '../../api/types';
 import { between, duration, moment } from '../../text/format';
 import { RUN_COLUMNS, runRows, type IRunRow } from './figures';
 import { energyText, valueText } from './units';
+import { trans } from '../../text/translate';
 
 /** Latest runs that the table shows. */
 const ROWS = 50;
@@ -16,22 +17,32 @@ export function ByRun(props: { series: ITaskSeries; runs: readonly IRun[] }): JS
     rows.some(row => row.cells[index])
   );
   const gpus = rows.some(row => row.gpus !== null);
-  const titles = ['Run', 'Started', 'Took', ...columns.map(column => column.title)];
+  const titles = [
+    trans.__('Run'),
+    trans.__('Started'),
+    trans.__('Took'),
+    ...columns.map(column => column.title())
+  ];
   if (rows.length === 0) {
     return null;
   }
   return (
-    <section className="hai-Performance-runs" aria-label="Means and peaks by run">
-      <h4>Means and peaks by run</h4>
+    <section className="hai-Performance-runs" aria-label={trans.__('Means and peaks by run')}>
+      <h4>{trans.__('Means and peaks by run')}</h4>
       <p>
-        The mean of a rank or GPU, and the greatest value of any: of a whole run and all its ranks where the
-        run has ended, else of the time and the ranks that are shown.
+        {trans.__(
+          'The mean of a rank or GPU, and the greatest value of any: of a whole run and all its ranks where the run has ended, else of the time and the ranks that are shown.'
+        )}
       </p>
       <div className="hai-Runs hai-Runs-scroll">
         <table data-testid="hai-performance-runs">
           <thead>
             <tr>
-              {[...titles, ...(gpus ? ['GPUs idle', 'Energy of GPUs'] : []), 'Of'].map(title => (
+              {[
+                ...titles,
+                ...(gpus ? [trans.__('GPUs idle'), trans.__('Energy of GPUs')] : []),
+                trans.__('Of')
+              ].map(title => (
                 <th key={title} scope="col">
                   {title}
                 </th>
@@ -46,13 +57,15 @@ export function ByRun(props: { series: ITaskSeries; runs: readonly IRun[] }): JS
                 {columns.map(({ index, title, unit }) => {
                   const cell = row.cells[index];
                   return (
-                    <td key={title}>
-                      {cell ? `${valueText(cell.mean, unit)}, peak ${valueText(cell.peak, unit)}` : '–'}
+                    <td key={title()}>
+                      {cell
+                        ? trans.__('%1, peak %2', valueText(cell.mean, unit), valueText(cell.peak, unit))
+                        : '–'}
                     </td>
                   );
                 })}
                 {gpus && <OfGpus row={row} />}
-                <td>{row.whole ? 'whole run' : 'time shown'}</td>
+                <td>{row.whole ? trans.__('whole run') : trans.__('time shown')}</td>
               </tr>
             ))}
           </tbody>
@@ -79,7 +92,7 @@ function OfGpus({ row }: { row: IRunRow }): JSX.Element {
     </>
   ) : (
     <>
-      <td>{`${Math.round(100 * row.gpus.idle)} % of their time`}</td>
+      <td>{trans.__('%1 % of their time', Math.round(100 * row.gpus.idle))}</td>
       <td>{energyText(row.gpus.joules)}</td>
     </>
   );

@@ -9,6 +9,7 @@ import { lastOf, sentenceOf } from './figures';
 import { marksOf, type IMark } from './marks';
 import { COLOURS, dashOf, LEFT, Plot, RIGHT } from './plot';
 import { valueText } from './units';
+import { trans } from '../../text/translate';
 
 /** Rows of a table. */
 const ROWS = 60;
@@ -78,7 +79,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
           {chart.what}
           {chart.lines.length === 1 &&
             chart.lines[0]?.least &&
-            ` The band is from the least to the greatest value of each ${step} s.`}
+            ` ${trans.__('The band is from the least to the greatest value of each %1 s.', step)}`}
         </p>
         <p className="hai-Chart-sentence">{sentenceOf(chart, at => moment(at))}</p>
       </figcaption>
@@ -87,7 +88,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
         className="hai-Chart-plot"
         role="slider"
         tabIndex={0}
-        aria-label={`${chart.title}: arrow keys show the values of a moment`}
+        aria-label={trans.__('%1: arrow keys show the values of a moment', chart.title)}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, chart.x.length - 1)}
         aria-valuenow={index ?? Math.max(0, chart.x.length - 1)}
@@ -96,12 +97,12 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
         onBlur={() => plot.current?.leave()}
       />
       <Marks runs={props.runs} window={window} />
-      <ul className="hai-Chart-legend" aria-label={`Lines of ${chart.title}`}>
+      <ul className="hai-Chart-legend" aria-label={trans.__('Lines of %1', chart.title)}>
         {chart.lines.map((line, place) => (
           <li key={line.key}>
             <button
               aria-pressed={!hidden.has(line.key)}
-              title={hidden.has(line.key) ? 'Show this line' : 'Hide this line'}
+              title={hidden.has(line.key) ? trans.__('Show this line') : trans.__('Hide this line')}
               onClick={() => toggle(line, place)}
               onMouseEnter={() => plot.current?.emphasise(place)}
               onMouseLeave={() => plot.current?.emphasise(null)}
@@ -113,7 +114,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
             </button>
           </li>
         ))}
-        <li className="hai-Soft">{at === null ? 'newest values' : moment(at * 1000)}</li>
+        <li className="hai-Soft">{at === null ? trans.__('newest values') : moment(at * 1000)}</li>
       </ul>
       <Values chart={chart} />
     </figure>
@@ -150,9 +151,11 @@ function Sample({ place }: { place: number }): JSX.Element {
 /** The turns of the task, and the times between them, on the time axis of the curves. */
 function Marks(props: { runs: readonly IRun[]; window: readonly [number, number] }): JSX.Element {
   const marks = marksOf(props.runs, props.window);
-  const words = (mark: IMark): string => `run ${mark.run}, ${ENDING_WORDS[mark.ending]}`;
+  const words = (mark: IMark): string => trans.__('run %1, %2', mark.run, ENDING_WORDS[mark.ending]());
   const label =
-    marks.length === 0 ? 'No turn in this time' : `Turns in this time: ${marks.map(words).join('; ')}`;
+    marks.length === 0
+      ? trans.__('No turn in this time')
+      : trans.__('Turns in this time: %1', marks.map(words).join('; '));
   return (
     <div
       className="hai-Marks"
@@ -167,7 +170,7 @@ function Marks(props: { runs: readonly IRun[]; window: readonly [number, number]
           title={words(mark)}
           style={{ left: `${mark.left}%`, width: `${mark.width}%` }}
         >
-          {mark.width > 5 ? `run ${mark.run}` : ''}
+          {mark.width > 5 ? trans.__('run %1', mark.run) : ''}
         </span>
       ))}
     </div>
@@ -179,13 +182,13 @@ function Values({ chart }: { chart: IChart }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
     <details className="hai-Runs" onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>As a table</summary>
+      <summary>{trans.__('As a table')}</summary>
       {open && (
         <div className="hai-Runs-scroll">
           <table>
             <thead>
               <tr>
-                <th scope="col">Time</th>
+                <th scope="col">{trans.__('Time')}</th>
                 {chart.lines.map(line => (
                   <th key={line.key} scope="col">
                     {line.label}

@@ -6,19 +6,20 @@ import { moment } from '../../text/format';
 import type { RecordingsModel } from '../../models/recordings';
 import { Notice, useSignal } from '../react';
 import { Select } from '../Select';
+import { trans } from '../../text/translate';
 
 /** Lengths of a recording, in seconds. */
 const LENGTHS = ['2', '5', '15', '30'];
 /** Operators that are shown. */
 const OPERATORS = 15;
 /** The phases of a step in their order, with their words. */
-const PHASES: readonly (readonly [keyof IPhases, string])[] = [
-  ['data', 'waits for data'],
-  ['forward', 'forward'],
-  ['backward', 'backward'],
-  ['optimizer', 'optimizer'],
-  ['communication', 'communication'],
-  ['idle', 'idle']
+const PHASES: readonly (readonly [keyof IPhases, () => string])[] = [
+  ['data', () => trans.__('waits for data')],
+  ['forward', () => trans.__('forward')],
+  ['backward', () => trans.__('backward')],
+  ['optimizer', () => trans.__('optimizer')],
+  ['communication', () => trans.__('communication')],
+  ['idle', () => trans.__('idle')]
 ];
 
 export function Recordings(props: { model: RecordingsModel; running: boolean }): JSX.Element {
@@ -28,25 +29,27 @@ export function Recordings(props: { model: RecordingsModel; running: boolean }):
   const [chosen, setChosen] = useState<number | null>(null);
   const shown = model.items.find(one => one.id === chosen) ?? model.items[0];
   return (
-    <section className="hai-Recordings" aria-label="Profile" data-testid="hai-recordings">
-      <h4>Profile</h4>
-      <p>Records each operator of a running PyTorch program, with no change to it.</p>
+    <section className="hai-Recordings" aria-label={trans.__('Profile')} data-testid="hai-recordings">
+      <h4>{trans.__('Profile')}</h4>
+      <p>{trans.__('Records each operator of a running PyTorch program, with no change to it.')}</p>
       <div className="hai-Performance-bar">
         <button
           className="hai-Button"
           data-testid="hai-record"
           disabled={!running || model.busy}
-          title={running ? 'Record what all ranks do' : 'Only a running task can be recorded'}
+          title={
+            running ? trans.__('Record what all ranks do') : trans.__('Only a running task can be recorded')
+          }
           onClick={() => {
             setChosen(null);
             void model.record(Number(length));
           }}
         >
-          {model.busy ? 'Recording…' : 'Profile'}
+          {model.busy ? trans.__('Recording…') : trans.__('Profile')}
         </button>
         <Select
           className="hai-Select hai-mod-small"
-          aria-label="Seconds"
+          aria-label={trans.__('Seconds')}
           value={length}
           onChange={event => setLength(event.target.value)}
           options={LENGTHS.map(value => ({ value, label: `${value} s` }))}
@@ -54,12 +57,12 @@ export function Recordings(props: { model: RecordingsModel; running: boolean }):
         {model.items.length > 1 && (
           <Select
             className="hai-Select hai-mod-small"
-            aria-label="Recording"
+            aria-label={trans.__('Recording')}
             value={String(shown?.id ?? '')}
             onChange={event => setChosen(Number(event.target.value))}
             options={model.items.map(one => ({
               value: String(one.id),
-              label: `${moment(one.at)}, run ${one.run}`
+              label: trans.__('%1, run %2', moment(one.at), one.run)
             }))}
           />
         )}
@@ -78,7 +81,7 @@ function Recorded(props: { recording: IRecording; model: RecordingsModel }): JSX
     const done = recording.parts.filter(part => part.state !== 'ordered').length;
     return (
       <p role="status">
-        Recording: {done} of {recording.parts.length} ranks have answered.
+        {trans.__('Recording: %1 of %2 ranks have answered.', done, recording.parts.length)}
       </p>
     );
   }
@@ -87,16 +90,25 @@ function Recorded(props: { recording: IRecording; model: RecordingsModel }): JSX
     <>
       {messages.map(part => (
         <Notice key={part.rank} kind="warning">
-          Rank {part.rank} on {part.node}: {part.message}
+          {trans.__('Rank %1 on %2: %3', part.rank, part.node, part.message ?? '')}
         </Notice>
       ))}
       {summary && (
         <>
           <p>
-            A step takes {millis(summary.step_s)}, the mean of {summary.processes}{' '}
-            {summary.processes === 1 ? 'process' : 'processes'}.
+            {trans._n(
+              'A step takes %2: one process was measured.',
+              'A step takes %2, the mean of %1 processes.',
+              summary.processes,
+              millis(summary.step_s)
+            )}{' '}
             {summary.slowest &&
-              ` The others wait for rank ${summary.slowest.rank}: it needs ${millis(summary.slowest.own_s)} by itself, where the process in the middle needs ${millis(summary.slowest.median_s)}.`}
+              trans.__(
+                'The others wait for rank %1: it needs %2 by itself, where the process in the middle needs %3.',
+                summary.slowest.rank,
+                millis(summary.slowest.own_s),
+                millis(summary.slowest.median_s)
+              )}
           </p>
           <Phases phases={summary.phases} />
           <Operators operators={summary.operators} />
@@ -119,10 +131,10 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
           <span
             key={name}
             className={`hai-Phases-part hai-mod-${name}`}
-            title={words}
+            title={words()}
             style={{ width: `${(100 * phases[name]) / whole}%` }}
           >
-            {phases[name] / whole > 0.12 ? words : ''}
+            {phases[name] / whole > 0.12 ? words() : ''}
           </span>
         ))}
       </div>
@@ -130,7 +142,7 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
         <table data-testid="hai-phases">
           <thead>
             <tr>
-              {['Phase of a step', 'Time', 'Share'].map(title => (
+              {[trans.__('Phase of a step'), trans.__('Time'), trans.__('Share')].map(title => (
                 <th key={title} scope="col">
                   {title}
                 </th>
@@ -141,7 +153,7 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
             {PHASES.map(([name, words]) => (
               <tr key={name}>
                 <th scope="row">
-                  <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words}
+                  <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words()}
                 </th>
                 <td>{millis(phases[name])}</td>
                 <td>{percent(phases[name] / whole)}</td>
@@ -186,14 +198,14 @@ function Traces(props: { recording: IRecording; model: RecordingsModel }): JSX.E
   const { recording, model } = props;
   const traces = recording.parts.flatMap(part => part.traces.map(trace => ({ part, trace })));
   return traces.length === 0 ? null : (
-    <ul className="hai-Recordings-traces" aria-label="Traces, which ui.perfetto.dev opens">
+    <ul className="hai-Recordings-traces" aria-label={trans.__('Traces, which ui.perfetto.dev opens')}>
       {traces.map(({ part, trace }) => (
         <li key={`${part.rank}.${trace.number}`}>
           <a
             href={model.api.traceUrl(model.id, recording.id, part.rank, trace.number)}
             download={`task-${model.id}-rank-${part.rank}-${trace.number}.json.gz`}
           >
-            Trace of rank {part.rank}
+            {trans.__('Trace of rank %1', part.rank)}
           </a>{' '}
           <span className="hai-Soft">{trace.fault ?? trace.summary?.notes.join(' ') ?? ''}</span>
         </li>

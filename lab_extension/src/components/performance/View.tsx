@@ -12,6 +12,7 @@ import { chartsOf, hasGpus } from './charts';
 import { ByRun } from './ByRun';
 import { Recordings } from './Recordings';
 import { parseRanks, ranksText } from './ranks';
+import { trans } from '../../text/translate';
 
 const RANGE_NAMES = Object.keys(RANGES) as RangeName[];
 
@@ -34,7 +35,7 @@ export function PerformanceView(props: IPerformanceProps): JSX.Element {
   );
   const empty = series !== null && charts.length === 0;
   return (
-    <section className="hai-Performance" aria-label="Performance" data-testid="hai-performance">
+    <section className="hai-Performance" aria-label={trans.__('Performance')} data-testid="hai-performance">
       <div className="hai-Performance-bar">
         <Ranges model={model} />
         {task.nodes > 1 && <Ranks model={model} ranks={task.nodes} />}
@@ -44,7 +45,7 @@ export function PerformanceView(props: IPerformanceProps): JSX.Element {
       {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
       {task.runs.length === 0 && <p className="hai-Empty">{nothingText(task, model.window, Date.now())}</p>}
       {task.runs.length > 0 && series === null && model.error === null && (
-        <p className="hai-Empty">Loading…</p>
+        <p className="hai-Empty">{trans.__('Loading…')}</p>
       )}
       {task.runs.length > 0 && empty && (
         <p className="hai-Empty">{nothingText(task, model.window, Date.now())}</p>
@@ -78,7 +79,7 @@ export function PerformanceView(props: IPerformanceProps): JSX.Element {
 function Ranges({ model }: { model: PerformanceModel }): JSX.Element {
   return (
     <fieldset className="hai-Choice">
-      <legend>Time</legend>
+      <legend>{trans.__('Time')}</legend>
       {RANGE_NAMES.map(name => (
         <label key={name}>
           <input
@@ -109,7 +110,7 @@ function Ranks(props: { model: PerformanceModel; ranks: number }): JSX.Element {
   };
   return (
     <fieldset className="hai-Choice">
-      <legend>Ranks</legend>
+      <legend>{trans.__('Ranks')}</legend>
       {Array.from({ length: ranks }, (_, rank) => (
         <label key={rank}>
           <input type="checkbox" checked={model.ranks.includes(rank)} onChange={() => toggle(rank)} />
@@ -141,13 +142,13 @@ function RankText(props: { model: PerformanceModel; ranks: number }): JSX.Elemen
       }}
     >
       <label>
-        Ranks{' '}
+        {trans.__('Ranks')}{' '}
         <input
           className="hai-Input hai-mod-small"
           data-testid="hai-performance-ranks"
           value={text}
           placeholder="0-3, 7"
-          title={`Up to ${MOST_RANKS} of the ranks 0 to ${ranks - 1}, such as 0-3, 7`}
+          title={trans.__('Up to %1 of the ranks 0 to %2, such as 0-3, 7', MOST_RANKS, ranks - 1)}
           aria-invalid={error !== null}
           onChange={event => setText(event.target.value)}
           onBlur={choose}
@@ -170,11 +171,11 @@ function Newest(props: { task: ITaskDetail; series: ITaskSeries | null; loading:
   const newest = series === null ? null : newestOf(series);
   let text = '';
   if (loading) {
-    text = 'Reading…';
+    text = trans.__('Reading…');
   } else if (newest !== null) {
     text = running
-      ? `Newest point ${duration(Math.max(0, now / 1000 - newest))} ago`
-      : `It does not run now; its newest point is of ${moment(newest * 1000, now)}`;
+      ? trans.__('Newest point %1 ago', duration(Math.max(0, now / 1000 - newest)))
+      : trans.__('It does not run now; its newest point is of %1', moment(newest * 1000, now));
   }
   return <span className="hai-Soft">{text}</span>;
 }
@@ -184,11 +185,15 @@ function Missing({ series }: { series: ITaskSeries }): JSX.Element | null {
   const texts = [];
   if (!hasGpus(series)) {
     texts.push(
-      'No GPU was measured: the node has none that this task may use, or its driver does not answer.'
+      trans.__(
+        'No GPU was measured: the node has none that this task may use, or its driver does not answer.'
+      )
     );
   }
   if (!('net_received' in series.units)) {
-    texts.push('Network is measured in pods only: on a node without containers it is that of all tasks.');
+    texts.push(
+      trans.__('Network is measured in pods only: on a node without containers it is that of all tasks.')
+    );
   }
   return texts.length === 0 ? null : <p className="hai-Empty">{texts.join(' ')}</p>;
 }
@@ -197,15 +202,17 @@ function Missing({ series }: { series: ITaskSeries }): JSX.Element | null {
 export function nothingText(task: ITaskDetail, [from]: readonly [number, number], now: number): string {
   const last = task.runs.at(-1);
   if (!last) {
-    return 'It has not run yet: what it uses is measured from its first start on.';
+    return trans.__('It has not run yet: what it uses is measured from its first start on.');
   }
   if (last.ended_at === null && between(last.started_at, now) < 45) {
-    return 'The first numbers come about 20 s after the start.';
+    return trans.__('The first numbers come about 20 s after the start.');
   }
   if (Date.parse(task.runs[0]?.started_at ?? '') / 1000 < from) {
-    return 'Nothing was measured in this time. Choose a longer one to see earlier turns.';
+    return trans.__('Nothing was measured in this time. Choose a longer one to see earlier turns.');
   }
-  return 'Nothing was measured: a command of less than a second is not measured, and points are kept for a year at most.';
+  return trans.__(
+    'Nothing was measured: a command of less than a second is not measured, and points are kept for a year at most.'
+  );
 }
 
 /** Another number for another theme. */

@@ -126,7 +126,7 @@ describe('means and peaks', () => {
     aRunSeries(2, [aRank([40], { cpu: [4] }), aRank([40], { cpu: [8] }, 1)])
   ]);
 
-  const place = (title: string): number => RUN_COLUMNS.findIndex(column => column.title === title);
+  const place = (title: string): number => RUN_COLUMNS.findIndex(column => column.title() === title);
 
   it('of each run are of all its ranks and GPUs, the latest run first', () => {
     const rows = runRows(series, []);
@@ -237,7 +237,7 @@ describe('values', () => {
     [1536, 'bytes', '1.5 KiB'],
     [80 * 2 ** 30, 'bytes', '80 GiB'],
     [2 ** 70, 'bytes', '1048576 PiB'],
-    [0, 'bytes a second', '0 B/s'],
+    [0, 'bytes/s', '0 B/s'],
     [99.96, '%', '100 %'],
     [412.4, 'W', '412 W']
   ])('%d %s are %s', (value, unit, text) => {

@@ -2,6 +2,7 @@
 
 import type { IRankSeries, ITaskSeries } from '../../api/types';
 import type { Unit } from './units';
+import { trans } from '../../text/translate';
 
 /** null: nothing was measured here, so the line is broken; undefined: the line has no point here and goes on. */
 export type Value = number | null | undefined;
@@ -29,12 +30,12 @@ export interface IChart {
 
 interface IKind {
   id: string;
-  title: string;
+  title: () => string;
   /** What its lines are when one rank is shown; a sentence without the point. */
-  what: string;
+  what: () => string;
   unit: Unit;
   /** Metrics of the rank with the word of their line; or what of each GPU. */
-  of: readonly (readonly [string, string])[] | string;
+  of: readonly (readonly [string, () => string])[] | string;
   /** How the metrics of a rank become one line where several ranks are shown. */
   join: 'mean' | 'sum';
 }
@@ -42,82 +43,85 @@ interface IKind {
 const KINDS: readonly IKind[] = [
   {
     id: 'cpu',
-    title: 'Processors',
-    what: 'Processor cores that its processes used',
+    title: () => trans.__('Processors'),
+    what: () => trans.__('Processor cores that its processes used'),
     unit: 'cores',
-    of: [['cpu', 'cores']],
+    of: [['cpu', () => trans.__('cores')]],
     join: 'sum'
   },
   {
     id: 'memory',
-    title: 'Memory',
-    what: 'Memory that its processes held',
+    title: () => trans.__('Memory'),
+    what: () => trans.__('Memory that its processes held'),
     unit: 'bytes',
-    of: [['memory', 'memory']],
+    of: [['memory', () => trans.__('memory')]],
     join: 'sum'
   },
   {
     id: 'gpu-use',
-    title: 'GPU use',
-    what: 'Share of the time in which anything ran on a GPU; it does not say how much of the GPU was busy',
+    title: () => trans.__('GPU use'),
+    what: () =>
+      trans.__(
+        'Share of the time in which anything ran on a GPU; it does not say how much of the GPU was busy'
+      ),
     unit: '%',
     of: 'use',
     join: 'mean'
   },
   {
     id: 'gpu-sm',
-    title: 'GPU multiprocessors',
-    what: 'Share of the multiprocessors of a GPU that were busy',
+    title: () => trans.__('GPU multiprocessors'),
+    what: () => trans.__('Share of the multiprocessors of a GPU that were busy'),
     unit: '%',
     of: 'sm',
     join: 'mean'
   },
   {
     id: 'gpu-memory',
-    title: 'GPU memory',
-    what: 'Memory in use on a GPU',
+    title: () => trans.__('GPU memory'),
+    what: () => trans.__('Memory in use on a GPU'),
     unit: 'bytes',
     of: 'memory',
     join: 'sum'
   },
   {
     id: 'gpu-power',
-    title: 'GPU power',
-    what: 'Power that a GPU drew: little power at high use is a GPU that mostly waits',
+    title: () => trans.__('GPU power'),
+    what: () => trans.__('Power that a GPU drew: little power at high use is a GPU that mostly waits'),
     unit: 'W',
     of: 'power',
     join: 'sum'
   },
   {
     id: 'network',
-    title: 'Network',
-    what: 'Bytes that came and went over the network, without the loopback',
-    unit: 'bytes a second',
+    title: () => trans.__('Network'),
+    what: () => trans.__('Bytes that came and went over the network, without the loopback'),
+    unit: 'bytes/s',
     of: [
-      ['net_received', 'received'],
-      ['net_sent', 'sent']
+      ['net_received', () => trans.__('received')],
+      ['net_sent', () => trans.__('sent')]
     ],
     join: 'sum'
   },
   {
     id: 'infiniband',
-    title: 'InfiniBand',
-    what: 'Bytes that came and went over all InfiniBand ports of the node',
-    unit: 'bytes a second',
+    title: () => trans.__('InfiniBand'),
+    what: () => trans.__('Bytes that came and went over all InfiniBand ports of the node'),
+    unit: 'bytes/s',
     of: [
-      ['ib_received', 'received'],
-      ['ib_sent', 'sent']
+      ['ib_received', () => trans.__('received')],
+      ['ib_sent', () => trans.__('sent')]
     ],
     join: 'sum'
   },
   {
     id: 'disk',
-    title: 'Disk',
-    what: 'Bytes that its processes read and wrote',
-    unit: 'bytes a second',
+    title: () => trans.__('Disk'),
+    what: () => trans.__('Bytes that its processes read and wrote'),
+    unit: 'bytes/s',
     of: [
-      ['disk_read', 'read'],
-      ['disk_written', 'written']
+      ['disk_read', () => trans.__('read')],
+      ['disk_written', () => trans.__('written')]
     ],
     join: 'sum'
   }
@@ -200,7 +204,7 @@ function chartOf(kind: IKind, series: ITaskSeries, ranks: readonly number[], gri
       ? [
           lineOf(
             `${rank}`,
-            `rank ${rank}`,
+            trans.__('rank %1', rank),
             kind,
             series,
             rank,
@@ -208,11 +212,11 @@ function chartOf(kind: IKind, series: ITaskSeries, ranks: readonly number[], gri
             grid
           )
         ]
-      : parts.map(([name, label]) => lineOf(name, label, kind, series, rank, [name], grid));
+      : parts.map(([name, label]) => lineOf(name, label(), kind, series, rank, [name], grid));
   });
   return {
     id: kind.id,
-    title: kind.title,
+    title: kind.title(),
     what: sentenceOf(kind, several),
     unit: kind.unit,
     x: grid.x,
@@ -222,21 +226,25 @@ function chartOf(kind: IKind, series: ITaskSeries, ranks: readonly number[], gri
 
 function sentenceOf(kind: IKind, several: boolean): string {
   if (!several || (typeof kind.of !== 'string' && kind.of.length === 1)) {
-    return `${kind.what}.`;
+    return trans.__('%1.', kind.what());
   }
   if (typeof kind.of === 'string') {
-    return `${kind.what}. Of each rank, the ${kind.join} over its GPUs.`;
+    return kind.join === 'mean'
+      ? trans.__('%1. Of each rank, the mean over its GPUs.', kind.what())
+      : trans.__('%1. Of each rank, the sum over its GPUs.', kind.what());
   }
-  return `${kind.what}. Of each rank, both together.`;
+  return trans.__('%1. Of each rank, both together.', kind.what());
 }
 
 /** The metrics of a rank that belong to a chart, with the words of their lines. */
-function partsOf(kind: IKind, series: ITaskSeries, rank: number): (readonly [string, string])[] {
+function partsOf(kind: IKind, series: ITaskSeries, rank: number): (readonly [string, () => string])[] {
   const found = series.runs.flatMap(run => run.ranks.filter(each => each.rank === rank));
   if (typeof kind.of === 'string') {
     const of = kind.of;
     const names = [...new Set(found.flatMap(each => namesOf(each, of)))];
-    return names.sort((a, b) => gpuOf(a) - gpuOf(b)).map(name => [name, `GPU ${gpuOf(name)}`] as const);
+    return names
+      .sort((a, b) => gpuOf(a) - gpuOf(b))
+      .map(name => [name, () => trans.__('GPU %1', gpuOf(name))] as const);
   }
   return kind.of.filter(([name]) => found.some(each => name in each.mean));
 }

@@ -3,6 +3,7 @@
 import type { IRun, IRunSeries, ITaskSeries } from '../../api/types';
 import type { IChart, ILine, Value } from './charts';
 import { valueText, type Unit } from './units';
+import { trans } from '../../text/translate';
 
 export interface IPeak {
   value: number;
@@ -55,29 +56,36 @@ export function sentenceOf(chart: IChart, moment: (at: number) => string): strin
     }
   }
   if (top === null || means.length === 0) {
-    return 'Nothing was measured.';
+    return trans.__('Nothing was measured.');
   }
   const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
-  const each = chart.lines.length > 1 ? 'Mean of a line' : 'Mean';
-  return `${each} ${valueText(mean, chart.unit)}, peak ${valueText(top.value, chart.unit)} at ${moment(top.at * 1000)}${of}.`;
+  const each = chart.lines.length > 1 ? trans.__('Mean of a line') : trans.__('Mean');
+  return trans.__(
+    '%1 %2, peak %3 at %4%5.',
+    each,
+    valueText(mean, chart.unit),
+    valueText(top.value, chart.unit),
+    moment(top.at * 1000),
+    of
+  );
 }
 
 /** Columns of the table by run: which metrics, their unit, and what of the summary of a run they are. */
 export const RUN_COLUMNS: readonly {
-  title: string;
+  title: () => string;
   metric: RegExp;
   unit: Unit;
   summed: 'cpu' | 'memory' | 'gpu_use' | 'gpu_memory' | 'gpu_power' | null;
 }[] = [
-  { title: 'Processors', metric: /^cpu$/, unit: 'cores', summed: 'cpu' },
-  { title: 'Memory', metric: /^memory$/, unit: 'bytes', summed: 'memory' },
-  { title: 'GPU use', metric: /^gpu\d+_use$/, unit: '%', summed: 'gpu_use' },
-  { title: 'GPU memory', metric: /^gpu\d+_memory$/, unit: 'bytes', summed: 'gpu_memory' },
-  { title: 'GPU power', metric: /^gpu\d+_power$/, unit: 'W', summed: 'gpu_power' },
-  { title: 'Network in', metric: /^net_received$/, unit: 'bytes a second', summed: null },
-  { title: 'Network out', metric: /^net_sent$/, unit: 'bytes a second', summed: null },
-  { title: 'Disk read', metric: /^disk_read$/, unit: 'bytes a second', summed: null },
-  { title: 'Disk written', metric: /^disk_written$/, unit: 'bytes a second', summed: null }
+  { title: () => trans.__('Processors'), metric: /^cpu$/, unit: 'cores', summed: 'cpu' },
+  { title: () => trans.__('Memory'), metric: /^memory$/, unit: 'bytes', summed: 'memory' },
+  { title: () => trans.__('GPU use'), metric: /^gpu\d+_use$/, unit: '%', summed: 'gpu_use' },
+  { title: () => trans.__('GPU memory'), metric: /^gpu\d+_memory$/, unit: 'bytes', summed: 'gpu_memory' },
+  { title: () => trans.__('GPU power'), metric: /^gpu\d+_power$/, unit: 'W', summed: 'gpu_power' },
+  { title: () => trans.__('Network in'), metric: /^net_received$/, unit: 'bytes/s', summed: null },
+  { title: () => trans.__('Network out'), metric: /^net_sent$/, unit: 'bytes/s', summed: null },
+  { title: () => trans.__('Disk read'), metric: /^disk_read$/, unit: 'bytes/s', summed: null },
+  { title: () => trans.__('Disk written'), metric: /^disk_written$/, unit: 'bytes/s', summed: null }
 ];
 
 export interface IRunRow {

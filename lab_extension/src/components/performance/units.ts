@@ -1,6 +1,8 @@
 /** Values of metrics as users read them. Pure functions. */
 
-export type Unit = 'cores' | 'bytes' | 'bytes a second' | '%' | 'W';
+import { trans } from '../../text/translate';
+
+export type Unit = 'cores' | 'bytes' | 'bytes/s' | '%' | 'W';
 
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -11,7 +13,7 @@ export function valueText(value: number, unit: Unit): string {
       return `${rounded(value)} cores`;
     case 'bytes':
       return bytesText(value);
-    case 'bytes a second':
+    case 'bytes/s':
       return `${bytesText(value)}/s`;
     default:
       return `${rounded(value)} ${unit}`;
@@ -21,7 +23,7 @@ export function valueText(value: number, unit: Unit): string {
 /** Energy in the unit of electricity bills: `1.3 kWh`, `25 Wh`. */
 export function energyText(joules: number): string {
   const hours = joules / 3600;
-  return hours < 1000 ? `${rounded(hours)} Wh` : `${rounded(hours / 1000)} kWh`;
+  return hours < 1000 ? trans.__('%1 Wh', rounded(hours)) : `${rounded(hours / 1000)} kWh`;
 }
 
 /** A value without the word of its unit, for an axis. */
@@ -31,7 +33,7 @@ export function tickText(value: number, unit: Unit): string {
 
 /** Distances of ticks that give round numbers. */
 export function tickSteps(unit: Unit): number[] {
-  if (unit === 'bytes' || unit === 'bytes a second') {
+  if (unit === 'bytes' || unit === 'bytes/s') {
     return Array.from({ length: 50 }, (_, power) => 2 ** power);
   }
   return Array.from({ length: 14 }, (_, n) => 10 ** (n - 2)).flatMap(each => [each, 2 * each, 5 * each]);

@@ -4,6 +4,8 @@ import { useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import { useNow, useSignal } from '../react';
 import type { SpotModel } from '../../models/spot';
+import { trans } from '../../text/translate';
+import { Sentence } from '../Sentence';
 
 /** `4:05`. */
 export function clock(seconds: number): string {
@@ -27,8 +29,8 @@ export function Countdown(props: { model: SpotModel; onLeave: () => Promise<void
     return (
       <div className="hai-Countdown" role="alert">
         {returns
-          ? 'The node was given back. This server starts again when its task has its next turn.'
-          : 'This server was stopped.'}
+          ? trans.__('The node was given back. This server starts again when its task has its next turn.')
+          : trans.__('This server was stopped.')}
       </div>
     );
   }
@@ -47,17 +49,24 @@ export function Countdown(props: { model: SpotModel; onLeave: () => Promise<void
     <div className="hai-Countdown" role="status" title={notice.message}>
       <span>
         <span className="hai-Countdown-why">
-          {returns ? 'This node is needed' : 'This server is being stopped'}
+          {returns ? trans.__('This node is needed') : trans.__('This server is being stopped')}
           {': '}
         </span>
-        <strong role="timer">{clock(model.secondsLeft(now) ?? 0)}</strong> to save
+        <Sentence
+          text={trans.__('%1 to save')}
+          values={[
+            <strong role="timer" key="left">
+              {clock(model.secondsLeft(now) ?? 0)}
+            </strong>
+          ]}
+        />
       </span>
       <button
         className="jp-Dialog-button jp-mod-accept jp-mod-styled"
         disabled={leaving}
         onClick={() => void leave()}
       >
-        {leaving ? 'Leaving…' : 'I have saved, leave now'}
+        {leaving ? trans.__('Leaving…') : trans.__('I have saved, leave now')}
       </button>
       {error !== null && <span className="hai-Countdown-error">{error}</span>}
     </div>

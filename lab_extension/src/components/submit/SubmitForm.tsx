@@ -3,7 +3,8 @@
 import { useState, type JSX } from 'react';
 import { PRIORITIES, PROFILES } from '../../api/constants';
 import type { IOwnQuota, PriorityChoice, ProfileName } from '../../api/types';
-import { duration, priorityLabel } from '../../text/format';
+import { duration } from '../../text/format';
+import { priorityLabel } from '../../text/words';
 import { SelectField, TextField, type ITextOptions } from '../fields';
 import { Notice } from '../react';
 import {
@@ -14,13 +15,14 @@ import {
   type IFormContext,
   type IFormValues
 } from './form';
+import { trans } from '../../text/translate';
 
-const PROFILE_WORDS: Record<ProfileName, string> = {
-  auto: 'By what it does (default)',
-  sigterm: 'SIGTERM',
-  cooperative: 'The job asks by itself',
-  slurm: 'As Slurm: SIGUSR1, requeue',
-  kill: 'Not at all: it is killed'
+const PROFILE_WORDS: Record<ProfileName, () => string> = {
+  auto: () => trans.__('By what it does (default)'),
+  sigterm: () => trans.__('SIGTERM'),
+  cooperative: () => trans.__('The job asks by itself'),
+  slurm: () => trans.__('As Slurm: SIGUSR1, requeue'),
+  kill: () => trans.__('Not at all: it is killed')
 };
 
 export interface ISubmitFormProps {
@@ -80,26 +82,26 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
       }}
     >
       {errors.form !== undefined && <Notice kind="error">{errors.form}</Notice>}
-      {text('name', 'Name')}
-      {text('command', 'Command', {
+      {text('name', trans.__('Name'))}
+      {text('command', trans.__('Command'), {
         rows: 2,
-        hint: 'Runs on every node of the task; arguments may be quoted as in a shell.'
+        hint: trans.__('Runs on every node of the task; arguments may be quoted as in a shell.')
       })}
       <div className="hai-SubmitForm-row">
-        {text('nodes', 'Nodes', {
+        {text('nodes', trans.__('Nodes'), {
           inputMode: 'numeric',
-          ...(freeHere === undefined ? {} : { hint: `${freeHere} free in ${values.group} now` })
+          ...(freeHere === undefined ? {} : { hint: trans.__('%1 free in %2 now', freeHere, values.group) })
         })}
-        {text('gpus', 'GPUs on each node', {
+        {text('gpus', trans.__('GPUs on each node'), {
           inputMode: 'numeric',
-          placeholder: 'all',
-          hint: 'Fewer than all: it shares its nodes.'
+          placeholder: trans.__('all'),
+          hint: trans.__('Fewer than all: it shares its nodes.')
         })}
       </div>
       <div className="hai-SubmitForm-row">
         <SelectField
           name="priority"
-          label="Priority"
+          label={trans.__('Priority')}
           value={values.priority}
           error={errors.priority}
           options={(['AUTO', ...PRIORITIES] as const).map(priority => ({
@@ -110,7 +112,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         />
         <SelectField
           name="group"
-          label="Node group"
+          label={trans.__('Node group')}
           value={values.group}
           error={errors.group}
           options={groups.map(group => ({ value: group, label: group }))}
@@ -118,14 +120,14 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         />
       </div>
       <div className="hai-SubmitForm-row">
-        {text('time_limit_s', 'Time limit', {
-          placeholder: 'none',
-          hint: 'Such as 90m or 12h; it is stopped then.'
+        {text('time_limit_s', trans.__('Time limit'), {
+          placeholder: trans.__('none'),
+          hint: trans.__('Such as 90m or 12h; it is stopped then.')
         })}
-        {text('retries', 'Retries', {
+        {text('retries', trans.__('Retries'), {
           inputMode: 'numeric',
-          placeholder: 'none',
-          hint: 'How often it starts again if its command fails.'
+          placeholder: trans.__('none'),
+          hint: trans.__('How often it starts again if its command fails.')
         })}
       </div>
       <details
@@ -133,43 +135,46 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
         open={more || hasMoreErrors}
         onToggle={event => setMore(event.currentTarget.open)}
       >
-        <summary>More: saving, environment, folder</summary>
+        <summary>{trans.__('More: saving, environment, folder')}</summary>
         <div className="hai-SubmitForm-row">
-          {text('grace_s', 'Grace', {
+          {text('grace_s', trans.__('Grace'), {
             placeholder: grace === null ? 'default' : duration(grace),
-            hint: longest === null ? '' : `Time to save when told to leave, up to ${duration(longest)}.`
+            hint:
+              longest === null
+                ? ''
+                : trans.__('Time to save when told to leave, up to %1.', duration(longest))
           })}
           <SelectField
             name="profile"
-            label="How it is told to leave"
+            label={trans.__('How it is told to leave')}
             value={values.profile}
             error={errors.profile}
-            options={PROFILES.map(profile => ({ value: profile, label: PROFILE_WORDS[profile] }))}
+            options={PROFILES.map(profile => ({ value: profile, label: PROFILE_WORDS[profile]() }))}
             onChange={value => set('profile', value as ProfileName)}
           />
         </div>
         <div className="hai-SubmitForm-row">
-          {text('signal', 'Signal', {
-            placeholder: 'as above',
-            hint: 'USR1, USR2, TERM or INT; USR1@60 is 60 s before the deadline.'
+          {text('signal', trans.__('Signal'), {
+            placeholder: trans.__('as above'),
+            hint: trans.__('USR1, USR2, TERM or INT; USR1@60 is 60 s before the deadline.')
           })}
-          {text('watch', 'It also saves in', {
+          {text('watch', trans.__('It also saves in'), {
             rows: 2,
-            placeholder: 'one path a line',
-            hint: 'What changes there is a checkpoint.'
+            placeholder: trans.__('one path a line'),
+            hint: trans.__('What changes there is a checkpoint.')
           })}
         </div>
-        {text('ranks_per_node', 'Processes on each node', {
+        {text('ranks_per_node', trans.__('Processes on each node'), {
           placeholder: '1',
-          hint: 'Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.'
+          hint: trans.__('Starts the command so often on each node, with LOCAL_RANK; gpu: once for each GPU.')
         })}
         <SelectField
           name="environment"
-          label="Environment"
+          label={trans.__('Environment')}
           value={values.environment}
           error={errors.environment}
           options={environmentOptions(values.environment, context)}
-          hint="The task keeps the generation of this moment over all its turns."
+          hint={trans.__('The task keeps the generation of this moment over all its turns.')}
           onChange={value => set('environment', value)}
         />
         {(context.drafts ?? []).includes(values.environment) && (
@@ -180,11 +185,11 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
               checked={values.freeze}
               onChange={event => set('freeze', event.target.checked)}
             />
-            With what is in the draft: it becomes a new generation
+            {trans.__('With what is in the draft: it becomes a new generation')}
           </label>
         )}
-        {text('env', 'Variables', { rows: 3, placeholder: 'KEY=value, one a line' })}
-        {text('cwd', 'Folder')}
+        {text('env', trans.__('Variables'), { rows: 3, placeholder: trans.__('KEY=value, one a line') })}
+        {text('cwd', trans.__('Folder'))}
         {mode !== 'off' && (
           <label className="hai-Check">
             <input
@@ -194,7 +199,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
               disabled={mode === 'required'}
               onChange={event => set('snapshot', event.target.checked)}
             />
-            Start in the folder as it is now, over all turns
+            {trans.__('Start in the folder as it is now, over all turns')}
           </label>
         )}
         {errors.snapshot !== undefined && <Notice kind="error">{errors.snapshot}</Notice>}
@@ -205,7 +210,7 @@ export function SubmitForm(props: ISubmitFormProps): JSX.Element {
             checked={values.hold}
             onChange={event => set('hold', event.target.checked)}
           />
-          Hold it: do not start before I resume it
+          {trans.__('Hold it: do not start before I resume it')}
         </label>
       </details>
     </form>
@@ -217,7 +222,7 @@ function environmentOptions(chosen: string, context: IFormContext): { value: str
   const names = context.environments ?? [];
   const kept = chosen === '' || names.includes(chosen) ? [] : [chosen];
   return [
-    { value: '', label: 'Default: yours, else the platform’s own' },
+    { value: '', label: trans.__('Default: yours, else the platform’s own') },
     ...[...kept, ...names].map(name => ({ value: name, label: name }))
   ];
 }
@@ -225,13 +230,13 @@ function environmentOptions(chosen: string, context: IFormContext): { value: str
 /** `High (2 of 8 held)`. */
 export function priorityOption(priority: PriorityChoice, group: string, quota: readonly IOwnQuota[]): string {
   if (priority === 'AUTO') {
-    return 'Auto: the highest with quota left';
+    return trans.__('Auto: the highest with quota left');
   }
   const row = quota.find(each => each.group === group && each.priority === priority);
   if (!row) {
     return priorityLabel(priority);
   }
   return row.limit === null
-    ? `${priorityLabel(priority)} (no limit)`
-    : `${priorityLabel(priority)} (${row.used} of ${row.limit} held)`;
+    ? trans.__('%1 (no limit)', priorityLabel(priority))
+    : trans.__('%1 (%2 of %3 held)', priorityLabel(priority), row.used, row.limit);
 }

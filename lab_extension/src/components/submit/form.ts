@@ -12,6 +12,7 @@ import type {
 } from '../../api/types';
 import { duration } from '../../text/format';
 import { joinCommand, parseDuration, parseEnv, splitCommand } from '../../text/commandLine';
+import { trans } from '../../text/translate';
 
 /** What the fields hold; the keys are the names of the fields and of the wire. */
 export interface IFormValues {
@@ -192,7 +193,7 @@ function readNodes(values: IFormValues, context: IFormContext): number {
   }
   const cap = largestCap(values, context.quota);
   if (cap !== null && nodes > cap) {
-    const at = values.priority === 'AUTO' ? 'at any priority' : 'at this priority';
+    const at = values.priority === 'AUTO' ? trans.__('at any priority') : trans.__('at this priority');
     throw new Error(`Your quota ${at} in ${values.group} is ${cap}; ask for at most that many.`);
   }
   return nodes;

@@ -3,6 +3,7 @@
 import { useState, type JSX } from 'react';
 import type { IDecision } from '../../api/types';
 import { localTimes, moment } from '../../text/format';
+import { trans } from '../../text/translate';
 
 /** Lines that are shown at once. */
 const SHOWN = 100;
@@ -29,11 +30,11 @@ export function DecisionLog(props: IDecisionLogProps): JSX.Element {
         props.onShow(event.currentTarget.open);
       }}
     >
-      <summary>Decisions on it</summary>
+      <summary>{trans.__('Decisions on it')}</summary>
       {open && (
         <div className="hai-Runs-scroll">
           {lines.length === 0 ? (
-            <p className="hai-Empty">Nothing was decided on it yet.</p>
+            <p className="hai-Empty">{trans.__('Nothing was decided on it yet.')}</p>
           ) : (
             <ol>
               {lines.map(each => (
@@ -46,7 +47,7 @@ export function DecisionLog(props: IDecisionLogProps): JSX.Element {
           )}
           {decisions.length > most && (
             <button className="hai-Link" onClick={() => setMost(most + SHOWN)}>
-              Show earlier decisions
+              {trans.__('Show earlier decisions')}
             </button>
           )}
         </div>

@@ -3,6 +3,7 @@
 import type { JSX } from 'react';
 import type { IFailure } from '../../api/types';
 import { plainText } from '../../text/format';
+import { trans } from '../../text/translate';
 
 export function FirstFailure(props: {
   failure: IFailure;
@@ -11,13 +12,18 @@ export function FirstFailure(props: {
   const { failure, onShow } = props;
   const { rank, node, lines, worker } = failure;
   return (
-    <section className="hai-FirstFailure" data-testid="hai-task-failure" aria-label="First failure">
+    <section
+      className="hai-FirstFailure"
+      data-testid="hai-task-failure"
+      aria-label={trans.__('First failure')}
+    >
       <p>
-        Rank {rank} on {node} failed first{howOf(failure)}
-        {worker !== null && `; torchrun names ${worker}`}.{' '}
+        {trans.__('Rank %1 on %2 failed first', rank, node)}
+        {howOf(failure)}
+        {worker !== null && trans.__('; torchrun names %1', worker)}.{' '}
         {onShow && (
           <button className="hai-Link" onClick={() => onShow(rank)}>
-            Show its log
+            {trans.__('Show its log')}
           </button>
         )}
       </p>
@@ -28,7 +34,7 @@ export function FirstFailure(props: {
 
 function howOf(failure: IFailure): string {
   if (failure.signal !== null) {
-    return `, of signal ${failure.signal}`;
+    return trans.__(', of signal %1', failure.signal);
   }
-  return failure.exit_code === null ? '' : `, with status ${failure.exit_code}`;
+  return failure.exit_code === null ? '' : trans.__(', with status %1', failure.exit_code);
 }

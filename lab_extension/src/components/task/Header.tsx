@@ -11,16 +11,14 @@ import {
   environmentText,
   imageText,
   isUnfinished,
-  isWaiting,
   localTimes,
   moment,
   nodeList,
-  priorityLabel,
-  priorityOf,
   relative,
   size,
   snapshotText
 } from '../../text/format';
+import { isWaiting, priorityLabel, priorityOf, numberText } from '../../text/words';
 import type { ICurve } from '../../models/curves';
 import { Notice } from '../react';
 import { StateBadge } from '../StateBadge';
@@ -28,6 +26,7 @@ import { FirstFailure } from './FirstFailure';
 import { Reported } from './Reported';
 import { actionsOf } from './actions';
 import { Select } from '../Select';
+import { trans } from '../../text/translate';
 
 export interface IHeaderProps {
   task: ITaskDetail;
@@ -48,7 +47,7 @@ function Pins({ task }: { task: ITaskDetail }): JSX.Element {
   return (
     <>
       {task.image !== null && (
-        <Fact label="Image" wide>
+        <Fact label={trans.__('Image')} wide>
           <span title={task.image}>
             {task.environment !== null
               ? `${task.environment} (${imageText(task.image)})`
@@ -57,15 +56,17 @@ function Pins({ task }: { task: ITaskDetail }): JSX.Element {
         </Fact>
       )}
       {task.haienv !== null && (
-        <Fact label="Environment" wide>
-          <span title={`Python ${task.haienv.python}\n${task.haienv.digest}`}>
+        <Fact label={trans.__('Environment')} wide>
+          <span title={`${trans.__('Python %1', task.haienv.python)}\n${task.haienv.digest}`}>
             {environmentText(task.haienv)}
           </span>
         </Fact>
       )}
       {task.snapshot !== null && (
-        <Fact label="Snapshot" wide>
-          <span title={`${task.snapshot.digest}\nof ${task.cwd}`}>{snapshotText(task.snapshot)}</span>
+        <Fact label={trans.__('Snapshot')} wide>
+          <span title={`${task.snapshot.digest}\n${trans.__('of %1', task.cwd)}`}>
+            {snapshotText(task.snapshot)}
+          </span>
         </Fact>
       )}
     </>
@@ -105,15 +106,15 @@ export function Header(props: IHeaderProps): JSX.Element {
       <Reported task={task} curves={props.curves ?? []} />
       {task.failure && <FirstFailure failure={task.failure} onShow={props.onShowLog} />}
       <dl className="hai-Facts">
-        <Fact label="Priority">
+        <Fact label={trans.__('Priority')}>
           {isUnfinished(task.state) ? (
             <PrioritySelect task={task} busy={busy} onChange={props.onPriority} />
           ) : (
             priorityOf(task)
           )}
         </Fact>
-        <Fact label="Nodes">
-          {size(task)} in {task.group}
+        <Fact label={trans.__('Nodes')}>
+          {trans.__('%1 in %2', size(task), task.group)}
           {task.node_names.length > 0 && (
             <span className="hai-Soft" title={task.node_names.join(', ')}>
               {' '}
@@ -121,28 +122,34 @@ export function Header(props: IHeaderProps): JSX.Element {
             </span>
           )}
         </Fact>
-        <Fact label="Submitted">
+        <Fact label={trans.__('Submitted')}>
           <span title={moment(task.submitted_at, now)}>{relative(task.submitted_at, now)}</span>
         </Fact>
-        <Fact label={task.ended_at === null ? 'Served' : 'Ran'}>
+        <Fact label={task.ended_at === null ? trans.__('Served') : trans.__('Ran')}>
           {duration(servedNow(task, now))}
-          {task.time_limit_s !== null && <span className="hai-Soft"> of {duration(task.time_limit_s)}</span>}
+          {task.time_limit_s !== null && (
+            <span className="hai-Soft">{` ${trans.__('of %1', duration(task.time_limit_s))}`}</span>
+          )}
         </Fact>
-        <Fact label="Saved">
+        <Fact label={trans.__('Saved')}>
           {task.checkpoint === null ? (
-            <span className="hai-Soft">not yet</span>
+            <span className="hai-Soft">{trans.__('not yet')}</span>
           ) : (
             <span title={task.checkpoint.path ?? moment(task.checkpoint.at, now)}>
               {task.checkpoint.source === 'seen' && 'seen '}
               {relative(task.checkpoint.at, now)}
-              {task.checkpoint.step !== null && `, step ${task.checkpoint.step.toLocaleString('en')}`}
+              {task.checkpoint.step !== null && `, ${trans.__('step %1', numberText(task.checkpoint.step))}`}
             </span>
           )}
         </Fact>
-        {task.job_state !== null && <Fact label="Job says">{task.job_state}</Fact>}
-        <Fact label="Command" wide>
+        {task.job_state !== null && <Fact label={trans.__('Job says')}>{task.job_state}</Fact>}
+        <Fact label={trans.__('Command')} wide>
           <code
-            title={command.whole === command.text ? `in ${task.cwd}` : `in ${task.cwd}\n\n${command.whole}`}
+            title={
+              command.whole === command.text
+                ? trans.__('in %1', task.cwd)
+                : `${trans.__('in %1', task.cwd)}\n\n${command.whole}`
+            }
           >
             {command.text}
           </code>
@@ -157,8 +164,12 @@ export function Header(props: IHeaderProps): JSX.Element {
 function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
   const since = props.task.idle_gpus_since;
   return since === null ? null : (
-    <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
-      GPUs idle for {duration(between(since, props.now))}
+    <span
+      className="hai-IdleBadge"
+      data-testid="hai-idle-gpus"
+      title={trans.__('Since %1', moment(since, props.now))}
+    >
+      {trans.__('GPUs idle for %1', duration(between(since, props.now)))}
     </span>
   );
 }
@@ -190,21 +201,25 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
       <span>{localTimes(sentence, now)}</span>
       {verdict?.position ? (
         <span className="hai-Why-fact">
-          Place in line <b>{verdict.position}</b>
+          {trans.__('Place in line')} <b>{verdict.position}</b>
         </span>
       ) : null}
       {verdict?.earliest_start ? (
         <span className="hai-Why-fact" title={moment(verdict.earliest_start, now)}>
-          Earliest start <b>{startText(verdict.earliest_start, now)}</b>
+          {trans.__('Earliest start')} <b>{startText(verdict.earliest_start, now)}</b>
         </span>
       ) : null}
       {task.deadline !== null && (
         <span className="hai-Why-fact">
-          Time to save <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
+          {trans.__('Time to save')} <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
         </span>
       )}
       {verdict && props.whatIf.length > 0 && (
-        <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
+        <ul
+          className="hai-WhatIf"
+          data-testid="hai-task-what-if"
+          aria-label={trans.__('What would let it start')}
+        >
           {props.whatIf.map(change => (
             <li key={change.kind}>{localTimes(change.sentence, now)}</li>
           ))}
@@ -212,7 +227,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
       )}
       {verdict && verdict.holders.length > 0 && (
         <details className="hai-Holders">
-          <summary>Who holds the nodes</summary>
+          <summary>{trans.__('Who holds the nodes')}</summary>
           <ul>
             {verdict.holders.map(holder => (
               <li key={holder.task_id}>
@@ -228,7 +243,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
 }
 
 function startText(at: string, now: number): string {
-  return between(at, now) >= -5 ? 'any moment' : relative(at, now);
+  return between(at, now) >= -5 ? trans.__('any moment') : relative(at, now);
 }
 
 function PrioritySelect(props: {
@@ -239,12 +254,12 @@ function PrioritySelect(props: {
   const { task } = props;
   const auto =
     task.priority === 'AUTO' && task.effective_priority
-      ? `Auto (now ${priorityLabel(task.effective_priority)})`
-      : 'Auto';
+      ? trans.__('Auto (now %1)', priorityLabel(task.effective_priority))
+      : trans.__('Auto');
   return (
     <Select
       className="hai-Select hai-mod-small"
-      aria-label="Priority"
+      aria-label={trans.__('Priority')}
       data-testid="hai-priority"
       value={task.priority}
       disabled={props.busy}

@@ -3,23 +3,26 @@
 import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ILogHits } from '../../api/types';
-import { count, moment, plainText } from '../../text/format';
+import { moment, plainText } from '../../text/format';
+import { count, numberText } from '../../text/words';
 import type { IChunk, INumberedLine, LogModel, LogStatus } from '../../models/log';
 import { Notice, useSignal } from '../react';
 import { Icon } from '../icons';
 import { Select } from '../Select';
+import { trans } from '../../text/translate';
+import { Sentence } from '../Sentence';
 
 /** Most pixels between the view and the end at which new lines are followed. */
 const NEAR = 24;
 /** The most lines that "Show earlier lines" asks for; the service gives no more at once. */
 const MOST_LINES = 10_000;
 
-const STATUS_WORDS: Record<LogStatus, string> = {
-  idle: 'Paused',
-  loading: 'Loading…',
-  live: 'Live',
-  ended: 'Complete',
-  lost: 'Connection lost, trying again…'
+const STATUS_WORDS: Record<LogStatus, () => string> = {
+  idle: () => trans.__('Paused'),
+  loading: () => trans.__('Loading…'),
+  live: () => trans.__('Live'),
+  ended: () => trans.__('Complete'),
+  lost: () => trans.__('Connection lost, trying again…')
 };
 
 export function LogView(props: { model: LogModel; ranks: number }): JSX.Element {
@@ -38,19 +41,19 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
     }
   };
   return (
-    <section className="hai-LogView" aria-label="Log">
+    <section className="hai-LogView" aria-label={trans.__('Log')}>
       <header className="hai-LogView-header">
-        <h3>Log</h3>
+        <h3>{trans.__('Log')}</h3>
         {ranks > 1 && (
           <Select
             className="hai-Select hai-mod-small"
-            aria-label="Rank"
+            aria-label={trans.__('Rank')}
             data-testid="hai-log-rank"
             value={String(model.rank)}
             onChange={event => model.open(Number(event.target.value))}
             options={Array.from({ length: ranks }, (_, rank) => ({
               value: String(rank),
-              label: `Rank ${rank}`
+              label: trans.__('Rank %1', rank)
             }))}
           />
         )}
@@ -60,12 +63,12 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
           role="status"
           title={model.error ?? undefined}
         >
-          {STATUS_WORDS[model.status]}
+          {STATUS_WORDS[model.status]()}
         </span>
         <span className="hai-Spacer" />
         <label className="hai-Check">
           <input type="checkbox" checked={times} onChange={event => setTimes(event.target.checked)} />
-          Times
+          {trans.__('Times')}
         </label>
         <SearchBox onSearch={text => void search(text)} />
       </header>
@@ -93,8 +96,8 @@ function SearchBox(props: { onSearch: (text: string) => void }): JSX.Element {
         type="search"
         name="log-search"
         data-testid="hai-log-search"
-        aria-label="Search the log of all ranks"
-        placeholder="Search all ranks"
+        aria-label={trans.__('Search the log of all ranks')}
+        placeholder={trans.__('Search all ranks')}
         value={text}
         onChange={event => {
           setText(event.target.value);
@@ -103,7 +106,7 @@ function SearchBox(props: { onSearch: (text: string) => void }): JSX.Element {
           }
         }}
       />
-      <button className="hai-IconButton" aria-label="Search" title="Search">
+      <button className="hai-IconButton" aria-label={trans.__('Search')} title={trans.__('Search')}>
         <Icon name="search" />
       </button>
     </form>
@@ -119,23 +122,30 @@ function Hits(props: { hits: ILogHits; query: string; model: LogModel; onClose: 
     <div className="hai-Hits" data-testid="hai-log-hits">
       <div className="hai-Hits-sum">
         <span>
-          <b>{count(total, 'hit')}</b> for “{query}”
+          <Sentence
+            text={trans.__('%1 for “%2”')}
+            values={[<b key="hits">{count(total, 'hit')}</b>, query]}
+          />
           {total > 0 &&
-            ` in ${count(byRank.size, 'rank')}, ${count(new Set(hits.counts.map(c => c.run)).size, 'run')}`}
+            trans.__(
+              ' in %1, %2',
+              count(byRank.size, 'rank'),
+              count(new Set(hits.counts.map(c => c.run)).size, 'run')
+            )}
         </span>
         {[...byRank].map(([rank, n]) => (
           <button
             key={rank}
             className={`hai-Chip ${rank === model.rank ? 'hai-mod-on' : ''}`}
-            title={`Show the log of rank ${rank}`}
+            title={trans.__('Show the log of rank %1', rank)}
             onClick={() => model.open(rank)}
           >
-            rank {rank}: {n}
+            {trans.__('rank %1: %2', rank, n)}
           </button>
         ))}
         <span className="hai-Spacer" />
         <button className="hai-Link" onClick={props.onClose}>
-          Close
+          {trans.__('Close')}
         </button>
       </div>
       {hits.lines.length > 0 && (
@@ -143,8 +153,8 @@ function Hits(props: { hits: ILogHits; query: string; model: LogModel; onClose: 
           {hits.lines.map((line, index) => (
             <li key={index}>
               <span className="hai-Soft">
-                run {line.run}
-                {line.rank !== null && ` · rank ${line.rank}`}
+                {trans.__('run %1', line.run)}
+                {line.rank !== null && ` · ${trans.__('rank %1', line.rank)}`}
                 {line.at !== null && ` · ${moment(line.at)}`}
               </span>
               <code>
@@ -219,20 +229,25 @@ function Lines(props: { model: LogModel; query: string; times: boolean }): JSX.E
         data-testid="hai-log"
         data-following={following}
         role="log"
-        aria-label={`Log of rank ${model.rank}`}
+        aria-label={trans.__('Log of rank %1', model.rank)}
         aria-live="off"
         tabIndex={0}
         onScroll={handleScroll}
       >
         {model.dropped && (
           <div className="hai-Log-earlier">
-            Only the last {count(lines, 'line')} are shown.{' '}
+            {trans._n(
+              'Only the last line is shown.',
+              'Only the last %2 lines are shown.',
+              lines,
+              numberText(lines)
+            )}{' '}
             {model.limit < MOST_LINES && (
               <button
                 className="hai-Link"
                 onClick={() => model.setLimit(Math.min(MOST_LINES, model.limit * 4))}
               >
-                Show earlier lines
+                {trans.__('Show earlier lines')}
               </button>
             )}
           </div>
@@ -243,8 +258,8 @@ function Lines(props: { model: LogModel; query: string; times: boolean }): JSX.E
         {lines === 0 && model.status !== 'loading' && model.error === null && (
           <p className="hai-Empty">
             {model.status === 'ended'
-              ? 'It wrote nothing.'
-              : 'Nothing yet: its output shows up here at once.'}
+              ? trans.__('It wrote nothing.')
+              : trans.__('Nothing yet: its output shows up here at once.')}
           </p>
         )}
       </div>
@@ -254,7 +269,7 @@ function Lines(props: { model: LogModel; query: string; times: boolean }): JSX.E
           data-testid="hai-log-follow"
           onClick={() => follow(true)}
         >
-          ↓ Follow
+          {trans.__('↓ Follow')}
         </button>
       )}
     </div>

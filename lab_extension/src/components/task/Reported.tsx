@@ -4,6 +4,7 @@ import { useState, type JSX } from 'react';
 import type { ITaskDetail } from '../../api/types';
 import { progressText } from '../../text/format';
 import type { ICurve } from '../../models/curves';
+import { trans } from '../../text/translate';
 
 /** Curves that are shown until the reader asks for all. */
 const FEW = 6;
@@ -19,7 +20,7 @@ export function Reported(props: { task: ITaskDetail; curves: readonly ICurve[] }
   }
   const shown = all ? curves : curves.slice(0, FEW);
   return (
-    <section className="hai-Reported" aria-label="Progress" data-testid="hai-task-progress">
+    <section className="hai-Reported" aria-label={trans.__('Progress')} data-testid="hai-task-progress">
       {progress.total !== null && progress.total > 0 && (
         <progress
           max={progress.total}
@@ -39,7 +40,7 @@ export function Reported(props: { task: ITaskDetail; curves: readonly ICurve[] }
       )}
       {curves.length > shown.length && (
         <button className="hai-Button hai-mod-small" onClick={() => setAll(true)}>
-          Show all {curves.length} numbers
+          {trans.__('Show all %1 numbers', curves.length)}
         </button>
       )}
     </section>
@@ -49,7 +50,7 @@ export function Reported(props: { task: ITaskDetail; curves: readonly ICurve[] }
 function Curve({ curve }: { curve: ICurve }): JSX.Element {
   const { name, last, least, greatest } = curve;
   return (
-    <figure className="hai-Curve" title={`${name}: from ${short(least)} to ${short(greatest)}`}>
+    <figure className="hai-Curve" title={trans.__('%1: from %2 to %3', name, short(least), short(greatest))}>
       <figcaption>
         <span className="hai-Curve-name">{name}</span> <b>{short(last)}</b>
       </figcaption>
@@ -57,7 +58,13 @@ function Curve({ curve }: { curve: ICurve }): JSX.Element {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: last ${short(last)}, least ${short(least)}, greatest ${short(greatest)}`}
+        aria-label={trans.__(
+          '%1: last %2, least %3, greatest %4',
+          name,
+          short(last),
+          short(least),
+          short(greatest)
+        )}
       >
         {lines(curve).map((points, run) => (
           <polyline key={run} points={points} />

@@ -4,7 +4,7 @@ import { useId, useRef, type JSX, type KeyboardEvent, type ReactNode } from 'rea
 
 export interface ITabsProps<T extends string> {
   /** The words of each tab, in their order. */
-  tabs: Record<T, string>;
+  tabs: Record<T, () => string>;
   tab: T;
   onTab: (tab: T) => void;
   /** What the tabs are of. */
@@ -42,7 +42,7 @@ export function Tabs<T extends string>(props: ITabsProps<T>): JSX.Element {
             data-testid={`hai-tab-${name}`}
             onClick={() => onTab(name)}
           >
-            {tabs[name]}
+            {tabs[name]()}
           </button>
         ))}
       </div>

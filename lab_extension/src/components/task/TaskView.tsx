@@ -18,8 +18,12 @@ import { LogView } from './LogView';
 import { Tabs } from './Tabs';
 import { Timeline } from './Timeline';
 import { stopWarning } from './actions';
+import { trans } from '../../text/translate';
 
-export const TASK_TABS = { log: 'Runs and log', performance: 'Performance' } as const;
+export const TASK_TABS = {
+  log: () => trans.__('Runs and log'),
+  performance: () => trans.__('Performance')
+};
 export type TaskTab = keyof typeof TASK_TABS;
 
 /** The models of what a task view shows. */
@@ -54,7 +58,7 @@ export function TaskView(
     return (
       <div className="hai-TaskView">
         {model.error === null ? (
-          <p className="hai-Empty">Loading…</p>
+          <p className="hai-Empty">{trans.__('Loading…')}</p>
         ) : (
           <Notice kind="error">{model.error}</Notice>
         )}
@@ -63,11 +67,14 @@ export function TaskView(
   }
   const act = async (action: TaskAction): Promise<void> => {
     if (action !== 'stop' || (await host.confirm(stopQuestion(task)))) {
-      await change(() => model.act(action), `Task ${task.id} could not be changed`);
+      await change(() => model.act(action), trans.__('Task %1 could not be changed', task.id));
     }
   };
   const setPriority = (priority: PriorityChoice): Promise<void> =>
-    change(() => model.setPriority(priority), `The priority of task ${task.id} could not be changed`);
+    change(
+      () => model.setPriority(priority),
+      trans.__('The priority of task %1 could not be changed', task.id)
+    );
   return (
     <div className="hai-TaskView">
       {model.error !== null && <Notice kind="warning">{model.error}</Notice>}
@@ -84,7 +91,7 @@ export function TaskView(
           log.open(rank);
         }}
       />
-      <Tabs tabs={TASK_TABS} tab={props.tab} onTab={props.onTab} label={`Task ${task.id}`}>
+      <Tabs tabs={TASK_TABS} tab={props.tab} onTab={props.onTab} label={trans.__('Task %1', task.id)}>
         {props.tab === 'performance' ? (
           <PerformanceView model={props.performance} recordings={props.recordings} task={task} />
         ) : (
@@ -101,9 +108,9 @@ export function TaskView(
 
 function stopQuestion(task: ITaskDetail): IQuestion {
   return {
-    title: `Stop ${task.name} (#${task.id})?`,
+    title: trans.__('Stop %1 (#%2)?', task.name, task.id),
     body: stopWarning(task),
-    accept: 'Stop it',
-    keep: 'Keep it'
+    accept: trans.__('Stop it'),
+    keep: trans.__('Keep it')
   };
 }

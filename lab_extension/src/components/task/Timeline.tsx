@@ -2,27 +2,19 @@
 
 import { useState, type JSX } from 'react';
 import type { IRun, ITaskDetail } from '../../api/types';
-import {
-  between,
-  count,
-  duration,
-  endingOf,
-  moment,
-  nodeList,
-  priorityLabel,
-  reasonText,
-  type RunEnding
-} from '../../text/format';
+import { between, duration, endingOf, moment, nodeList, type RunEnding } from '../../text/format';
+import { count, priorityLabel, reasonText, numberText } from '../../text/words';
 import { layOut, type IRunBar } from './timeline';
+import { trans } from '../../text/translate';
 
-export const ENDING_WORDS: Record<RunEnding, string> = {
-  running: 'running',
-  leaving: 'told to leave',
-  succeeded: 'succeeded',
-  saved: 'left, its work saved',
-  unknown: 'left, saving unknown',
-  ended: 'ended before it had saved',
-  failed: 'failed'
+export const ENDING_WORDS: Record<RunEnding, () => string> = {
+  running: () => trans.__('running'),
+  leaving: () => trans.__('told to leave'),
+  succeeded: () => trans.__('succeeded'),
+  saved: () => trans.__('left, its work saved'),
+  unknown: () => trans.__('left, saving unknown'),
+  ended: () => trans.__('ended before it had saved'),
+  failed: () => trans.__('failed')
 };
 
 /** Latest runs that the table shows. */
@@ -32,18 +24,18 @@ const ROWS = 50;
 export function runSentence(run: IRun, now: number): string {
   const length = duration(between(run.started_at, run.ended_at ?? now));
   const parts = [
-    `Run ${run.number}, ${priorityLabel(run.priority)}, ${length} on ${nodeList(run.nodes)}`,
-    ENDING_WORDS[endingOf(run)]
+    trans.__('Run %1, %2, %3 on %4', run.number, priorityLabel(run.priority), length, nodeList(run.nodes)),
+    ENDING_WORDS[endingOf(run)]()
   ];
   const reason = run.reason ?? run.notice?.reason;
   if (reason && reason !== 'succeeded') {
     parts.push(reasonText(reason));
   }
   if (run.lost_s) {
-    parts.push(`${duration(run.lost_s)} of node time lost`);
+    parts.push(trans.__('%1 of node time lost', duration(run.lost_s)));
   }
   if (run.haienv) {
-    parts.push(`with ${run.haienv.name}@${run.haienv.generation}`);
+    parts.push(trans.__('with %1@%2', run.haienv.name, run.haienv.generation));
   }
   return `${parts.join('; ')}.`;
 }
@@ -55,22 +47,22 @@ export function Timeline(props: { task: ITaskDetail; now: number }): JSX.Element
   const shown = timeline.bars.find(bar => bar.run.number === hovered);
   const endings = [...new Set(timeline.bars.map(bar => bar.ending))];
   return (
-    <section className="hai-Timeline" aria-label="Runs">
+    <section className="hai-Timeline" aria-label={trans.__('Runs')}>
       <header className="hai-Timeline-header">
-        <h3>Runs</h3>
+        <h3>{trans.__('Runs')}</h3>
         <span className="hai-Timeline-sum">
           {task.runs.length === 0
-            ? 'It has not run yet.'
+            ? trans.__('It has not run yet.')
             : `${count(task.runs.length, 'run')} · ${count(task.suspensions, 'suspension')}`}
         </span>
         <span className="hai-Spacer" />
         <span className="hai-Legend">
           <span className="hai-Legend-item">
-            <i className="hai-Swatch hai-mod-waiting" /> waiting
+            <i className="hai-Swatch hai-mod-waiting" /> {trans.__('waiting')}
           </span>
           {endings.map(ending => (
             <span key={ending} className="hai-Legend-item">
-              <i className={`hai-Swatch hai-mod-${ending}`} /> {ENDING_WORDS[ending]}
+              <i className={`hai-Swatch hai-mod-${ending}`} /> {ENDING_WORDS[ending]()}
             </span>
           ))}
         </span>
@@ -151,34 +143,36 @@ function RunTip(props: { bar: IRunBar; now: number }): JSX.Element {
       role="tooltip"
       style={middle > 60 ? { right: `${100 - middle}%` } : { left: `${middle}%` }}
     >
-      <b>Run {run.number}</b> · {priorityLabel(run.priority)} · {ENDING_WORDS[bar.ending]}
+      <b>{trans.__('Run %1', run.number)}</b> · {priorityLabel(run.priority)} · {ENDING_WORDS[bar.ending]()}
       <dl>
-        <dt>Nodes</dt>
+        <dt>{trans.__('Nodes')}</dt>
         <dd>{nodeList(run.nodes, 8)}</dd>
-        <dt>Time</dt>
+        <dt>{trans.__('Time')}</dt>
         <dd>
           {moment(run.started_at, now)} – {run.ended_at === null ? 'now' : moment(run.ended_at, now)} (
           {duration(between(run.started_at, run.ended_at ?? now))})
         </dd>
         {reason && (
           <>
-            <dt>{run.state === 'ended' ? 'Ended' : 'Told'}</dt>
+            <dt>{run.state === 'ended' ? trans.__('Ended') : trans.__('Told')}</dt>
             <dd>{reasonText(reason)}</dd>
           </>
         )}
         {run.checkpoint && (
           <>
-            <dt>Saved</dt>
+            <dt>{trans.__('Saved')}</dt>
             <dd>
               {moment(run.checkpoint.at, now)}
-              {run.checkpoint.step === null ? '' : `, step ${run.checkpoint.step.toLocaleString('en')}`}
+              {run.checkpoint.step === null
+                ? ''
+                : `, ${trans.__('step %1', numberText(run.checkpoint.step))}`}
             </dd>
           </>
         )}
         {run.lost_s ? (
           <>
-            <dt>Lost</dt>
-            <dd>{duration(run.lost_s)} of node time</dd>
+            <dt>{trans.__('Lost')}</dt>
+            <dd>{trans.__('%1 of node time', duration(run.lost_s))}</dd>
           </>
         ) : null}
       </dl>
@@ -191,7 +185,9 @@ function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
   const runs = [...props.runs].reverse().slice(0, ROWS);
   return (
     <details className="hai-Runs">
-      <summary>{props.runs.length > ROWS ? `Latest ${ROWS} runs as a table` : 'As a table'}</summary>
+      <summary>
+        {props.runs.length > ROWS ? trans.__('Latest %1 runs as a table', ROWS) : trans.__('As a table')}
+      </summary>
       <div className="hai-Runs-scroll">
         <table>
           <thead>
@@ -212,7 +208,7 @@ function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
                 <td>{priorityLabel(run.priority)}</td>
                 <td title={run.nodes.join(', ')}>{nodeList(run.nodes)}</td>
                 <td>
-                  <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]}
+                  <i className={`hai-Swatch hai-mod-${endingOf(run)}`} /> {ENDING_WORDS[endingOf(run)]()}
                 </td>
                 <td>{run.reason === null ? '' : reasonText(run.reason)}</td>
                 <td>
@@ -220,7 +216,7 @@ function RunTable(props: { runs: readonly IRun[]; now: number }): JSX.Element {
                     ? ''
                     : run.checkpoint.step === null
                       ? moment(run.checkpoint.at, now)
-                      : `step ${run.checkpoint.step.toLocaleString('en')}`}
+                      : trans.__('step %1', numberText(run.checkpoint.step))}
                 </td>
               </tr>
             ))}

@@ -2,7 +2,9 @@
 
 import type { TaskAction } from '../../api/client';
 import type { ITaskDetail } from '../../api/types';
-import { count, duration, isUnfinished, isWaiting } from '../../text/format';
+import { duration, isUnfinished } from '../../text/format';
+import { count, isWaiting } from '../../text/words';
+import { trans } from '../../text/translate';
 
 export interface IAction {
   action: TaskAction;
@@ -20,34 +22,39 @@ export function actionsOf(task: Pick<ITaskDetail, 'state' | 'held' | 'grace_s'>)
   if (task.held) {
     actions.push({
       action: 'resume',
-      label: 'Resume',
-      hint: isWaiting(task.state) ? 'Let it wait for its turn again.' : 'Let it start again after this run.'
+      label: trans.__('Resume'),
+      hint: isWaiting(task.state)
+        ? trans.__('Let it wait for its turn again.')
+        : trans.__('Let it start again after this run.')
     });
   } else {
     if (task.state === 'running' || task.state === 'starting') {
       actions.push({
         action: 'suspend',
-        label: 'Suspend',
-        hint: `Tell it to save (it has ${duration(task.grace_s)}), give its nodes back and keep it until you resume it.`
+        label: trans.__('Suspend'),
+        hint: trans.__(
+          'Tell it to save (it has %1), give its nodes back and keep it until you resume it.',
+          duration(task.grace_s)
+        )
       });
     }
     actions.push({
       action: 'hold',
-      label: 'Hold',
+      label: trans.__('Hold'),
       hint: isWaiting(task.state)
-        ? 'Do not start it until you resume it.'
-        : 'Go on with this run, but do not start another until you resume it.'
+        ? trans.__('Do not start it until you resume it.')
+        : trans.__('Go on with this run, but do not start another until you resume it.')
     });
   }
-  actions.push({ action: 'stop', label: 'Stop', hint: 'End it for good.' });
+  actions.push({ action: 'stop', label: trans.__('Stop'), hint: trans.__('End it for good.') });
   return actions;
 }
 
 /** What stopping means for this task, for the question before it. */
 export function stopWarning(task: Pick<ITaskDetail, 'state' | 'nodes' | 'grace_s' | 'checkpoint'>): string {
   if (isWaiting(task.state)) {
-    return 'It will not run again. What it has saved stays where it is.';
+    return trans.__('It will not run again. What it has saved stays where it is.');
   }
-  const saved = task.checkpoint === null ? 'It has not saved anything yet.' : '';
+  const saved = task.checkpoint === null ? trans.__('It has not saved anything yet.') : '';
   return `It is told to leave, has ${duration(task.grace_s)} to save, and frees ${count(task.nodes, 'node')}. It will not run again. ${saved}`.trim();
 }
