@@ -13,8 +13,8 @@ AT_ONCE ?=
 # Thousands of processes import the same files: they keep what they have compiled, whatever this machine says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
-LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -name '*.pyc' 2>/dev/null) \
-  $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py)
+LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
+  $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
@@ -121,7 +121,7 @@ lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks from its r
 	$(BIN)/python tests/frameworks/lock.py $(ARGS)
 
 clean:  ## remove .venv and everything that was built
-	rm -rf $(VENV) $(FRAMEWORKS) $(SITE) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/*.tsbuildinfo build dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(SITE) lab_extension/node_modules lab_extension/lib lab_extension/hai_lab/labextension lab_extension/hai_lab/page lab_extension/*.tsbuildinfo build dist
 
 # -- stamps: what is installed already ----------------------------------------------------------------
 

@@ -13,14 +13,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "src", "style", "schema")
+SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "build-page.mjs", "src", "style", "schema")
 
 
 class FrontEnd(BuildHookInterface):
     """Runs `npm ci` and `npm run build:prod` unless what they make is newer than all sources."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Make `hai_lab/labextension`.
+        """Make `hai_lab/labextension` and `hai_lab/page`.
 
         Args:
             version: What is being built; a part of the interface.
@@ -30,12 +30,14 @@ class FrontEnd(BuildHookInterface):
             subprocess.CalledProcessError: npm failed; its output says why.
         """
         root = Path(self.root)
-        target = root / "hai_lab" / "labextension" / "package.json"
+        targets = [root / "hai_lab" / "labextension" / "package.json", root / "hai_lab" / "page" / "index.html"]
         if os.environ.get("HAI_LAB_SKIP_BUILD"):
-            # The wheel's list of data names the folder, so it must be there.
-            target.parent.mkdir(exist_ok=True)
+            # The wheel's list of data names the folders, so they must be there.
+            for target in targets:
+                target.parent.mkdir(exist_ok=True)
             return
-        if is_fresh(target, files_of(root)):
+        sources = list(files_of(root))
+        if all(is_fresh(target, sources) for target in targets):
             self.app.display_info("hai-lab: the front end is up to date")
             return
         installed = root / "node_modules" / ".package-lock.json"

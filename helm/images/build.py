@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +31,8 @@ HUB: Final = "hub,kubernetes,kubespawner,postgres,redis,scheduler"
 USER: Final = "env,lab,notebook"
 #: A requirement of redis on Python before 3.11.3: the image's Python, of Debian 12, may be older than the Python here.
 OLDER_PYTHON: Final = "async-timeout>=5,<6"
+#: Where the page is in the wheel.
+IN_WHEEL: Final = ".data/data/share/hai/page/"
 _PIP: Final = (sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps")
 
 
@@ -64,6 +67,25 @@ def wheels(context: Path, asked: Iterable[str], *ours: Path) -> None:
 def hub(context: Path) -> None:
     """Fill the build context of the image of Hub and scheduler."""
     wheels(context, [f"hai-platform[{HUB}]", OLDER_PYTHON], ROOT / "client", ROOT / "haienv", ROOT)
+    page(context)
+
+
+def page(context: Path) -> None:
+    """Put the page of the service into `page`, out of the wheel `hai-lab`: the image needs nothing else of that.
+
+    Raises BuildError.
+    """
+    made = context / "lab"
+    run(*_PIP, "--no-build-isolation", "-w", made, ROOT / "lab_extension")
+    (wheel,) = made.glob("hai_lab-*.whl")
+    (context / "page").mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if IN_WHEEL in name:
+                (context / "page" / Path(name).name).write_bytes(archive.read(name))
+    shutil.rmtree(made)
+    if not (context / "page" / "index.html").is_file():
+        raise BuildError(f"{wheel.name} has no page: lab_extension was built with HAI_LAB_SKIP_BUILD")
 
 
 def singleuser(context: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from traitlets.config import Config
 
 from hai_client.calm import logging_config
+from hai_hub.config.branding import show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
@@ -47,6 +48,7 @@ def install(c: Config, settings: HubSettings) -> None:
         for section, table in read_overrides(settings.overrides_file).items():
             for trait, value in table.items():
                 c[section][trait] = value
+    show_name(c)
     _addresses(c, settings)
     _accounts(c, settings)
     _servers(c, settings)

@@ -11,6 +11,7 @@ from traitlets.config import Config
 from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
 from hai_hub.cluster.servers import culling_traits, server_traits
 from hai_hub.cluster.services import cluster_roles, cluster_services
+from hai_hub.config.branding import show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES
 from hai_hub.config.spawner_check import check_spawner
@@ -51,6 +52,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     for section, table in around.value("hub.config").items():
         for trait, value in table.items():
             c[section][trait] = value
+    show_name(c)
     _hub(c, around)
     _secrets(c, around)
     _servers(c, around)

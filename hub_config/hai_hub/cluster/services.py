@@ -62,7 +62,7 @@ def _schedulers(around: ChartEnv) -> list[Entry]:
         "api_token": around.service_token,
         "oauth_client_allowed_scopes": list(BROWSER_SCOPES),
         "oauth_no_confirm": True,
-        "display": False,
+        "display": True,
     }
     if around.scheduler_config is None:
         return [entry]

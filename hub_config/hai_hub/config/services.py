@@ -167,7 +167,7 @@ def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.env
         "api_token": settings.secret("service_token"),
         "oauth_client_allowed_scopes": list(BROWSER_SCOPES),
         "oauth_no_confirm": True,
-        "display": False,
+        "display": True,
     }
 
 

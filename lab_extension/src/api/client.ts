@@ -13,6 +13,7 @@ import type {
   ILogHits,
   ILogPage,
   IMe,
+  INodeList,
   IPolicy,
   IRecording,
   IRecordingList,
@@ -21,6 +22,7 @@ import type {
   ITaskPage,
   ITaskSeries,
   ITaskSubmit,
+  IUsageReport,
   PriorityChoice
 } from './types';
 import type { ITransport } from './transport';
@@ -32,6 +34,8 @@ export type EnvironmentKind = IEnvironment['kind'];
 export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
 
 export interface ITaskQuery {
+  /** For admins: a user's name, or `*` for all. */
+  user?: string;
   state?: string;
   limit?: number;
   cursor?: string;
@@ -47,11 +51,23 @@ export interface ISeriesQuery {
   names: readonly string[];
 }
 
+/** Which report; what is left out is the service's default. */
+export interface IReportQuery {
+  by?: IUsageReport['by'];
+  /** RFC 3339. */
+  since?: string;
+  until?: string;
+  user?: string;
+  group?: string;
+}
+
 /** What the models need of the platform; tests give their own. */
 export interface IApi {
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
+  nodes(): Promise<INodeList>;
+  report(query: IReportQuery): Promise<IUsageReport>;
   tasks(query: ITaskQuery): Promise<ITaskPage>;
   task(id: number): Promise<ITaskDetail>;
   explain(id: number): Promise<IExplanation>;
@@ -94,6 +110,14 @@ export class Api implements IApi {
 
   cluster(): Promise<ICluster> {
     return requestJson(this.transport, 'api/cluster');
+  }
+
+  nodes(): Promise<INodeList> {
+    return requestJson(this.transport, 'api/nodes');
+  }
+
+  report(query: IReportQuery): Promise<IUsageReport> {
+    return requestJson(this.transport, 'api/reports', { query: { ...query } });
   }
 
   tasks(query: ITaskQuery): Promise<ITaskPage> {

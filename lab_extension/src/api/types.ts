@@ -8,6 +8,39 @@ export type ProfileName = (typeof PROFILES)[number];
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 export type PriorityChoice = typeof AUTO | PriorityName;
 
+/** A node, its mark and what runs on it. */
+export interface INode {
+  name: string;
+  group: string;
+  leaf: string;
+  zone: string;
+  gpus: number;
+  ready: boolean;
+  mark: 'none' | 'cordoned' | 'draining' | 'quarantined';
+  /** The only task that holds the node, and its user; null if no task or several tasks hold it. */
+  task_id: number | null;
+  user: string | null;
+  /** Number of GPUs that no task holds. */
+  gpus_free: number;
+  /** Every task that holds the node, or GPUs of it. */
+  tasks: INodeTask[];
+  /** The orphaned run that holds the node, which belongs to no task of the database; null: none does. */
+  orphan: string | null;
+}
+
+/** A task on a node. */
+export interface INodeTask {
+  task_id: number;
+  user: string;
+  /** Indices of the GPUs that the task holds there; empty: the whole node. */
+  gpus: number[];
+}
+
+/** All nodes, by name. */
+export interface INodeList {
+  items: INode[];
+}
+
 /** Tasks and nodes at one priority. */
 export interface ILevelCount {
   priority: PriorityName;
@@ -482,6 +515,85 @@ export interface IMe {
   groups: string[];
   scopes: string[];
   quota: IOwnQuota[];
+}
+
+/** What some tasks took. Node time is running time times nodes; lengths of time are seconds. */
+export interface IReportRow {
+  /** The user, the group, the priority, ..., or the first day; `total` in the sum of all. */
+  key: string;
+  /** Runs that started in this time, and runs that ended. */
+  starts: number;
+  ends: number;
+  /** Node time, and GPU time. */
+  node_s: number;
+  gpu_s: number;
+  /** Node time until all ranks were up, while they were, from a notice to the end, and of work that was lost. */
+  starting_s: number;
+  useful_s: number;
+  saving_s: number;
+  lost_s: number;
+  /** Node time of runs that failed; the four above have it too. */
+  failed_s: number;
+  /** GPU time in which GPUs did nothing, as far as it was measured. */
+  gpu_idle_s: number;
+  /** Energy of the GPUs in joules, as far as it was measured. */
+  energy_j: number;
+  /** The useful part of the node time, 0 to 1; null: there was none. */
+  useful_share: number | null;
+  /** How long tasks had waited for the runs that started; null: none did. */
+  wait_mean_s: number | null;
+  wait_median_s: number | null;
+  wait_p90_s: number | null;
+  /** Runs that ended because they were told to leave or broke; of these those that broke. */
+  interruptions: number;
+  broken: number;
+  /** Runs whose command failed or reached its time limit, and their part of the runs that ended. */
+  failures: number;
+  failure_rate: number | null;
+  /** Runs of less than 15 minutes that were not interrupted. */
+  short_runs: number;
+  /** What the rates make of it: decimal numbers by currency; without rates there are none. */
+  amounts: Record<string, string>;
+}
+
+/** What tasks took in some time. */
+export interface IUsageReport {
+  by: 'user' | 'group' | 'priority' | 'node_group' | 'kind' | 'day' | 'month';
+  /** The time that the report is about: full hours. */
+  since: string;
+  until: string;
+  /** Whose tasks: `all`, `user:NAME` or `group:NAME`; with `by=group`, `groups`: those of the caller. */
+  scope: string;
+  rows: IReportRow[];
+  /** All tasks together, each counted once: with `by=group` less than the sum of the rows where users are in several. */
+  total: IReportRow;
+  /** What readers have to know about these figures, as sentences. */
+  notes: string[];
+}
+
+/** What the nodes of a group did, or all nodes on a day or in a month. Lengths of time are seconds of nodes. */
+export interface INodesRow {
+  /** The node group, or the first day; `total` in the sum of all. */
+  key: string;
+  /** All node time there was, and in it that of nodes which took no new runs; null: it was not recorded. */
+  capacity_s: number | null;
+  down_s: number | null;
+  /** Node time that runs held, and the useful part of it. */
+  held_s: number;
+  useful_s: number;
+  /** The part of all node time that runs held, 0 to 1; null: it is not known. */
+  occupancy: number | null;
+  useful_share: number | null;
+}
+
+/** How the nodes were used in some time, by all users together. */
+export interface INodesReport {
+  by: 'node_group' | 'day' | 'month';
+  since: string;
+  until: string;
+  rows: INodesRow[];
+  total: INodesRow;
+  notes: string[];
 }
 
 /** What is known of a checkpoint. */

@@ -15,7 +15,7 @@ from hai_scheduler.api.server.auth import Auth, Callback, UserBook
 from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
-from hai_scheduler.api.server.logins import Home
+from hai_scheduler.api.server.page import FILES, PATHS, Page, PageDocument, PageFiles, read_page
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
@@ -24,9 +24,18 @@ log = logging.getLogger(__name__)
 
 
 def make_application(
-    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None
+    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: Page | None = None
 ) -> Application:
-    """Return the application of the interface below `prefix`, which begins and ends with a slash (`/services/hai/`)."""
+    """Return the application of the interface and the page.
+
+    Args:
+        services: The use cases.
+        prefix: The service's address, which begins and ends with a slash (`/services/hai/`).
+        auth: Finds out who sends a request.
+        limits: How many requests each client may send; None: the defaults.
+        page: The page of the service; None: the one that is installed in this environment.
+    """
+    page = page or read_page()
     table = RouteIndex(prefix + API, ROUTES)
     gates = Limits(limits or LimitSettings(), clock=services.queries.clock, refused=services.metrics.refused)
     services.metrics.show_limits(gates)
@@ -37,11 +46,13 @@ def make_application(
         "users": UserBook(services.store),
         "limits": gates,
     }
+    page_arguments = {"auth": auth, "limits": gates, "page": page, "prefix": prefix}
     here = re.escape(prefix)
     return Application(
         [
-            (rf"{here}?", Home, {"auth": auth, "limits": gates}),
             (rf"{here}oauth_callback", Callback, {"auth": auth}),
+            (rf"{here}{FILES}/([\w.-]+)", PageFiles, {"limits": gates, "page": page}),
+            (rf"(?:{here}{PATHS}|{here}?)", PageDocument, page_arguments),
         ],
         default_handler_class=Endpoint,
         default_handler_args=endpoint,

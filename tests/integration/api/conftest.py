@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.metrics import Metrics
+from hai_scheduler.api.server.page import Page, PageFile
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.leaving import Left
@@ -93,6 +95,11 @@ ACCESS = "access:services!service=hai"
 READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
 PREFIX = "/services/hai/"
+#: A page of one small file.
+PAGE = Page(
+    '<div data-prefix="%PREFIX%" data-hub="%HUB%">',
+    {"main.0123456789abcdef.js": PageFile("text/javascript; charset=utf-8", b"open()", gzip.compress(b"open()"))},
+)
 PLACES = RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
 
 
@@ -309,7 +316,8 @@ async def served(
         cookie_secret=Secret("cookie secret"),
     )
     hub.forget = auth.hub.cache.clear
-    root, server = _serve(make_server(make_application(services, prefix=PREFIX, auth=auth, limits=limits)))
+    application = make_application(services, prefix=PREFIX, auth=auth, limits=limits, page=PAGE)
+    root, server = _serve(make_server(application))
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
         yield root, hub, client
     for one in (server, hub_server):

@@ -146,13 +146,6 @@ async def login(world, who: str = "alice") -> str:
     return next(cookie.value for cookie in world.client.cookie_jar if cookie.key == "_xsrf")
 
 
-async def test_a_browser_signs_in_and_is_led_to_its_lab(world) -> None:
-    await login(world)
-    async with world.client.get(f"{world.root}/services/hai/", allow_redirects=False) as response:
-        assert response.status == 302
-        assert response.headers["Location"] == "/hub/user-redirect/lab"
-
-
 FETCH = {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Site": "same-origin"}
 
 

@@ -71,6 +71,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     metrics.TaskSeriesOut,
     events.EventOut,
     cluster.ClusterOut,
+    cluster.NodeList,
     quota.MeOut,
     explain.ExplainOut,
     explain.DecisionPage,
@@ -79,6 +80,8 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     environments.BuildSubmit,
     profiles.RecordingSubmit,
     profiles.RecordingList,
+    reports.UsageReportOut,
+    reports.NodesReport,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {

@@ -1,0 +1,150 @@
+/** What is around Studio on the page: the bar at the top, what is said in the corner, and the dialog that asks. */
+
+import { useEffect, useId, useRef, type JSX } from 'react';
+import { Icon } from '../components/icons';
+import { Notice, useSignal } from '../components/react';
+import { Frame } from '../components/studio/Frame';
+import { useStudio } from '../components/studio/context';
+import { trans } from '../text/translate';
+import type { IAsked, PageHost } from './host';
+import type { IStart } from './start';
+import type { ThemeChoice, Themes } from './theme';
+import type { PageTransport } from './transport';
+
+export interface IAroundProps {
+  start: IStart;
+  host: PageHost;
+  themes: Themes;
+  transport: PageTransport;
+}
+
+export function Around(props: IAroundProps): JSX.Element {
+  const { host, transport } = props;
+  useSignal(host.changed);
+  useSignal(transport.loggedOutChanged);
+  return (
+    <>
+      <a className="hai-Page-skip" href="#hai-main">
+        {trans.__('Skip to the content')}
+      </a>
+      <Top start={props.start} themes={props.themes} />
+      {transport.loggedOut && <LoggedOut />}
+      <main id="hai-main" tabIndex={-1}>
+        <Frame />
+      </main>
+      <div className="hai-Toasts" role="status" aria-live="polite">
+        {host.toasts.map(toast => (
+          <div key={toast.key} className={`hai-Toast hai-mod-${toast.kind}`}>
+            <span>{toast.message}</span>
+            <button
+              className="hai-IconButton"
+              aria-label={trans.__('Close')}
+              onClick={() => host.dismiss(toast.key)}
+            >
+              <Icon name="close" />
+            </button>
+          </div>
+        ))}
+      </div>
+      {host.question && <Question key={host.question.title} asked={host.question} />}
+    </>
+  );
+}
+
+function Top({ start, themes }: { start: IStart; themes: Themes }): JSX.Element {
+  const { cluster } = useStudio();
+  useSignal(cluster.changed);
+  return (
+    <header className="hai-Top">
+      <a className="hai-Top-name" href={start.prefix}>
+        <Logo /> HAI
+      </a>
+      <span className="hai-Spacer" />
+      <ThemeSwitch themes={themes} />
+      <a href={`${start.hub}user-redirect/lab`}>{trans.__('JupyterLab')}</a>
+      <a href={`${start.hub}home`}>{trans.__('Hub')}</a>
+      {cluster.me && <span className="hai-Top-user">{cluster.me.name}</span>}
+      <a href={`${start.hub}logout`}>{trans.__('Log out')}</a>
+    </header>
+  );
+}
+
+/** The sign of HAI: nodes with tasks of several sizes. */
+function Logo(): JSX.Element {
+  return (
+    <svg viewBox="0 0 24 24" width="20" height="20" fill="currentColor" aria-hidden="true">
+      <rect x="2" y="4" width="11" height="4" rx="1.5" />
+      <rect x="15" y="4" width="7" height="4" rx="1.5" opacity=".45" />
+      <rect x="2" y="10" width="5" height="4" rx="1.5" opacity=".45" />
+      <rect x="9" y="10" width="13" height="4" rx="1.5" />
+      <rect x="2" y="16" width="14" height="4" rx="1.5" />
+      <rect x="18" y="16" width="4" height="4" rx="1.5" opacity=".45" />
+    </svg>
+  );
+}
+
+function ThemeSwitch({ themes }: { themes: Themes }): JSX.Element {
+  useSignal(themes.changed);
+  const words: Record<ThemeChoice, string> = {
+    system: trans.__('Theme of the system'),
+    light: trans.__('Light'),
+    dark: trans.__('Dark')
+  };
+  return (
+    <label className="hai-Top-theme">
+      <span className="hai-Hidden">{trans.__('Theme')}</span>
+      <select value={themes.choice} onChange={event => themes.choose(event.target.value as ThemeChoice)}>
+        {Object.entries(words).map(([choice, word]) => (
+          <option key={choice} value={choice}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The login has ended while the page was open. What is shown stays, so that it can be read to the end. */
+function LoggedOut(): JSX.Element {
+  return (
+    <div className="hai-Page-out">
+      <Notice kind="error">
+        {trans.__('Your login has ended: what you see here is not kept up to date.')}{' '}
+        <a href={location.href} data-testid="hai-log-in">
+          {trans.__('Log in again')}
+        </a>
+      </Notice>
+    </div>
+  );
+}
+
+function Question({ asked }: { asked: IAsked }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const body = useId();
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      ref={dialog}
+      className="hai-Dialog"
+      aria-labelledby={title}
+      aria-describedby={body}
+      onCancel={event => {
+        event.preventDefault();
+        asked.answer(false);
+      }}
+    >
+      <h2 id={title}>{asked.title}</h2>
+      <p id={body}>{asked.body}</p>
+      <div className="hai-Dialog-buttons">
+        {/* A hasty Enter must change nothing: the first button has the focus. */}
+        <button className="hai-Button" autoFocus onClick={() => asked.answer(false)}>
+          {asked.keep}
+        </button>
+        <button className="hai-Button hai-mod-danger" onClick={() => asked.answer(true)}>
+          {asked.accept}
+        </button>
+      </div>
+    </dialog>
+  );
+}
