@@ -1,5 +1,6 @@
 // Builds the page of the service out of lib/page/main.js into hai_lab/page: one script and one style sheet whose names hold
 // digests, and the document that loads them. It fails when browsers would have to fetch more than LIMIT.
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -10,6 +11,7 @@ import { gzipSync } from 'node:zlib';
 const LIMIT = 350 * 1024;
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, 'hai_lab', 'page');
+const locales = join(here, 'hai_lab', 'locale');
 const development = process.argv.includes('--development');
 
 // The bundler that also makes the extension of JupyterLab.
@@ -17,7 +19,7 @@ const { rspack } = createRequire(createRequire(import.meta.url).resolve('@jupyte
   '@rspack/core'
 );
 
-const DOCUMENT = (script, style) => `<!DOCTYPE html>
+const DOCUMENT = (script, style, catalogues) => `<!DOCTYPE html>
 <html lang="en" data-theme="light">
 <head>
 <meta charset="utf-8">
@@ -30,7 +32,7 @@ const DOCUMENT = (script, style) => `<!DOCTYPE html>
 </head>
 <body>
 <noscript>HAI needs JavaScript: switch it on for this address, or use JupyterLab or the command \`hai\`.</noscript>
-<div id="hai" data-prefix="%PREFIX%" data-hub="%HUB%"></div>
+<div id="hai" data-prefix="%PREFIX%" data-hub="%HUB%" data-catalogues="${catalogues}"></div>
 </body>
 </html>
 `;
@@ -75,7 +77,14 @@ const one = ending => {
   return found[0];
 };
 const [script, style, icon] = ['.js', '.css', '.svg'].map(one);
-writeFileSync(join(out, 'index.html'), DOCUMENT(script, style));
+// The catalogues of JupyterLab's translator, for the page under names that hold digests: `zh-CN=zh_CN.1234.json`.
+const catalogues = readdirSync(locales).map(locale => {
+  const text = JSON.stringify(JSON.parse(readFileSync(join(locales, locale, 'LC_MESSAGES', 'hai_lab.json'), 'utf8')));
+  const name = `${locale}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`;
+  writeFileSync(join(out, name), text);
+  return `${locale.replace('_', '-')}=${name}`;
+});
+writeFileSync(join(out, 'index.html'), DOCUMENT(script, style, catalogues.join(' ')));
 
 const size = [script, style, icon].reduce(
   (sum, name) => sum + gzipSync(readFileSync(join(out, name))).length,

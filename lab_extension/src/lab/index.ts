@@ -11,10 +11,12 @@ import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
+import { useTranslator } from './catalogue';
 import { CommandIDs } from './commandIds';
 import { addCommands, type ISettingValues } from './commands';
 import { LabHost } from './host';
@@ -37,7 +39,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The cluster, your tasks, their timelines and logs.',
   autoStart: true,
   requires: [IDocumentManager],
-  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory, ITranslator],
   activate
 };
 
@@ -48,8 +50,10 @@ function activate(
   restorer: ILayoutRestorer | null,
   palette: ICommandPalette | null,
   registry: ISettingRegistry | null,
-  browsers: IFileBrowserFactory | null
+  browsers: IFileBrowserFactory | null,
+  translator: ITranslator | null
 ): void {
+  useTranslator(translator);
   const transport = new LabTransport(app.serviceManager.serverSettings);
   const api = new Api(transport);
   const feed = new Feed(api);

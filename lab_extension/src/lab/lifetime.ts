@@ -2,8 +2,10 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification } from '@jupyterlab/apputils';
+import { ITranslator } from '@jupyterlab/translation';
 import { requestJson } from '../api/request';
 import { LifetimeWatch, type ILifetimeWarnings } from '../models/lifetime';
+import { useTranslator } from './catalogue';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -43,7 +45,9 @@ export const lifetimePlugin: JupyterFrontEndPlugin<void> = {
   id: 'hai-lab:lifetime',
   description: 'Warns before your server ends, and gives it more time.',
   autoStart: true,
-  activate: (app: JupyterFrontEnd) => {
+  optional: [ITranslator],
+  activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
+    useTranslator(translator);
     const transport = new LabTransport(app.serviceManager.serverSettings);
     const watch = new LifetimeWatch(
       {

@@ -2,10 +2,12 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification, ReactWidget } from '@jupyterlab/apputils';
+import { ITranslator } from '@jupyterlab/translation';
 import { requestJson } from '../api/request';
 import { Countdown } from '../components/spot/Countdown';
 import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
 import type { ITransport } from '../api/transport';
+import { useTranslator } from './catalogue';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -51,10 +53,12 @@ export const spotPlugin: JupyterFrontEndPlugin<void> = {
   id: 'hai-lab:spot',
   description: 'A countdown when a spot container must leave its node.',
   autoStart: true,
+  optional: [ITranslator],
   activate
 };
 
-function activate(app: JupyterFrontEnd): void {
+function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
+  useTranslator(translator);
   const model = new SpotModel(spotApi(new LabTransport(app.serviceManager.serverSettings)));
   const widget = ReactWidget.create(
     <Countdown

@@ -5,8 +5,9 @@ import { Icon } from '../components/icons';
 import { Notice, useSignal } from '../components/react';
 import { Frame } from '../components/studio/Frame';
 import { useStudio } from '../components/studio/context';
-import { trans } from '../text/translate';
+import { language, trans } from '../text/translate';
 import type { IAsked, PageHost } from './host';
+import { chooseLanguage, NAMES } from './languages';
 import type { IStart } from './start';
 import type { ThemeChoice, Themes } from './theme';
 import type { PageTransport } from './transport';
@@ -61,6 +62,7 @@ function Top({ start, themes }: { start: IStart; themes: Themes }): JSX.Element 
       </a>
       <span className="hai-Spacer" />
       <ThemeSwitch themes={themes} />
+      <LanguageSwitch start={start} />
       <a href={`${start.hub}user-redirect/lab`}>{trans.__('JupyterLab')}</a>
       <a href={`${start.hub}home`}>{trans.__('Hub')}</a>
       {cluster.me && <span className="hai-Top-user">{cluster.me.name}</span>}
@@ -97,6 +99,23 @@ function ThemeSwitch({ themes }: { themes: Themes }): JSX.Element {
         {Object.entries(words).map(([choice, word]) => (
           <option key={choice} value={choice}>
             {word}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The names are in the languages themselves: who has chosen a wrong one finds back. */
+function LanguageSwitch({ start }: { start: IStart }): JSX.Element | null {
+  const tags = ['en', ...Object.keys(start.catalogues)];
+  return tags.length < 2 ? null : (
+    <label className="hai-Top-theme">
+      <span className="hai-Hidden">{trans.__('Language')}</span>
+      <select value={language()} onChange={event => chooseLanguage(event.target.value)}>
+        {tags.map(tag => (
+          <option key={tag} value={tag} lang={tag}>
+            {NAMES[tag] ?? tag}
           </option>
         ))}
       </select>

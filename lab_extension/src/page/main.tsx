@@ -16,14 +16,16 @@ import { ClusterModel } from '../models/cluster';
 import { Feed } from '../models/feed';
 import { Around } from './Around';
 import { PageHost } from './host';
+import { loadLanguage } from './languages';
 import { PageRouter } from './router';
 import { startOf } from './start';
 import { Themes } from './theme';
 import { PageTransport } from './transport';
 
 /** Draw the page into an element that the service has written its addresses into. */
-export function open(root: HTMLElement): void {
+export async function open(root: HTMLElement): Promise<void> {
   const start = startOf(root);
+  await loadLanguage(start.catalogues, document.documentElement);
   const themes = new Themes(document.documentElement);
   const transport = new PageTransport(start.prefix);
   const router = new PageRouter(start.prefix, PAGES[0]?.id ?? '');
@@ -65,5 +67,5 @@ export function open(root: HTMLElement): void {
 
 const root = document.getElementById('hai');
 if (root !== null) {
-  open(root);
+  void open(root);
 }

@@ -5,9 +5,17 @@ export interface IStart {
   prefix: string;
   /** The address of the Hub, such as `/hub/`. */
   hub: string;
+  /** The addresses of the catalogues by language tag. */
+  catalogues: Record<string, string>;
 }
 
 /** Read it from the element around the page. */
 export function startOf(root: HTMLElement): IStart {
-  return { prefix: root.dataset.prefix ?? '/', hub: root.dataset.hub ?? '/hub/' };
+  const prefix = root.dataset.prefix ?? '/';
+  const catalogues = (root.dataset.catalogues ?? '')
+    .split(' ')
+    .map(each => each.split('='))
+    .filter(each => each.length === 2)
+    .map(([tag, name]) => [tag, `${prefix}page/${name}`] as const);
+  return { prefix, hub: root.dataset.hub ?? '/hub/', catalogues: Object.fromEntries(catalogues) };
 }

