@@ -7,12 +7,14 @@ from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.stored.audit import StoredAudit
 from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
+from hai_scheduler.ports.stored.people import StoredPeople
 from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.recordings import StoredRecordings
@@ -79,6 +81,16 @@ class Tx(Protocol):
     @property
     def users(self) -> StoredUsers:
         """The users that were seen."""
+        ...
+
+    @property
+    def people(self) -> StoredPeople:
+        """Visits of users, and archived users."""
+        ...
+
+    @property
+    def audit(self) -> StoredAudit:
+        """Who changed what."""
         ...
 
     @property

@@ -7,12 +7,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.audit import SqlAudit
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.people import SqlPeople
 from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
@@ -44,6 +46,8 @@ class SqlTx:
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
+        self.people = SqlPeople(statements, tables)
+        self.audit = SqlAudit(statements)
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)

@@ -1,0 +1,58 @@
+"""Visits of users, and archived users, in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import delete, select
+
+from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
+from hai_scheduler.adapters.sql.small_tables import SmallTablePart
+from hai_scheduler.adapters.sql.tables import ARCHIVED_USERS, VISITS
+from hai_scheduler.ports.values import ArchivedUser, UserVisit
+
+# Made once: to build a statement costs as much as to execute it.
+_VISITS, _ARCHIVED = select(VISITS), select(ARCHIVED_USERS)
+
+
+class SqlPeople(SmallTablePart):
+    """See `ports.stored.people.StoredPeople`."""
+
+    async def visits(self) -> Mapping[str, UserVisit]:
+        """See `StoredPeople.visits`."""
+        return {
+            row.name: UserVisit(
+                name=row.name, seen_at=of_instant(row.seen_at), admin_at=of_instant_or_none(row.admin_at)
+            )
+            for row in await self._sql.ask(_VISITS)
+        }
+
+    async def put_visit(self, visit: UserVisit) -> None:
+        """See `StoredPeople.put_visit`."""
+        values = {
+            "name": visit.name,
+            "seen_at": to_instant(visit.seen_at),
+            "admin_at": to_instant_or_none(visit.admin_at),
+        }
+        await self._sql.put(VISITS, values)
+
+    async def archived(self) -> Mapping[str, ArchivedUser]:
+        """See `StoredPeople.archived`."""
+        return dict(await self._tables.rows("archived", self._read))
+
+    async def archive(self, user: ArchivedUser) -> None:
+        """See `StoredPeople.archive`."""
+        await self._tables.changes("archived")
+        values = {"name": user.name, "at": to_instant(user.at), "by_name": user.by, "note": user.note}
+        await self._sql.put(ARCHIVED_USERS, values)
+
+    async def restore(self, name: str) -> bool:
+        """See `StoredPeople.restore`."""
+        await self._tables.changes("archived")
+        return (await self._sql.change(delete(ARCHIVED_USERS).where(ARCHIVED_USERS.c.name == name))).rowcount > 0
+
+    async def _read(self) -> Mapping[str, ArchivedUser]:
+        return {
+            row.name: ArchivedUser(name=row.name, at=of_instant(row.at), by=row.by_name, note=row.note)
+            for row in await self._sql.ask(_ARCHIVED)
+        }
