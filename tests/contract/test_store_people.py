@@ -29,6 +29,10 @@ async def test_the_latest_visit_of_a_user_is_kept(store: Store) -> None:
     later = replace(first, seen_at=T0 + HOUR, admin_at=T0 + HOUR)
     async with store.write() as tx:
         await tx.people.put_visit(later)
+    async with store.write() as tx:
+        # Without the right of admins: when they last had it stays.
+        later = replace(later, seen_at=T0 + 2 * HOUR)
+        await tx.people.put_visit(replace(later, admin_at=None))
     async with store.read() as tx:
         assert await tx.people.visits() == {
             "Ärzte": later,

@@ -23,6 +23,8 @@ class QuotaOut(Output):
     expires_at: datetime | None
     #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
+    #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 

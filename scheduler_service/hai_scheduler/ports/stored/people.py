@@ -16,7 +16,7 @@ class StoredPeople(Protocol):
         ...
 
     async def put_visit(self, visit: UserVisit) -> None:
-        """Write the latest visit of a user."""
+        """Write the latest visit of a user; `admin_at` None leaves what is stored of that."""
         ...
 
     async def archived(self) -> Mapping[str, ArchivedUser]:

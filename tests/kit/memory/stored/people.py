@@ -19,7 +19,9 @@ class MemoryPeople(MemoryPart):
     async def put_visit(self, visit: UserVisit) -> None:
         """See `StoredPeople.put_visit`."""
         state = self._draft.writable()
-        self._draft.state = replace(state, visits={**state.visits, visit.name: visit})
+        known = state.visits.get(visit.name, visit)
+        kept = replace(visit, admin_at=visit.admin_at or known.admin_at)
+        self._draft.state = replace(state, visits={**state.visits, visit.name: kept})
 
     async def archived(self) -> Mapping[str, ArchivedUser]:
         """See `StoredPeople.archived`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
 from hai_scheduler.adapters.sql.small_tables import SmallTablePart
@@ -34,6 +34,10 @@ class SqlPeople(SmallTablePart):
             "seen_at": to_instant(visit.seen_at),
             "admin_at": to_instant_or_none(visit.admin_at),
         }
+        if visit.admin_at is None:
+            seen = update(VISITS).where(VISITS.c.name == visit.name).values(seen_at=values["seen_at"])
+            if (await self._sql.change(seen)).rowcount:
+                return
         await self._sql.put(VISITS, values)
 
     async def archived(self) -> Mapping[str, ArchivedUser]:
