@@ -7,7 +7,7 @@ from datetime import datetime
 from hai_scheduler.api.convert.quota import own_quota_out, quota_out
 from hai_scheduler.api.wire.audit import AuditEntryOut, AuditPage
 from hai_scheduler.api.wire.cluster import LevelCount
-from hai_scheduler.api.wire.people import ArchivedOut, ArchiveOut, UserDetail, UserList, UserOut, UserQuota
+from hai_scheduler.api.wire.people import ArchivedOut, ArchiveOut, UserDetail, UserList, UserOut
 from hai_scheduler.api.wire.platform import (
     AlarmOut,
     ClusterHealth,
@@ -15,6 +15,7 @@ from hai_scheduler.api.wire.platform import (
     PlatformHealth,
     SchedulerHealth,
 )
+from hai_scheduler.api.wire.quota import UserQuota
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry
 from hai_scheduler.service.insight.audit import AuditView
 from hai_scheduler.service.insight.people import UserPage, UserQuotaView, UserStory, UserView

@@ -10,7 +10,7 @@ from pydantic import Field
 from hai_scheduler.api.wire.audit import AuditEntryOut
 from hai_scheduler.api.wire.base import Input, Output
 from hai_scheduler.api.wire.cluster import LevelCount
-from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
+from hai_scheduler.api.wire.quota import QuotaOut, UserQuota
 
 PeopleOrderName = Literal["name", "seen", "running", "waiting"]
 
@@ -38,15 +38,6 @@ class ArchivedOut(Output):
     by: str
     #: In the admin's words; may be empty.
     note: str
-
-
-class UserQuota(OwnQuota):
-    """What a user may hold and holds at a level."""
-
-    #: The limit of the row `user:NAME` itself; null: it has no limit, or there is no such row.
-    own_limit: int | None
-    #: The version of the row `user:NAME`, for `If-Match`; null: there is none, and `If-None-Match: *` writes the first.
-    own_version: str | None
 
 
 class UserOut(Output):

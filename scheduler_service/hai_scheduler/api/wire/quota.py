@@ -85,6 +85,15 @@ class OwnQuota(Output):
     expires_at: datetime | None
 
 
+class UserQuota(OwnQuota):
+    """What a user may hold and holds at a level."""
+
+    #: The limit of the row `user:NAME` itself; null: it has no limit, or there is no such row.
+    own_limit: int | None
+    #: The version of the row `user:NAME`, for `If-Match`; null: there is none, and `If-None-Match: *` writes the first.
+    own_version: str | None
+
+
 class MeOut(Output):
     """The user or service that asks."""
 

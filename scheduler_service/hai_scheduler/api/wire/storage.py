@@ -59,28 +59,6 @@ class MountRuleOut(Output):
     warnings: list[str] = Field(default=[])
 
 
-class MountRuleList(Output):
-    """All mount rules, by name."""
-
-    items: list[MountRuleOut]
-    #: What they mean for the user that was asked about; null: no user was named.
-    resolved: ResolvedMounts | None = None
-
-
-class ResolvedMounts(Output):
-    """What a user sees on nodes of a group, by the mount rules."""
-
-    user: str
-    #: The groups of the user that count.
-    groups: list[str]
-    node_group: str
-    #: Folders by mount path, each before the folders below it.
-    mounts: list[MountedOut]
-    #: Rules for the user that stronger rules overrule.
-    left_out: list[OverruledOut]
-    warnings: list[str]
-
-
 class MountQuery(Input):
     """For whom the rules are resolved."""
 
@@ -111,6 +89,28 @@ class OverruledOut(Output):
     mount_path: str
     #: The reason, as a part of a sentence.
     why: str
+
+
+class ResolvedMounts(Output):
+    """What a user sees on nodes of a group, by the mount rules."""
+
+    user: str
+    #: The groups of the user that count.
+    groups: list[str]
+    node_group: str
+    #: Folders by mount path, each before the folders below it.
+    mounts: list[MountedOut]
+    #: Rules for the user that stronger rules overrule.
+    left_out: list[OverruledOut]
+    warnings: list[str]
+
+
+class MountRuleList(Output):
+    """All mount rules, by name."""
+
+    items: list[MountRuleOut]
+    #: What they mean for the user that was asked about; null: no user was named.
+    resolved: ResolvedMounts | None = None
 
 
 class ContainerEnvironment(Output):
