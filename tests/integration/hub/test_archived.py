@@ -71,8 +71,7 @@ async def test_an_archived_user_is_out_and_comes_back_with_everything(up: Up) ->
         async with up.api() as api:
             body = {"auth": {"username": "gus", "password": password}}
             async with api.post("/hub/api/users/gus/tokens", json=body) as answer:
-                assert answer.status == 403
-                assert "gus is archived" in (await answer.json())["message"]
+                assert answer.status == 403  # JupyterHub leaves the reason out here
         # The token, at the Hub.
         async with up.api(token) as api, api.get("/hub/api/users/gus") as answer:
             assert answer.status == 403
