@@ -67,7 +67,7 @@ async def test_the_service_is_asked_with_its_token_and_a_strange_answer_is_refus
         ask = asking(f"http://127.0.0.1:{port}/api/")
         assert await ask("secret") == frozenset({"ann"})
         for _ in range(2):
-            with pytest.raises(ValueError, match="names|status 503"):
+            with pytest.raises(ValueError, match=r"names|status 503"):
                 await ask("secret")
         assert seen == [("/api/archived-users", "Bearer secret")] * 3
     finally:
