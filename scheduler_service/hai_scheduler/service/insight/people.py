@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -141,15 +142,16 @@ class People:
         async with self.store.read() as tx:
             known = await _read(tx)
         levels = self._levels(known.tasks)
-        views = [_view(known, name, levels.get(name, ())) for name in known.names if _matches(known, name, where)]
-        keyed = sorted(((_key(view, where.order), view) for view in views), key=lambda pair: pair[0])
-        rest = keyed if after is None else [pair for pair in keyed if pair[0] > after]
-        shown = [view for _, view in rest[:limit]]
-        more = len(rest) > limit and shown
+        # Views are made for the users of the page alone: there may be ten thousand others.
+        keys = sorted(
+            (_rank(known, name, levels, where.order), name) for name in known.names if _matches(known, name, where)
+        )
+        rest = keys if after is None else keys[bisect_right(keys, after) :]
+        shown = rest[:limit]
         return UserPage(
-            items=self._with_quota(known, shown),
-            total=len(views),
-            cursor=_cursor(_key(shown[-1], where.order)) if more else None,
+            items=self._with_quota(known, [_view(known, name, levels.get(name, ())) for _, name in shown]),
+            total=len(keys),
+            cursor=_cursor(shown[-1]) if len(rest) > limit else None,
         )
 
     async def one(self, caller: Caller, name: str) -> UserStory:
@@ -243,19 +245,22 @@ def _matches(known: _Known, name: str, where: PeopleFilter) -> bool:
     )
 
 
+#: The place of a user in a list: what it is sorted by, and the name.
 _Key = tuple[float, str]
 
 
-def _key(view: UserView, order: PeopleOrder) -> _Key:
+def _rank(known: _Known, name: str, levels: Mapping[str, Sequence[LevelView]], order: PeopleOrder) -> float:
+    """What a list is sorted by; the greatest comes first, so it is below 0."""
     match order:
         case PeopleOrder.SEEN:
-            return (0.0 if view.seen_at is None else -view.seen_at.timestamp(), view.name)
+            visit = known.visits.get(name)
+            return 0.0 if visit is None else -visit.seen_at.timestamp()
         case PeopleOrder.RUNNING:
-            return (-view.running_nodes, view.name)
+            return -float(sum(level.running_nodes for level in levels.get(name, ())))
         case PeopleOrder.WAITING:
-            return (-view.waiting_nodes, view.name)
+            return -float(sum(level.waiting_nodes for level in levels.get(name, ())))
         case _:
-            return (0.0, view.name)
+            return 0.0
 
 
 def _cursor(key: _Key) -> str:
