@@ -1,4 +1,4 @@
-"""Visits, archived users and the audit in every store (hai_scheduler/ports, StoredPeople and StoredAudit)."""
+"""Visits, archived users and the audit in every store (hai_scheduler/ports, StoredUsers and StoredAudit)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ ENTRY = AuditEntry(
 async def test_the_latest_visit_of_a_user_is_kept(store: Store) -> None:
     first = UserVisit(name="Ärzte", seen_at=T0)
     async with store.write() as tx:
-        await tx.people.put_visit(first)
-        await tx.people.put_visit(UserVisit(name="b", seen_at=T0, admin_at=T0 - HOUR))
+        await tx.users.put_visit(first)
+        await tx.users.put_visit(UserVisit(name="b", seen_at=T0, admin_at=T0 - HOUR))
     later = replace(first, seen_at=T0 + HOUR, admin_at=T0 + HOUR)
     async with store.write() as tx:
-        await tx.people.put_visit(later)
+        await tx.users.put_visit(later)
     async with store.write() as tx:
         # Without the right of admins: when they last had it stays.
         later = replace(later, seen_at=T0 + 2 * HOUR)
-        await tx.people.put_visit(replace(later, admin_at=None))
+        await tx.users.put_visit(replace(later, admin_at=None))
     async with store.read() as tx:
-        assert await tx.people.visits() == {
+        assert await tx.users.visits() == {
             "Ärzte": later,
             "b": UserVisit(name="b", seen_at=T0, admin_at=T0 - HOUR),
         }
@@ -43,18 +43,18 @@ async def test_the_latest_visit_of_a_user_is_kept(store: Store) -> None:
 async def test_users_are_archived_and_restored(store: Store) -> None:
     ann = ArchivedUser(name="ann", at=T0, by="root", note="left the group")
     async with store.read() as tx:
-        assert await tx.people.archived() == {}
+        assert await tx.users.archived() == {}
     async with store.write() as tx:
-        await tx.people.archive(ann)
-        assert await tx.people.archived() == {"ann": ann}
+        await tx.users.archive(ann)
+        assert await tx.users.archived() == {"ann": ann}
     async with store.read() as tx:
-        assert await tx.people.archived() == {"ann": ann}
+        assert await tx.users.archived() == {"ann": ann}
     async with store.write() as tx:
-        assert not await tx.people.restore("bob")
-        assert await tx.people.restore("ann")
-        assert not await tx.people.restore("ann")
+        assert not await tx.users.restore("bob")
+        assert await tx.users.restore("ann")
+        assert not await tx.users.restore("ann")
     async with store.read() as tx:
-        assert await tx.people.archived() == {}
+        assert await tx.users.archived() == {}
 
 
 async def test_entries_of_the_audit_come_back_newest_first_in_pages(store: Store) -> None:

@@ -14,7 +14,6 @@ from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
-from hai_scheduler.ports.stored.people import StoredPeople
 from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.recordings import StoredRecordings
@@ -80,12 +79,7 @@ class Tx(Protocol):
 
     @property
     def users(self) -> StoredUsers:
-        """The users that were seen."""
-        ...
-
-    @property
-    def people(self) -> StoredPeople:
-        """Visits of users, and archived users."""
+        """The users that were seen, their visits, and who is archived."""
         ...
 
     @property

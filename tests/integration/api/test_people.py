@@ -110,14 +110,14 @@ async def test_users_are_filtered(world) -> None:
 async def test_a_visit_is_written_again_only_after_some_minutes(world, monkeypatch) -> None:
     await world.json("GET", "/me")
     async with world.store.read() as tx:
-        first = (await tx.people.visits())["alice"]
+        first = (await tx.users.visits())["alice"]
     await world.json("GET", "/me")
     async with world.store.read() as tx:
-        assert (await tx.people.visits())["alice"] == first
+        assert (await tx.users.visits())["alice"] == first
     monkeypatch.setattr(user_book, "VISIT_EVERY_S", 0.0)
     await world.json("GET", "/me")
     async with world.store.read() as tx:
-        assert (await tx.people.visits())["alice"].seen_at > first.seen_at
+        assert (await tx.users.visits())["alice"].seen_at > first.seen_at
 
 
 # -- the archive -----------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ async def test_a_submission_of_the_very_moment_is_refused_by_the_transaction(wor
     await world.json("GET", "/me")
     # Archived by another replica: this one has not heard of it.
     async with world.store.write() as tx:
-        await tx.people.archive(ArchivedUser(name="alice", at=datetime.now(UTC), by="root"))
+        await tx.users.archive(ArchivedUser(name="alice", at=datetime.now(UTC), by="root"))
     body = {"name": "t", "command": ["python", "t.py"], "cwd": "/w"}
     status, problem = await world.json("POST", "/tasks", "alice", json=body)
     assert (status, problem["code"]) == (403, "forbidden")

@@ -11,7 +11,6 @@ from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
-from kit.memory.stored.people import MemoryPeople
 from kit.memory.stored.progress import MemoryProgress
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.recordings import MemoryRecordings
@@ -38,7 +37,6 @@ class MemoryTx:
         self.quotas = MemoryQuotas(draft)
         self.uses = MemoryUses(draft)
         self.users = MemoryUsers(draft)
-        self.people = MemoryPeople(draft)
         self.audit = MemoryAudit(draft)
         self.nodes = MemoryNodes(draft)
         self.mount_rules = MemoryMountRules(draft)

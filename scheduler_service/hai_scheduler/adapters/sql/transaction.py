@@ -14,7 +14,6 @@ from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
-from hai_scheduler.adapters.sql.stored.people import SqlPeople
 from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
@@ -46,7 +45,6 @@ class SqlTx:
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
-        self.people = SqlPeople(statements, tables)
         self.audit = SqlAudit(statements)
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)

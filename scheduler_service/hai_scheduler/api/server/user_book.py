@@ -56,7 +56,7 @@ class UserBook:
             if self._written.get(caller.name) != caller.groups:
                 await tx.users.put(UserRecord(name=caller.name, groups=caller.groups))
             now = self._clock.now()
-            await tx.people.put_visit(UserVisit(name=caller.name, seen_at=now, admin_at=now if caller.admin else None))
+            await tx.users.put_visit(UserVisit(name=caller.name, seen_at=now, admin_at=now if caller.admin else None))
         self._written[caller.name] = caller.groups
         steady = self._clock.steady()
         self._visits[caller.name, caller.admin] = steady

@@ -218,7 +218,7 @@ class People:
 
 async def _read(tx: Tx) -> _Known:
     groups = {user.name: user.groups for user in await tx.users.all()}
-    visits, archived, quotas = await tx.people.visits(), await tx.people.archived(), await tx.quotas.all()
+    visits, archived, quotas = await tx.users.visits(), await tx.users.archived(), await tx.quotas.all()
     tasks = await tx.tasks.unfinished()
     rows = {row.subject.removeprefix("user:") for row in quotas if row.subject.startswith("user:")}
     names = {*groups, *visits, *archived, *rows, *(await tx.ledger.users()), *(task.user for task in tasks)}

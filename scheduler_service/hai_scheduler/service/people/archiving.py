@@ -7,29 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from hai_scheduler.core.lifecycle.events import AskedToStop
-from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import ArchivedUser, HistoryEvent
+from hai_scheduler.service.people import stopping
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
-from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, NotFound
-
-#: Tasks that are told to stop in one transaction, so that other writers do not wait long.
-BATCH: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +45,7 @@ class Archiving:
     async def archived(self) -> Sequence[ArchivedUser]:
         """All archived users, sorted by name. The interface says who may ask."""
         async with self.store.read() as tx:
-            found = await tx.people.archived()
+            found = await tx.users.archived()
         return [found[name] for name in sorted(found)]
 
     async def archive(self, caller: Caller, name: str, note: str = "") -> ArchiveResult:
@@ -68,11 +60,11 @@ class Archiving:
         if name == caller.name:
             raise Conflict(f"You are {name}, and nobody can archive themselves: ask another admin.")
         async with self.store.write() as tx:
-            user = (await tx.people.archived()).get(name)
+            user = (await tx.users.archived()).get(name)
             if user is None:
                 await _check_seen(tx, name)
                 user = ArchivedUser(name=name, at=self.clock.now(), by=caller.name, note=note)
-                await tx.people.archive(user)
+                await tx.users.archive(user)
                 await audit(tx, caller, AdminAction.USER_ARCHIVED, f"user:{name}", at=user.at, after={"note": note})
                 await self._line(tx, caller, EventKind.USER_ARCHIVED, {"user": name, "note": note})
         self.names.forget()
@@ -89,8 +81,8 @@ class Archiving:
         """
         admins_only(caller)
         async with self.store.write() as tx:
-            user = (await tx.people.archived()).get(name)
-            if user is None or not await tx.people.restore(name):
+            user = (await tx.users.archived()).get(name)
+            if user is None or not await tx.users.restore(name):
                 raise NotFound(f"The user {name!r} is not archived: `hai admin user list --archived` shows who is.")
             before = {"by": user.by, "at": user.at.isoformat(), "note": user.note}
             now = self.clock.now()
@@ -102,46 +94,14 @@ class Archiving:
     async def _stop_tasks(self, *, actor: str) -> int:
         stopped = 0
         while True:
-            some, effects = await stop_some(self.store, self.policies, now=self.clock.now(), actor=actor)
+            some, effects = await stopping.stop_some(self.store, self.policies, now=self.clock.now(), actor=actor)
             await ring_notices(self.bus, effects)
             stopped += some
-            if some < BATCH:
+            if some < stopping.BATCH:
                 return stopped
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, data: dict[str, Any]) -> None:
         await tx.events.add(HistoryEvent(at=self.clock.now(), kind=kind, actor=caller.name, data=data))
-
-
-async def stop_some(
-    store: Store, policies: PolicyStore, *, now: datetime, actor: str = SCHEDULER
-) -> tuple[int, list[Effect]]:
-    """Tell at most `BATCH` tasks of archived users to stop; returns how many, and the effects to carry out.
-
-    The housekeeping calls it too: an admin's process may have ended in between, and a task may have been submitted at
-    the moment when its user was archived.
-    """
-    effects: list[Effect] = []
-    async with store.read() as tx:
-        wanted = await _theirs(tx)
-    if not wanted:
-        return 0, effects
-    async with store.write() as tx:
-        wanted = await _theirs(tx)
-        for task in wanted:
-            event = AskedToStop(at=now, reason=Reason.OWNER_ARCHIVED, limit=policies.of(task.group).max_grace)
-            _, more = await change(tx, task, event, actor=actor)
-            effects += more
-    return len(wanted), effects
-
-
-async def _theirs(tx: Tx) -> list[Task]:
-    """The first tasks of archived users that have not been told to stop."""
-    archived = await tx.people.archived()
-    if not archived:
-        return []
-    unfinished = await tx.tasks.unfinished()
-    found = [task for task in unfinished if task.user in archived and task.state is not TaskState.STOPPING]
-    return found[:BATCH]
 
 
 async def _check_seen(tx: Tx, name: str) -> None:

@@ -19,8 +19,7 @@ from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
-from hai_scheduler.service.people.archiving import BATCH as STOPPED_AT_ONCE
-from hai_scheduler.service.people.archiving import stop_some
+from hai_scheduler.service.people import stopping
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
 from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
@@ -184,9 +183,9 @@ class Housekeeping:
         stopped = 0
         while True:
             # The next tick carries the effects out: it derives them from what is stored.
-            some, _ = await stop_some(self.store, self.policies, now=self.clock.now())
+            some, _ = await stopping.stop_some(self.store, self.policies, now=self.clock.now())
             stopped += some
-            if some < STOPPED_AT_ONCE:
+            if some < stopping.BATCH:
                 return stopped
 
     async def decide_quota(self) -> None:

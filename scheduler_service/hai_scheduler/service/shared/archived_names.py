@@ -50,7 +50,7 @@ class ArchivedNames:
     async def _read(self) -> None:
         try:
             async with self.store.read() as tx:
-                self._names = frozenset(await tx.people.archived())
+                self._names = frozenset(await tx.users.archived())
         except Temporary:
             if self._read_at is None:
                 raise

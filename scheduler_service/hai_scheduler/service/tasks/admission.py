@@ -226,7 +226,7 @@ class Admission:
         seen = _Seen(
             environments=await tx.environments.all(),
             groups={user.name: user.groups for user in await tx.users.all()},
-            archived=frozenset(await tx.people.archived()),
+            archived=frozenset(await tx.users.archived()),
             earlier=await tx.tasks.keyed([waiting.new.used for waiting in taken if waiting.new.used is not None]),
         )
         self._known = seen.environments, seen.groups

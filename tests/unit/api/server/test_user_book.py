@@ -58,7 +58,7 @@ async def test_a_visit_is_written_every_ten_minutes(store: CountedStore, book: U
     await clock.advance(1)
     await book.see(ANN)
     async with store.read() as tx:
-        visit = (await tx.people.visits())["ann"]
+        visit = (await tx.users.visits())["ann"]
     assert (store.writes, visit.seen_at, visit.admin_at) == (2, clock.now(), None)
 
 
@@ -72,21 +72,21 @@ async def test_an_admin_s_right_is_written_at_once_and_stays(
     await clock.advance(VISIT_EVERY_S + 5)
     await book.see(ANN)
     async with store.read() as tx:
-        visit = (await tx.people.visits())["ann"]
+        visit = (await tx.users.visits())["ann"]
     assert (visit.admin_at, visit.seen_at) == (since, since + timedelta(seconds=VISIT_EVERY_S + 5))
     assert store.writes == 3
 
 
 async def test_services_are_not_written_down_nor_archived(store: CountedStore, book: UserBook) -> None:
     async with store.write() as tx:
-        await tx.people.archive(ArchivedUser(name="service:ann", at=T0, by="root"))
+        await tx.users.archive(ArchivedUser(name="service:ann", at=T0, by="root"))
     await book.see(Caller(name="service:ann", kind="service"))
     assert store.writes == 1
 
 
 async def test_an_archived_user_is_refused_and_not_written(store: CountedStore, book: UserBook) -> None:
     async with store.write() as tx:
-        await tx.people.archive(ArchivedUser(name="ann", at=T0, by="root"))
+        await tx.users.archive(ArchivedUser(name="ann", at=T0, by="root"))
     for act in (book.see(ANN), book.check(ANN)):
         with pytest.raises(Refused, match="ann is archived") as caught:
             await act

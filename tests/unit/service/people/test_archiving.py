@@ -9,7 +9,7 @@ import pytest
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.ports.values import ArchivedUser, UserRecord
-from hai_scheduler.service.people import archiving
+from hai_scheduler.service.people import stopping
 from hai_scheduler.service.shared.errors import Forbidden
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user
@@ -47,7 +47,7 @@ async def test_live_tasks_save_and_are_stopped_and_those_of_others_go_on(service
 
 
 async def test_tasks_are_stopped_in_several_transactions(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archiving, "BATCH", 3)
+    monkeypatch.setattr(stopping, "BATCH", 3)
     ids = [await service.submit(f"t{number}", "ann", 1, hold=True) for number in range(7)]
     done = await service.parts.services.archiving.archive(ADMIN, "ann")
     assert done.stopped == 7
@@ -58,7 +58,7 @@ async def test_the_loop_stops_what_an_api_that_died_has_left(service: Service) -
     task = await service.submit("t", "ann", 1)
     await service.step(10)
     async with service.store.write() as tx:
-        await tx.people.archive(ArchivedUser(name="ann", at=service.clock.now(), by="root"))
+        await tx.users.archive(ArchivedUser(name="ann", at=service.clock.now(), by="root"))
     assert await service.parts.housekeeping.stop_tasks_of_archived() == 1
     assert await service.parts.housekeeping.stop_tasks_of_archived() == 0
     await service.step(60)
@@ -69,7 +69,7 @@ async def test_the_loop_stops_what_an_api_that_died_has_left(service: Service) -
 
 async def test_a_submission_that_has_passed_all_checks_is_refused_at_last(service: Service) -> None:
     async with service.store.write() as tx:
-        await tx.people.archive(ArchivedUser(name="ann", at=service.clock.now(), by="root"))
+        await tx.users.archive(ArchivedUser(name="ann", at=service.clock.now(), by="root"))
     with pytest.raises(Forbidden, match="ann is archived"):
         await service.submit("t", "ann", 1)
     await service.submit("t", "bob", 1)
@@ -81,7 +81,7 @@ async def test_only_admins_archive(service: Service) -> None:
         with pytest.raises(Forbidden):
             await act
     async with service.store.read() as tx:
-        assert await tx.people.archived() == {}
+        assert await tx.users.archived() == {}
 
 
 async def test_old_entries_of_the_audit_are_forgotten_by_the_policy_number(service: Service) -> None:

@@ -43,7 +43,7 @@ def store() -> CountedStore:
 
 async def archive(store: MemoryStore, name: str) -> None:
     async with store.write() as tx:
-        await tx.people.archive(ArchivedUser(name=name, at=T0, by="root"))
+        await tx.users.archive(ArchivedUser(name=name, at=T0, by="root"))
 
 
 async def test_requests_at_the_same_time_share_one_reading(store: CountedStore, clock: VirtualClock) -> None:
