@@ -43,6 +43,7 @@ def install(c: Config, settings: HubSettings) -> None:
     # Importing JupyterHub takes seconds: `hai up` imports this package and should not pay for it.
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
+    from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -55,6 +56,7 @@ def install(c: Config, settings: HubSettings) -> None:
     _rights(c, settings)
     add_named(c, "services", _services(c, settings))
     install_spot(c, settings.service_url + API_PATH)
+    keep_out(ArchivedUsers(asking(settings.service_url + API_PATH)))
     _culling(c, settings)
     check_spawner(c)
     watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})

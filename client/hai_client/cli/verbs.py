@@ -51,7 +51,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
         "admin",
-        "nodes, quota, policy, rates, budgets, mounts, environments, orphans, users, pauses; for admins",
+        "nodes, quota, policy, rates, budgets, mounts, users, pauses, audit, health and more; for admins",
         "platform.admin",
         _PLATFORM,
     ),

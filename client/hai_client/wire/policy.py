@@ -61,3 +61,6 @@ class Policy:
     trouble: str | None = None
     #: Warnings on values that are probably mistakes.
     warnings: tuple[str, ...]
+    #: Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in
+    #: the meantime.
+    version: str = ""

@@ -111,6 +111,8 @@ class Rate:
     per_node_hour: str
     per_gpu_hour: str
     currency: str
+    #: Sent back in `If-Match`, it makes a change fail if the rate has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 
@@ -137,6 +139,8 @@ class GroupBudget:
     #: `near`: four fifths are used. `over`: all; tasks of the members count as LOW, and go on running. One of good,
     #: near, over.
     standing: str | None = None
+    #: Sent back in `If-Match`, it makes a change fail if the budget, not its use, has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 

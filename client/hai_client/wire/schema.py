@@ -568,6 +568,8 @@ class Quota:
     expires_at: datetime | None = None
     #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
+    #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 
@@ -595,6 +597,16 @@ class OwnQuota:
     ceiling: int | None = None
     #: When that row expires; None: never.
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserQuota(OwnQuota):
+    """What a user may hold and holds at a level."""
+
+    #: The limit of the row `user:NAME` itself; None: it has no limit, or there is no such row.
+    own_limit: int | None = None
+    #: The version of the row `user:NAME`, for `If-Match`; None: there is none, and `If-None-Match: *` writes the first.
+    own_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

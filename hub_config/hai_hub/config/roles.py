@@ -64,8 +64,9 @@ ADMIN_SCOPES: Final = (
 #: What the `hai` command of the local user may do.
 LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
 
-#: What the scheduler service reads: who exists and who is in which group.
-SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups")
+#: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
+#: archived.
+SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups", ACCESS, CONTAINERS)
 
 
 def roles(user: str) -> list[dict[str, Any]]:

@@ -98,6 +98,10 @@ export const EventKind = {
   QUOTA_DELETED: 'quota.deleted',
   /** An admin has changed policy numbers. */
   POLICY_CHANGED: 'policy.changed',
+  /** A user was archived: they may not use the platform until they are restored. */
+  USER_ARCHIVED: 'user.archived',
+  /** A user who was archived may use the platform again. */
+  USER_RESTORED: 'user.restored',
   /** An admin has taken the name of a user out of the ledger. */
   LEDGER_ERASED: 'ledger.erased',
   /** A mount rule was written. */

@@ -39,6 +39,26 @@ export interface INodeTask {
 /** All nodes, by name. */
 export interface INodeList {
   items: INode[];
+/** One action of an admin, or of a user on their own quota. */
+export interface IAuditEntry {
+  number: number;
+  at: string;
+  /** Who did it. */
+  actor: string;
+  action: string;
+  /** What was changed: its kind, a colon and its name. */
+  subject: string;
+  /** What was there before, and is there now, without secrets and long values; null: there was or is nothing. */
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  /** The address that the request came from; null: not known. */
+  address: string | null;
+
+/** A page of the audit, newest first. */
+export interface IAuditPage {
+  items: IAuditEntry[];
+  /** null: this is the last page. */
+  next_cursor: number | null;
 }
 
 /** Tasks and nodes at one priority. */
@@ -72,6 +92,47 @@ export interface ICluster {
   groups: IGroupOverview[];
   /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
   standstill: string | null;
+}
+
+/** A rate. Amounts are decimal texts, so that no program rounds them. */
+export interface IRate {
+  node_group: string | null;
+  priority: PriorityName | null;
+  valid_from: string;
+  per_node_hour: string;
+  per_gpu_hour: string;
+  currency: string;
+  /** Sent back in `If-Match`, it makes a change fail if the rate has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: what is probably a mistake. */
+  warning: string | null;
+}
+
+/** All rates. */
+export interface IRateList {
+  items: IRate[];
+}
+
+/** A budget and how much of it is used. */
+export interface IGroupBudget {
+  group: string;
+  measure: 'node_hours' | 'gpu_hours' | 'amount';
+  limit: string;
+  window_days: number;
+  currency: string | null;
+  /** What the group has used in the window; null: it has not been counted yet. */
+  used: string | null;
+  /** `near`: four fifths are used. `over`: all; tasks of the members count as LOW, and go on running. */
+  standing: 'good' | 'near' | 'over' | null;
+  /** Sent back in `If-Match`, it makes a change fail if the budget, not its use, has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: what is probably a mistake. */
+  warning: string | null;
+}
+
+/** The budgets that the caller may see, by group. */
+export interface IBudgetList {
+  items: IGroupBudget[];
 }
 
 /** An environment of haienv: facts of one of its generations. */
@@ -127,6 +188,8 @@ export interface IEnvironment {
   glibc: string;
   /** The facts of an environment; null: it is an image. */
   haienv: IHaienvFacts | null;
+  /** Of an image: sent back in `If-Match`, it makes a change fail if the image has changed in the meantime. */
+  version: string;
   /** In the answer to a change: warnings on values that are probably mistakes. */
   warnings: string[];
 }
@@ -286,6 +349,123 @@ export interface ITaskSeries {
   runs: IRunSeries[];
 }
 
+/** Since when a user is archived, by whom, and why. */
+export interface IArchived {
+  at: string;
+  by: string;
+  /** In the admin's words; may be empty. */
+  note: string;
+}
+
+/** A user that the service has seen, or that tasks, quota or the ledger name. */
+export interface IUser {
+  name: string;
+  /** The groups that the Hub last named. */
+  groups: string[];
+  /** Whether a token of theirs had the right of admins within the last day on which they were seen. */
+  admin: boolean;
+  /** null: the user is not archived. */
+  archived: IArchived | null;
+  /** When they last used the service, to about ten minutes; null: never, as far as is known. */
+  seen_at: string | null;
+  running_tasks: number;
+  running_nodes: number;
+  waiting_tasks: number;
+  waiting_nodes: number;
+  /** The same by priority, highest first; levels without unfinished tasks are left out. */
+  levels: ILevelCount[];
+  /** Levels with a row of quota or held nodes, by node group, highest priority first. */
+  quota: IUserQuota[];
+}
+
+/** A page of users. */
+export interface IUserList {
+  items: IUser[];
+  /** How many users match, on all pages. */
+  total: number;
+  /** null: this is the last page. */
+  next_cursor: string | null;
+}
+
+/** One user. */
+export interface IUserDetail extends IUser {
+  /** Rows of quota that can count for the user, with their versions. */
+  rows: IQuota[];
+  /** The latest entries of the audit about the user, newest first. */
+  audit: IAuditEntry[];
+}
+
+/** A user who is archived now. */
+export interface IArchive extends IArchived {
+  name: string;
+  /** How many tasks were told to stop. */
+  stopped: number;
+}
+
+/** How the scheduling loop does. */
+export interface ISchedulerHealth {
+  /** Whether it decides. While it does not, no task starts, none is interrupted, and running tasks go on. */
+  deciding: boolean;
+  /** What is wrong, in a sentence; null: all is well. */
+  detail: string | null;
+  /** Whether an admin has paused the platform. */
+  paused: boolean;
+  /** The loop that leads, and until when without a renewal; null: none does, or it is not known. */
+  leader: string | null;
+  lease_until: string | null;
+  /** When the last tick succeeded, and seconds since; null: not known. */
+  last_tick: string | null;
+  last_tick_s: number | null;
+  /** Ticks since the loop started. */
+  ticks: number;
+  /** Seconds within which half, and 95 of 100, of its latest ticks were done. */
+  tick_p50_s: number;
+  tick_p95_s: number;
+}
+
+/** How the database does. */
+export interface IDatabaseHealth {
+  reachable: boolean;
+  /** `sqlite`, `postgresql` or `memory`; null: it does not answer. */
+  kind: string | null;
+  /** Seconds that it took for an answer. */
+  answer_s: number | null;
+  /** In bytes; null: not known. */
+  size: number | null;
+  /** The revision of its tables. */
+  revision: string | null;
+}
+
+/** How the cluster does. */
+export interface IClusterHealth {
+  reachable: boolean;
+  /** Seconds that it took to name its nodes. */
+  answer_s: number | null;
+  /** The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined. */
+  nodes: Record<string, number>;
+}
+
+/** An alarm in force, by the rule of the alert of that name. */
+export interface IAlarm {
+  name: string;
+  severity: 'critical' | 'warning' | 'info';
+  summary: string;
+  detail: string;
+  /** The page that says what to do, from the root of the documentation. */
+  runbook: string;
+}
+
+/** The health of the platform for admins. `status` is `ok` or `degraded`. */
+export interface IPlatformHealth {
+  status: 'ok' | 'degraded';
+  scheduler: ISchedulerHealth;
+  database: IDatabaseHealth;
+  cluster: IClusterHealth;
+  /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
+  versions: Record<string, string | null>;
+  alarms: IAlarm[];
+}
+
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
 export interface IPolicyValue {
   value: unknown;
@@ -326,6 +506,8 @@ export interface IPolicy {
   trouble: string | null;
   /** Warnings on values that are probably mistakes. */
   warnings: string[];
+  /** Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in the meantime. */
+  version: string;
 }
 
 /** An error (RFC 9457, `application/problem+json`). */
@@ -338,6 +520,12 @@ export interface IProblem {
   /** Machine-readable code: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
   code: string;
   errors: IFieldError[];
+}
+
+/** A refused change of something that somebody else has changed in the meantime (409). */
+export interface ICollisionProblem extends IProblem {
+  /** What is there now, as reading it shows it; null: nothing is. */
+  current: unknown;
 }
 
 /** An error in one field. */
@@ -491,6 +679,29 @@ export interface IRecordingList {
   items: IRecording[];
 }
 
+/** A row of quota. `limit` null is no limit. */
+export interface IQuota {
+  subject: string;
+  group: string;
+  priority: PriorityName;
+  limit: number | null;
+  /** The highest limit to which users for whom the row counts may raise their own row; null: they may not. */
+  ceiling: number | null;
+  /** From this time on the row does not count; null: it does not expire. */
+  expires_at: string | null;
+  /** Whether that time has come. Admins see such rows for 30 days. */
+  expired: boolean;
+  /** Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: a warning, if the row is probably a mistake. */
+  warning: string | null;
+}
+
+/** Rows of quota. */
+export interface IQuotaList {
+  items: IQuota[];
+}
+
 /** How much a user may hold at a level, and how much the user holds. */
 export interface IOwnQuota {
   group: string;
@@ -505,6 +716,14 @@ export interface IOwnQuota {
   ceiling: number | null;
   /** When that row expires; null: never. */
   expires_at: string | null;
+}
+
+/** What a user may hold and holds at a level. */
+export interface IUserQuota extends IOwnQuota {
+  /** The limit of the row `user:NAME` itself; null: it has no limit, or there is no such row. */
+  own_limit: number | null;
+  /** The version of the row `user:NAME`, for `If-Match`; null: there is none, and `If-null-Match: *` writes the first. */
+  own_version: string | null;
 }
 
 /** The user or service that asks. */
@@ -727,6 +946,65 @@ export interface IFailure {
   worker: string | null;
   /** The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log. */
   lines: string[];
+}
+
+/** A mount rule. */
+export interface IMountRule {
+  name: string;
+  subject: string;
+  action: 'add' | 'remove';
+  kind: 'host_path' | 'pvc' | null;
+  source: string;
+  mount_path: string;
+  read_only: boolean;
+  priority: number;
+  node_group: string | null;
+  description: string;
+  /** Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: warnings on values that are probably mistakes. */
+  warnings: string[];
+}
+
+/** One folder that a container sees; all placeholders are filled in. */
+export interface IMounted {
+  /** Name of the mount rule that it comes from. */
+  rule: string;
+  kind: 'host_path' | 'pvc';
+  /** The folder of the node, or the claim. */
+  source: string;
+  /** Folder in the claim; empty: all of it. */
+  sub_path: string;
+  mount_path: string;
+  read_only: boolean;
+}
+
+/** A mount path of a rule that a stronger rule overrules. */
+export interface IOverruled {
+  rule: string;
+  mount_path: string;
+  /** The reason, as a part of a sentence. */
+  why: string;
+}
+
+/** What a user sees on nodes of a group, by the mount rules. */
+export interface IResolvedMounts {
+  user: string;
+  /** The groups of the user that count. */
+  groups: string[];
+  node_group: string;
+  /** Folders by mount path, each before the folders below it. */
+  mounts: IMounted[];
+  /** Rules for the user that stronger rules overrule. */
+  left_out: IOverruled[];
+  warnings: string[];
+}
+
+/** All mount rules, by name. */
+export interface IMountRuleList {
+  items: IMountRule[];
+  /** What they mean for the user that was asked about; null: no user was named. */
+  resolved: IResolvedMounts | null;
 }
 
 /** A snapshot of code that the caller has sent. */

@@ -133,6 +133,7 @@ const REASONS: Record<string, string> = {
   paused: 'the platform was paused',
   user_suspended: 'it was suspended by hand',
   user_stopped: 'it was stopped by hand',
+  owner_archived: 'its owner was archived by an admin',
   yielded: 'it gave its nodes back',
   gpus_idle: 'its GPUs were idle and another task waited',
   node_lost: 'a node was lost',

@@ -11,7 +11,7 @@ from tornado.web import Application, RequestHandler
 from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler.api.routes import API, ROUTES
-from hai_scheduler.api.server.auth import Auth, Callback, UserBook
+from hai_scheduler.api.server.auth import Auth, Callback
 from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
@@ -19,6 +19,7 @@ from hai_scheduler.api.server.page import FILES, PATHS, Page, PageDocument, Page
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.user_book import UserBook
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ def make_application(
         "auth": auth,
         "table": table,
         "services": services,
-        "users": UserBook(services.store),
+        "users": UserBook(services.store, services.queries.clock, services.archiving.names),
         "limits": gates,
     }
     page_arguments = {"auth": auth, "limits": gates, "page": page, "prefix": prefix}

@@ -19,15 +19,19 @@ from hai_scheduler.app.loop import assemble_loop
 from hai_scheduler.app.opening import Adapters as Adapters
 from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take_for_api
+from hai_scheduler.app.versions import versions
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.insight.audit import AuditReading
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -41,6 +45,7 @@ from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
@@ -53,6 +58,7 @@ from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.follower import Follower
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
+from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tallies.reader import TallyReader
@@ -174,6 +180,23 @@ def assemble_api(
         services=Services(
             store=store,
             submissions=submissions,
+            archiving=Archiving(
+                store=store,
+                bus=bus,
+                clock=clock,
+                policies=policy_store,
+                names=ArchivedNames(store=store, clock=clock),
+            ),
+            audit=AuditReading(store=store),
+            people=People(store=store, clock=clock, latest_plan=latest_plan),
+            platform_details=PlatformDetails(
+                store=store,
+                clock=clock,
+                cluster=adapters.cluster,
+                health=health,
+                queries=queries,
+                versions=versions,
+            ),
             administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             rank_reports=RankReports(store=store, bus=bus, clock=clock),
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),

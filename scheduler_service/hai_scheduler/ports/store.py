@@ -7,6 +7,7 @@ from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.stored.audit import StoredAudit
 from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
@@ -78,7 +79,12 @@ class Tx(Protocol):
 
     @property
     def users(self) -> StoredUsers:
-        """The users that were seen."""
+        """The users that were seen, their visits, and who is archived."""
+        ...
+
+    @property
+    def audit(self) -> StoredAudit:
+        """Who changed what."""
         ...
 
     @property

@@ -67,3 +67,59 @@ class NewTask:
     task: Task
     spec: TaskSpec
     idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserVisit:
+    """When a user last used the service."""
+
+    name: str
+    #: To about ten minutes: not every request is written.
+    seen_at: datetime
+    #: When a token of the user last carried the right of admins; None: never.
+    admin_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedUser:
+    """A user who may not use the platform until an admin restores them."""
+
+    name: str
+    at: datetime
+    #: The admin.
+    by: str
+    #: Why, in the admin's words; may be empty.
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One action of an admin, written in the transaction of the action."""
+
+    number: int = 0
+    at: datetime
+    #: The user who did it.
+    actor: str
+    #: A word of `core.model.admin_actions.AdminAction`; another version may have written other words.
+    action: str
+    #: What was changed: `user:ann`, `node:node-3`, `task:41`.
+    subject: str
+    #: What was there before and is there now, as JSON values without secrets; None: there was or is nothing.
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    #: The address that the request came from; None: not known.
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which entries of the audit to list; None is any."""
+
+    actor: str | None = None
+    #: An action such as `quota.put`, or a family of them such as `quota`.
+    action: str | None = None
+    #: A subject such as `node:node-3`, or a kind of them such as `node`.
+    subject: str | None = None
+    #: From this time on, and before that time.
+    since: datetime | None = None
+    until: datetime | None = None

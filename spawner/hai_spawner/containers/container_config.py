@@ -56,7 +56,7 @@ async def places_of(
         raise ContainerConfigError(str(error)) from None
     if answer.status != 200:
         message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")
-        raise ContainerConfigError(message, wrong=answer.status == 400)
+        raise ContainerConfigError(message, wrong=answer.status in (400, 403))
     return read_places(answer.body)
 
 

@@ -43,10 +43,13 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.insight.audit import AuditReading
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -60,6 +63,7 @@ from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, StatusReader
@@ -73,6 +77,7 @@ from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
+from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.news import News
@@ -169,6 +174,9 @@ class FakeCluster:
         if run_id not in self.up:
             raise Absent
         return self.up[run_id]
+
+    async def nodes(self) -> list[Node]:
+        return []
 
     async def kill(self, run_id: str) -> None:
         self.killed.append(run_id)
@@ -359,9 +367,31 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
     pace = Pace()
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
+    health = Health(news=reader, latest_plan=latest_plan)
+
+    async def versions() -> dict[str, str | None]:
+        return {"service": "1.2.3", "lab": None}
+
     services = Services(
         store=store,
         submissions=submissions,
+        archiving=Archiving(
+            store=store,
+            bus=bus,
+            clock=clock,
+            policies=policy_store,
+            names=ArchivedNames(store=store, clock=clock),
+        ),
+        audit=AuditReading(store=store),
+        people=People(store=store, clock=clock, latest_plan=latest_plan),
+        platform_details=PlatformDetails(
+            store=store,
+            clock=clock,
+            cluster=cluster,  # type: ignore[arg-type]
+            health=health,
+            queries=queries,
+            versions=versions,
+        ),
         administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         rank_reports=RankReports(store=store, bus=bus, clock=clock),
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
@@ -410,7 +440,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         runtime_envs=runtime_envs,
         code=code,
         metrics=Metrics(reader),
-        health=Health(news=reader, latest_plan=latest_plan),
+        health=health,
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):

@@ -22,7 +22,7 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
-from hai_scheduler.ports.values import HistoryEvent, UserRecord
+from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
 from kit.memory.paged_map import PagedMap
 
 QuotaKey = tuple[str, str, Priority]
@@ -41,10 +41,11 @@ class HeldLease:
 class State:
     """One consistent state of the store. A change makes a new state."""
 
-    #: The last task id, event seq and recording that were given; none is given twice.
+    #: The last task id, event seq, recording and entry of the audit that were given; none is given twice.
     last_task: int = 0
     last_event: int = 0
     last_recording: int = 0
+    last_audit: int = 0
     tasks: PagedMap[Task] = field(default_factory=PagedMap)
     #: The tasks that have not ended, once more: a tick must not walk through all history.
     open: PagedMap[Task] = field(default_factory=PagedMap)
@@ -67,6 +68,9 @@ class State:
     #: In the order in which they were added.
     strikes: tuple[Strike, ...] = ()
     users: Mapping[str, UserRecord] = field(default_factory=dict)
+    visits: Mapping[str, UserVisit] = field(default_factory=dict)
+    archived: Mapping[str, ArchivedUser] = field(default_factory=dict)
+    audit: tuple[AuditEntry, ...] = ()
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
     environments: Mapping[str, Environment] = field(default_factory=dict)
     rates: Mapping[tuple[str, int, date], Rate] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kit.memory.draft import Draft
 from kit.memory.state import State
+from kit.memory.stored.audit import MemoryAudit
 from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
@@ -36,6 +37,7 @@ class MemoryTx:
         self.quotas = MemoryQuotas(draft)
         self.uses = MemoryUses(draft)
         self.users = MemoryUsers(draft)
+        self.audit = MemoryAudit(draft)
         self.nodes = MemoryNodes(draft)
         self.mount_rules = MemoryMountRules(draft)
         self.environments = MemoryEnvironments(draft)

@@ -74,6 +74,9 @@ class FakePlatform:
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )
     users: dict[str, bool] = field(default_factory=lambda: {"alice": False, "root": True})
+    #: Archived users by name, and the entries of the audit.
+    archived: dict[str, dict[str, Any]] = field(default_factory=dict)
+    audit: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     paused: bool = False

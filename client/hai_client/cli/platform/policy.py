@@ -112,18 +112,21 @@ def _set(args: argparse.Namespace, ctx: Context) -> int:
     weights = {without_prefix(name, _ENTRY): _weight(name, value) for name, value in entries}
     if weights and "weights" in values:
         raise Invalid("weights: set all of them, or some with weights.NAME=N; not both at once")
+    version = None
     if weights:
-        values["weights"] = {**_weights(args.group, ctx), **weights}
-    return _change(args, ctx, values, ())
+        known, version = _weights(args.group, ctx)
+        values["weights"] = {**known, **weights}
+    return _change(args, ctx, values, (), version)
 
 
 def _unset(args: argparse.Namespace, ctx: Context) -> int:
     values: dict[str, Any] = {}
     users = [without_prefix(name, _ENTRY) for name in args.names if name.startswith(_ENTRY)]
+    version = None
     if users:
-        weights = _weights(args.group, ctx)
+        weights, version = _weights(args.group, ctx)
         values["weights"] = {user: weight for user, weight in weights.items() if user not in users}
-    return _change(args, ctx, values, [name for name in args.names if not name.startswith(_ENTRY)])
+    return _change(args, ctx, values, [name for name in args.names if not name.startswith(_ENTRY)], version)
 
 
 def _weight(name: str, text: str) -> float:
@@ -133,18 +136,20 @@ def _weight(name: str, text: str) -> float:
         raise Invalid(f"{name}: {text!r} is not a number; write for example {name}=2") from None
 
 
-def _weights(group: str | None, ctx: Context) -> dict[str, Any]:
-    """Return the current weights, so that some of them can be changed."""
+def _weights(group: str | None, ctx: Context) -> tuple[dict[str, Any], str]:
+    """Return the current weights, so that some of them can be changed, and the version of the policy."""
     policy = ctx.client.policy()
     if group is not None:
         _check_group(policy, group)
     number = next(number for number in policy.numbers if number.name == "weights")
     value: dict[str, Any] = (number.common if group is None else number.groups[group]).value
-    return dict(value)
+    return dict(value), policy.version
 
 
-def _change(args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str]) -> int:
-    policy = ctx.client.set_policy(values, unset=unset, group=args.group)
+def _change(
+    args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str], version: str | None
+) -> int:
+    policy = ctx.client.set_policy(values, unset=unset, group=args.group, version=version or None)
     if ctx.json:
         ctx.out.json(policy)
         return 0

@@ -331,6 +331,43 @@ SERIES = Table(
     Index("ix_hai_series_to_pack", "step", "packed", "until"),
 )
 
+#: When users last used the service. Not a column of the users: that table is cached, and visits change all the time.
+VISITS = Table(
+    "hai_visits",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("seen_at", Instant, nullable=False),
+    Column("admin_at", Instant),
+)
+
+ARCHIVED_USERS = Table(
+    "hai_archived_users",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("by_name", Text, nullable=False),
+    Column("note", Text, nullable=False),
+)
+
+#: Who changed what.
+AUDIT = Table(
+    "hai_audit",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    _value("before"),
+    _value("after"),
+    Column("address", Text),
+    Index("ix_hai_audit_at", "at"),
+    Index("ix_hai_audit_of_actor", "actor", "id"),
+    Index("ix_hai_audit_of_subject", "subject", "id"),
+    # A number is never given twice.
+    sqlite_autoincrement=True,
+)
+
 #: What an hour of a node and of a GPU costs. Amounts are decimal texts, which no database rounds.
 RATES = Table(
     "hai_rates",

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.audit import SqlAudit
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
@@ -44,6 +45,7 @@ class SqlTx:
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
+        self.audit = SqlAudit(statements)
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)

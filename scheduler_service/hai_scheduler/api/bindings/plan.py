@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from hai_scheduler.api.bindings import constants, python, typescript
 from hai_scheduler.api.bindings.catalogue import Model, read
 from hai_scheduler.api.wire import (
+    audit,
     cluster,
     costs,
     environments,
@@ -17,6 +18,8 @@ from hai_scheduler.api.wire import (
     explain,
     logs,
     metrics,
+    people,
+    platform,
     policy,
     problem,
     profiles,
@@ -59,6 +62,11 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     reports.NodesReport,
     costs.RateList,
     costs.BudgetList,
+    people.UserList,
+    people.UserDetail,
+    people.ArchiveOut,
+    audit.AuditPage,
+    platform.PlatformHealth,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -82,6 +90,16 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     profiles.RecordingList,
     reports.UsageReportOut,
     reports.NodesReport,
+    problem.CollisionProblem,
+    people.UserList,
+    people.UserDetail,
+    people.ArchiveOut,
+    audit.AuditPage,
+    platform.PlatformHealth,
+    quota.QuotaList,
+    storage.MountRuleList,
+    costs.RateList,
+    costs.BudgetList,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -111,6 +129,10 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
     "reports": ("Reports, rates and budgets, as frozen dataclasses.", ("reports", "costs")),
+    "people": (
+        "Users, the audit and the platform's health for admins, as frozen dataclasses.",
+        ("people", "audit", "platform"),
+    ),
     "storage": (
         "Mount rules, images, environments and snapshots, as frozen dataclasses.",
         ("storage", "environments", "snapshots"),

@@ -30,6 +30,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
         groups=sorted(view.groups),
         trouble=view.trouble,
         warnings=[*view.warnings, *notes],
+        version=view.version,
     )
 
 

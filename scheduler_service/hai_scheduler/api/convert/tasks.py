@@ -37,7 +37,7 @@ from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: Reasons that end a task: a notice with one of them is of the kind `stop`.
-_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
+_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.OWNER_ARCHIVED, Reason.TIME_LIMIT})
 
 
 #: Fields of a submission that have the same name and value on the wire (lists become tuples). A new field of this kind

@@ -7,6 +7,7 @@ from typing import Any
 
 from hai_scheduler.api.convert import cluster as cluster_convert
 from hai_scheduler.api.convert import quota as quota_convert
+from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.cluster import (
     ClusterOut,
@@ -87,8 +88,10 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
         ceiling=body.ceiling,
         expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
     )
-    warning = await ask.services.administration.put_quota(ask.caller, row)
-    return quota_convert.quota_out(row, ask.services.queries.now(), warning=warning)
+    expected, now = expectation(ask.headers), ask.services.queries.now()
+    writing = ask.services.administration.put_quota(ask.caller, row, expected=expected)
+    warning = await showing(writing, lambda there: quota_convert.quota_out(there, now))
+    return quota_convert.quota_out(row, now, warning=warning)
 
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
@@ -110,4 +113,6 @@ async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
     """Remove a row of quota."""
     body = ask.body
     row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=None)
-    await ask.services.administration.delete_quota(ask.caller, row)
+    expected, now = expectation(ask.headers), ask.services.queries.now()
+    deleting = ask.services.administration.delete_quota(ask.caller, row, expected=expected)
+    await showing(deleting, lambda there: quota_convert.quota_out(there, now))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import policy as policy_convert
+from hai_scheduler.api.server.preconditions import expectation
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
 from hai_scheduler.service.policy.numbers import former_name_note
+from hai_scheduler.service.shared.errors import Overtaken
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
@@ -17,6 +19,11 @@ async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     """Set some policy numbers and reset others."""
     body = ask.body
-    await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
+    expected = expectation(ask.headers)
+    try:
+        await ask.services.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
+    except Overtaken as error:
+        error.shown = policy_convert.policy_out(await ask.services.policy.view()).model_dump(mode="json")
+        raise
     notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
     return policy_convert.policy_out(await ask.services.policy.view(), notes)

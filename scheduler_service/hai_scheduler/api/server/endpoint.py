@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -19,7 +20,7 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_former_scope, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, has_former_scope, has_scope
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits, Pass
@@ -30,6 +31,7 @@ from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Rou
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.streaming import StreamSender
 from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
@@ -134,7 +136,7 @@ class Endpoint(HubHandler):
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
-        self._who = caller
+        self._who = replace(caller, address=address(self))
         return caller.name
 
     # -- the body ---------------------------------------------------------------------------------
@@ -302,6 +304,7 @@ class Endpoint(HubHandler):
                 return True  # while the Hub restarts, readers keep their rights
             raise
         _check_scope(self.route, caller)
+        await self._users.check(caller)
         return caller == self._who
 
     # -- refusals ---------------------------------------------------------------------------------

@@ -8,10 +8,13 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
+from hai_scheduler.service.insight.audit import AuditReading
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -21,6 +24,7 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.readiness import Readiness
@@ -48,6 +52,10 @@ class Services:
     store: Store
     submissions: Submissions
     administration: Administration
+    archiving: Archiving
+    audit: AuditReading
+    people: People
+    platform_details: PlatformDetails
     rank_reports: RankReports
     run_registry: RunRegistry
     rendezvous: Rendezvous

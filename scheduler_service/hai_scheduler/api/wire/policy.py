@@ -72,6 +72,9 @@ class PolicyOut(Output):
     trouble: str | None
     #: Warnings on values that are probably mistakes.
     warnings: list[str]
+    #: Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in
+    #: the meantime.
+    version: str = ""
 
 
 class PolicyChange(Input):

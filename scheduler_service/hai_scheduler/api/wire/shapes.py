@@ -114,6 +114,8 @@ PARTS: Final[dict[str, dict[str, Any]]] = {
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[\x21-\x7e]*$"},
     "Last-Event-ID": {"type": "string"},
+    "If-Match": {"type": "string", "pattern": r'^(\*|"[0-9a-f]{16}")$'},
+    "If-None-Match": {"type": "string", "enum": ["*"]},
 }
 #: States with commas between them.
 STATES: Final[JsonDict] = {"pattern": f"^({_STATE})(,({_STATE}))*$"}

@@ -40,6 +40,7 @@ _ENDS: Final = {
     Reason.FAILED: LedgerOutcome.FAILED,
     Reason.TIME_LIMIT: LedgerOutcome.FAILED,
     Reason.USER_STOPPED: LedgerOutcome.STOPPED,
+    Reason.OWNER_ARCHIVED: LedgerOutcome.STOPPED,
 }
 
 

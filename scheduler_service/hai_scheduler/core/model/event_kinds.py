@@ -42,6 +42,8 @@ class EventKind(StrEnum):
     QUOTA_PUT = "quota.put", "A row of quota was written."
     QUOTA_DELETED = "quota.deleted", "A row of quota was removed."
     POLICY_CHANGED = "policy.changed", "An admin has changed policy numbers."
+    USER_ARCHIVED = "user.archived", "A user was archived: they may not use the platform until they are restored."
+    USER_RESTORED = "user.restored", "A user who was archived may use the platform again."
     LEDGER_ERASED = "ledger.erased", "An admin has taken the name of a user out of the ledger."
     MOUNT_PUT = "mount.put", "A mount rule was written."
     MOUNT_DELETED = "mount.deleted", "A mount rule was removed."

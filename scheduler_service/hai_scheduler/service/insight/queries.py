@@ -20,12 +20,12 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.core.ordering.quota import LEVELS, QuotaTable
-from hai_scheduler.core.ordering.usage import share_of
+from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, TaskFilter
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
+from hai_scheduler.service.insight.quota_views import QuotaView, quota_views
 from hai_scheduler.service.insight.waits import OverallDemand, demand_of
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
@@ -152,22 +152,6 @@ class ClusterView:
 
     paused: bool
     groups: Sequence[GroupView]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaView:
-    """The limit of a user at a level, the row that sets it, and the nodes that the user holds."""
-
-    group: str
-    priority: Priority
-    limit: int | None
-    source: str
-    #: Nodes; k GPUs of a node count k / GPUs-of-the-node (Q1).
-    used: float
-    #: Up to where users may raise the limit themselves (Q3).
-    ceiling: int | None = None
-    #: When that row expires.
-    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,30 +311,14 @@ class Queries:
         """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas.all(), await tx.tasks.unfinished()
-        quota_table = QuotaTable(rows, {caller.name: caller.groups}, self.clock.now())
-        ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
-        used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
-        for task in self.live.of(tasks):
-            if task.user == caller.name and task.live_run:
-                used[task.group, task.live_run.priority] += share_of(task, self.latest_plan.gpus_per_node(task.group))
-        groups = sorted(set(self.latest_plan.groups()) | {row.group for row in rows} | {group for group, _ in used})
-        views = []
-        for group in groups:
-            for level in LEVELS:
-                cap = quota_table.cap(caller.name, group, level)
-                if cap.source != "none" or used[group, level]:
-                    views.append(
-                        QuotaView(
-                            group=group,
-                            priority=level,
-                            limit=cap.limit,
-                            source=cap.source,
-                            used=used[group, level],
-                            ceiling=cap.ceiling,
-                            expires_at=ends.get((cap.source, group, level)),
-                        )
-                    )
-        return views
+        return quota_views(
+            rows,
+            self.live.of(tasks),
+            {caller.name: caller.groups},
+            now=self.clock.now(),
+            node_groups=self.latest_plan.groups(),
+            gpus_per_node=self.latest_plan.gpus_per_node,
+        )[caller.name]
 
     def groups(self) -> list[str]:
         """The names of the node groups, sorted."""

@@ -50,6 +50,10 @@ class MemoryLedger(MemoryPart):
         list(cover(since, until))
         self._draft.writable()
 
+    async def users(self) -> Collection[str]:
+        """See `StoredLedger.users`."""
+        return {row.facts.key.user for row in self._rows()}
+
     async def erase(self, user: str) -> int:
         """See `StoredLedger.erase`."""
         state = self._draft.writable()

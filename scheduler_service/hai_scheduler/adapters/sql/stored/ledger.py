@@ -79,6 +79,8 @@ Found = tuple[LedgerKey, datetime, Sums]
 #: Sums of one key, by the begin of a period.
 _Shares = dict[datetime, Sums]
 
+_USERS: Final = select(LEDGER_KEYS.c.user_name).distinct()
+
 
 class SqlLedger:
     """See `ports.stored.ledger.StoredLedger`. Sums are added to in the database, so that nothing of them is read."""
@@ -145,6 +147,10 @@ class SqlLedger:
             while begin < end:
                 await self._gather(Span(period, begin, end_of(period, begin)))
                 begin = end_of(period, begin)
+
+    async def users(self) -> Collection[str]:
+        """See `StoredLedger.users`."""
+        return {str(name) for name in (await self._sql.ask(_USERS)).scalars()}
 
     async def erase(self, user: str) -> int:
         """See `StoredLedger.erase`."""
