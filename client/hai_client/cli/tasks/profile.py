@@ -49,7 +49,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--delete", type=words.count("delete"), metavar="N", help="delete recording N")
     add("--ranks", metavar="N,N", help="only these ranks (default: all, or 16 of a larger gang)")
     add("--memory", action="store_true", help="record allocations of memory too")
-    add("-o", "--output", metavar="FOLDER", help="the folder for the traces (default: hai-profiles/TASK-N)")
+    add("-o", "--output", "--save", metavar="FOLDER", help="the folder for the traces (default: hai-profiles/TASK-N)")
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
@@ -61,11 +61,16 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     begun = _ordered(args, ctx) if args.show is None else ctx.client.profile_of(args.task, args.show)
     found = _wait(ctx, args.task, begun)
-    files = [] if args.show is not None and args.output is None else list(_fetched(args, ctx, found))
+    files, whole = [], None
+    if args.show is None or args.output is not None:
+        folder = _folder(args, found)
+        files = list(_fetched(args, ctx, found, folder))
+        whole = _whole(args, ctx, found, folder) if len(files) > 1 else None
     if ctx.json:
-        ctx.out.json({"recording": found, "files": [str(path) for path, _ in files]})
+        paths = [str(path) for path, _ in files]
+        ctx.out.json({"recording": found, "files": paths, "all_ranks": None if whole is None else str(whole[0])})
     else:
-        _show(ctx.out, found, files)
+        _show(ctx.out, found, files, whole)
     return 0 if found.state == "done" else 1
 
 
@@ -108,12 +113,15 @@ def _wait(ctx: Context, task: str, found: Recording) -> Recording:
     return found
 
 
-def _fetched(args: argparse.Namespace, ctx: Context, found: Recording) -> Iterator[tuple[Path, int]]:
-    """Fetch the traces; yields each file with its size in bytes."""
+def _folder(args: argparse.Namespace, found: Recording) -> Path:
+    default = Path("hai-profiles") / f"{found.task}-{found.id}"
+    return default if args.output is None else Path(args.output).expanduser()
+
+
+def _fetched(args: argparse.Namespace, ctx: Context, found: Recording, folder: Path) -> Iterator[tuple[Path, int]]:
+    """Fetch the traces; yields each file with its size in bytes. HTA reads such a folder as it is."""
     if not any(part.traces for part in found.parts):
         return
-    default = Path("hai-profiles") / f"{found.task}-{found.id}"
-    folder = default if args.output is None else Path(args.output).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for part in found.parts:
@@ -124,10 +132,33 @@ def _fetched(args: argparse.Namespace, ctx: Context, found: Recording) -> Iterat
                 path.write_bytes(data)
                 yield path, len(data)
     except OSError as error:
-        raise HaiError(
-            f"output: {folder} cannot be written ({error.strerror}); the traces are kept: "
-            f"`hai profile {args.task} --show {found.id} -o FOLDER`"
-        ) from None
+        raise _unwritable(args, found, folder, error) from None
+
+
+def _whole(args: argparse.Namespace, ctx: Context, found: Recording, folder: Path) -> tuple[Path, int] | None:
+    """Fetch the traces of all ranks as one; None: it cannot be had, which is no harm to the others.
+
+    It lies in a folder of its own, because HTA takes each file of the folder for the trace of a rank.
+    """
+    try:
+        data = ctx.client.all_traces(args.task, found.id)
+    except HaiError as error:
+        ctx.out.note(f"no trace of all ranks: {error}")
+        return None
+    path = folder / "all-ranks" / "trace.json.gz"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise _unwritable(args, found, folder, error) from None
+    return path, len(data)
+
+
+def _unwritable(args: argparse.Namespace, found: Recording, folder: Path, error: OSError) -> HaiError:
+    return HaiError(
+        f"output: {folder} cannot be written ({error.strerror}); the traces are kept: "
+        f"`hai profile {args.task} --show {found.id} -o FOLDER`"
+    )
 
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:
@@ -148,7 +179,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _show(out: Output, found: Recording, files: list[tuple[Path, int]]) -> None:
+def _show(out: Output, found: Recording, files: list[tuple[Path, int]], whole: tuple[Path, int] | None) -> None:
     for part in found.parts:
         if part.message:
             out.note(f"rank {part.rank}: {clean(part.message)}")
@@ -163,6 +194,8 @@ def _show(out: Output, found: Recording, files: list[tuple[Path, int]]) -> None:
         out.line()
         for path, size in files:
             out.line(f"trace: {path} ({format_bytes(Decimal(size))})")
+        if whole is not None:
+            out.line(f"all ranks in one: {whole[0]} ({format_bytes(Decimal(whole[1]))})")
         out.line(f"open it at {PERFETTO} (it stays on your machine)")
 
 

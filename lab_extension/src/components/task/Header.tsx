@@ -23,7 +23,7 @@ import {
 } from '../../text/format';
 import type { ICurve } from '../../models/curves';
 import { Notice } from '../react';
-import { StateBadge } from '../StateBadge';
+import { IdleBadge, StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { Reported } from './Reported';
 import { actionsOf } from './actions';
@@ -81,7 +81,7 @@ export function Header(props: IHeaderProps): JSX.Element {
         <h2 title={task.name}>{task.name}</h2>
         <span className="hai-TaskHeader-id">#{task.id}</span>
         <StateBadge task={task} testId="hai-task-state" />
-        <IdleBadge task={task} now={now} />
+        <IdleBadge task={task} now={now} testId="hai-idle-gpus" />
         <span className="hai-Spacer" />
         {actionsOf(task).map(({ action, label, hint }) => (
           <button
@@ -150,16 +150,6 @@ export function Header(props: IHeaderProps): JSX.Element {
         <Pins task={task} />
       </dl>
     </header>
-  );
-}
-
-/** Says that GPUs are held and do nothing. */
-function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
-  const since = props.task.idle_gpus_since;
-  return since === null ? null : (
-    <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
-      GPUs idle for {duration(between(since, props.now))}
-    </span>
   );
 }
 
