@@ -73,6 +73,16 @@ class Echo(tornado.web.RequestHandler):
             self.finish("<html>Bad gateway</html>")
         elif path == "/events":
             await self.stream()
+        elif path.endswith("/trace"):
+            self.set_header("Content-Type", "application/gzip")
+            self.set_header("Content-Disposition", 'attachment; filename="recording-3.json.gz"')
+            self.write(b"\x1f\x8b first half, ")
+            await self.flush()
+            if "breaks" in path:
+                self.request.connection.stream.close()
+                return
+            await self.upstream.lines.get()
+            self.finish(b"second half")
         else:
             self.set_status(201 if self.request.method == "POST" else 200)
             self.finish({"path": self.request.path, "method": self.request.method})
