@@ -13,6 +13,7 @@ import tornado.web
 from tornado.iostream import StreamClosedError
 
 from hai_lab import kernels
+from hai_lab.boards import handlers as boards
 from hai_lab.defaults import submit_defaults
 from hai_lab.environments import handlers as environments
 from hai_lab.handler import HaiHandler
@@ -155,4 +156,5 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
         (f"{base}hai-lab/spot", SpotHandler),
         (f"{base}hai-lab/spot/leave", LeaveHandler),
         *environments.routes(base_url),
+        *boards.routes(base_url),
     ]

@@ -39,6 +39,8 @@ export interface IHeaderProps {
   busy: boolean;
   onAct: (action: TaskAction) => void;
   onPriority: (priority: PriorityChoice) => void;
+  /** Further buttons, before those that change the task. */
+  tools?: ReactNode;
   /** Shows the log of a rank. */
   onShowLog?: (rank: number) => void;
 }
@@ -83,6 +85,7 @@ export function Header(props: IHeaderProps): JSX.Element {
         <StateBadge task={task} testId="hai-task-state" />
         <IdleBadge task={task} now={now} testId="hai-idle-gpus" />
         <span className="hai-Spacer" />
+        {props.tools}
         {actionsOf(task).map(({ action, label, hint }) => (
           <button
             key={action}
