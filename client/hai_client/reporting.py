@@ -19,8 +19,9 @@ from hai_client.constants import JOB_NUMBER_PATTERN, MAX_JOB_NUMBER, MAX_JOB_NUM
 
 _Item = TypeVar("_Item")
 
-#: The shortest time between two writes, and between two of what counts if the process is killed before the next, seconds.
+#: The shortest time between two writes, seconds.
 EVERY_S = 1.0
+#: The same of what counts if the process is killed before the next write.
 LAST_EVERY_S = 0.02
 #: Words of complaint of one process at most.
 MOST_WORDS = 10

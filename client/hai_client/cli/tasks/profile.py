@@ -16,6 +16,7 @@ from hai_client.cli.shared.output import Cell, Column, Output, clean, local, plu
 from hai_client.cli.shared.parser import Command
 from hai_client.durations import parse_duration
 from hai_client.errors import Conflict, HaiError, Invalid
+from hai_client.profiling.ranked import with_rank
 from hai_client.quantity import format_bytes
 from hai_client.wire.profiles import Phases, Recording, RecordingPart, RecordingSummary
 
@@ -122,15 +123,17 @@ def _fetched(args: argparse.Namespace, ctx: Context, found: Recording, folder: P
     """Fetch the traces; yields each file with its size in bytes. HTA reads such a folder as it is."""
     if not any(part.traces for part in found.parts):
         return
+    places = [(part, trace) for part in found.parts for trace in part.traces]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for part in found.parts:
-            for trace in part.traces:
-                process = f"-process-{trace.number}" if len(part.traces) > 1 else ""
-                path = folder / f"rank-{part.rank}{process}.json.gz"
-                data = ctx.client.trace(args.task, found.id, part.rank, trace.number)
-                path.write_bytes(data)
-                yield path, len(data)
+        for place, (part, trace) in enumerate(places):
+            process = f"-process-{trace.number}" if len(part.traces) > 1 else ""
+            path = folder / f"rank-{part.rank}{process}.json.gz"
+            data = ctx.client.trace(args.task, found.id, part.rank, trace.number)
+            if len(places) > 1 and trace.summary is not None and trace.summary.process_rank is None:
+                data = with_rank(data, place, len(places))
+            path.write_bytes(data)
+            yield path, len(data)
     except OSError as error:
         raise _unwritable(args, found, folder, error) from None
 
