@@ -167,7 +167,9 @@ class Reporter:
                 self._say(f"report: {name} is not kept: a process has {MAX_JOB_NUMBERS} names at most", "names")
                 return
         try:
-            number = float(value)
+            # PyTorch would warn of a loss that still has the graph that it was computed by.
+            detach = getattr(value, "detach", None)
+            number = float(value if detach is None else detach())
         except Exception:  # noqa: BLE001
             # Whatever kind of object it is: a report must not end the job.
             self._say(f"report: {name} is {_short(value)}, which is no number", name)
