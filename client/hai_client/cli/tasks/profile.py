@@ -62,16 +62,20 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     begun = _ordered(args, ctx) if args.show is None else ctx.client.profile_of(args.task, args.show)
     found = _wait(ctx, args.task, begun)
-    files, whole = [], None
-    if args.show is None or args.output is not None:
-        folder = _folder(args, found)
-        files = list(_fetched(args, ctx, found, folder))
-        whole = _whole(args, ctx, found, folder) if len(files) > 1 else None
+    kept = args.show is None or args.output is not None
+    folder = _folder(args, found)
+    files = list(_fetched(args, ctx, found, folder)) if kept else []
+    if not ctx.json:
+        _show(ctx.out, found, files)
+    # It takes some seconds more: what the user waits for is shown by now.
+    whole = _whole(args, ctx, found, folder) if len(files) > 1 else None
     if ctx.json:
         paths = [str(path) for path, _ in files]
         ctx.out.json({"recording": found, "files": paths, "all_ranks": None if whole is None else str(whole[0])})
-    else:
-        _show(ctx.out, found, files, whole)
+    elif files:
+        if whole is not None:
+            ctx.out.line(f"all ranks in one: {whole[0]} ({format_bytes(Decimal(whole[1]))})")
+        ctx.out.line(f"open it at {PERFETTO} (it stays on your machine)")
     return 0 if found.state == "done" else 1
 
 
@@ -182,7 +186,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _show(out: Output, found: Recording, files: list[tuple[Path, int]], whole: tuple[Path, int] | None) -> None:
+def _show(out: Output, found: Recording, files: list[tuple[Path, int]]) -> None:
     for part in found.parts:
         if part.message:
             out.note(f"rank {part.rank}: {clean(part.message)}")
@@ -197,9 +201,6 @@ def _show(out: Output, found: Recording, files: list[tuple[Path, int]], whole: t
         out.line()
         for path, size in files:
             out.line(f"trace: {path} ({format_bytes(Decimal(size))})")
-        if whole is not None:
-            out.line(f"all ranks in one: {whole[0]} ({format_bytes(Decimal(whole[1]))})")
-        out.line(f"open it at {PERFETTO} (it stays on your machine)")
 
 
 def _stacks(out: Output, part: RecordingPart) -> None:
