@@ -72,7 +72,8 @@ class ForwardHandler(HaiHandler):
         error = self.relay.exception()
         if isinstance(error, Problem) and self._headers_written and not self._is_stream_of_events():
             # A file without its end is seen to be one.
-            self.request.connection.stream.close()
+            connection: Any = self.request.connection
+            connection.stream.close()
         elif isinstance(error, Problem) and self._headers_written:
             # A stream was cut: without an `end` message the browser opens the stream again.
             self.finish(set_content_type="text/event-stream")
