@@ -75,7 +75,7 @@ class Boards:
         if key not in self._opening:
             self._opening[key] = asyncio.ensure_future(self._start(key, folder))
             self._opening[key].add_done_callback(lambda _: self._opening.pop(key, None))
-        # Whoever asks first may leave; the others still want it.
+        # A browser that has asked first may leave; the others still want it.
         await asyncio.shield(self._opening[key])
         return key
 

@@ -21,7 +21,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def a_recording(*traces: int, state: PartState = PartState.DONE, first: int = 0, size: int = 1000) -> Recording:
-    """A recording whose ranks have so many traces each."""
+    """A recording; the numbers are those of the traces of each rank."""
     parts = tuple(
         RecordingPart(
             rank=first + rank,
