@@ -100,7 +100,9 @@ class Platform:
 
 
 #: Content types of the platform's answers; another type comes from a proxy in between.
-PASSED_TYPES = frozenset({"application/json", "application/problem+json", "text/event-stream", "text/plain"})
+PASSED_TYPES = frozenset(
+    {"application/gzip", "application/json", "application/problem+json", "text/event-stream", "text/plain"}
+)
 
 
 def unreachable(why: str) -> Problem:

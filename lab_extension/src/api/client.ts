@@ -87,6 +87,8 @@ export interface IApi {
   record(id: number, wish: IRecordingSubmit): Promise<IRecording>;
   /** Where the trace of a process can be downloaded. */
   traceUrl(id: number, recording: number, rank: number, trace: number): string;
+  /** Where the traces of all ranks can be downloaded as one. */
+  allTracesUrl(id: number, recording: number): string;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
@@ -199,6 +201,10 @@ export class Api implements IApi {
   traceUrl(id: number, recording: number, rank: number, trace: number): string {
     const path = `api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`;
     return this.transport.url(path);
+  }
+
+  allTracesUrl(id: number, recording: number): string {
+    return this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
   }
 
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {

@@ -2,7 +2,8 @@
 
 import type { JSX } from 'react';
 import type { ITaskSummary } from '../api/types';
-import { stateLabel } from '../text/format';
+import { between, duration, moment, stateLabel } from '../text/format';
+import { trans } from '../text/translate';
 
 /** Which colour a state has; the names are classes in the style sheet. */
 export function toneOf(task: Pick<ITaskSummary, 'state' | 'held'>): string {
@@ -34,6 +35,24 @@ export function StateBadge(props: {
     <span className={`hai-StateBadge hai-mod-${toneOf(props.task)}`}>
       <StateDot task={props.task} />
       <span data-testid={props.testId}>{stateLabel(props.task)}</span>
+    </span>
+  );
+}
+
+/** Says that GPUs are held and do nothing. */
+export function IdleBadge(props: {
+  task: Pick<ITaskSummary, 'idle_gpus_since'>;
+  now: number;
+  testId?: string;
+}): JSX.Element | null {
+  const since = props.task.idle_gpus_since;
+  return since === null ? null : (
+    <span
+      className="hai-IdleBadge"
+      data-testid={props.testId}
+      title={trans.__('Since %1', moment(since, props.now))}
+    >
+      {trans.__('GPUs idle for %1', duration(between(since, props.now)))}
     </span>
   );
 }

@@ -68,7 +68,7 @@ function activate(
     documents,
     browsers,
     environments,
-    host: new LabHost(app.commands),
+    host: new LabHost(app.commands, transport),
     settings: () => settings
   });
   // The Launcher has the kernels of environments as soon as they are published.

@@ -19,6 +19,7 @@ from hai_scheduler.service.shared.errors import TooCostly, Unavailable
 from hai_scheduler.service.shared.orders import (
     ExperimentOrder,
     ForecastOrder,
+    MergeOrder,
     Order,
     SearchOrder,
     SnapshotFacts,
@@ -38,6 +39,7 @@ SECONDS: Final[dict[type[Order], int]] = {
     WhatIfOrder: 20,
     SearchOrder: 20,
     TraceOrder: 40,
+    MergeOrder: 40,
     ExperimentOrder: 5,
 }
 #: Seconds that a request waits for an answer at most, however busy the machine is.

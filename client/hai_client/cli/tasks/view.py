@@ -80,12 +80,12 @@ def now(task: TaskSummary) -> str:
     """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
         where = " ".join([*([] if task.progress is None else [f"{progress(task.progress)};"]), *task.node_names])
-        return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
+        leaves = f"leaves by {local(task.deadline)[11:]}" if task.deadline else None
+        return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
         return place + local_times(task.verdict.sentence)
-    idle_ = idle(task)
-    return local_times(task.message) + (f" ({idle_})" if idle_ else "")
+    return local_times(task.message)
 
 
 def progress(found: TaskProgress) -> str:

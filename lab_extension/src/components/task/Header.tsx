@@ -23,7 +23,7 @@ import {
 } from '../../text/format';
 import type { ICurve } from '../../models/curves';
 import { Notice } from '../react';
-import { StateBadge } from '../StateBadge';
+import { IdleBadge, StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { Reported } from './Reported';
 import { actionsOf } from './actions';
@@ -39,6 +39,8 @@ export interface IHeaderProps {
   busy: boolean;
   onAct: (action: TaskAction) => void;
   onPriority: (priority: PriorityChoice) => void;
+  /** Further buttons, before those that change the task. */
+  tools?: ReactNode;
   /** Shows the log of a rank. */
   onShowLog?: (rank: number) => void;
 }
@@ -81,8 +83,9 @@ export function Header(props: IHeaderProps): JSX.Element {
         <h2 title={task.name}>{task.name}</h2>
         <span className="hai-TaskHeader-id">#{task.id}</span>
         <StateBadge task={task} testId="hai-task-state" />
-        <IdleBadge task={task} now={now} />
+        <IdleBadge task={task} now={now} testId="hai-idle-gpus" />
         <span className="hai-Spacer" />
+        {props.tools}
         {actionsOf(task).map(({ action, label, hint }) => (
           <button
             key={action}
@@ -150,16 +153,6 @@ export function Header(props: IHeaderProps): JSX.Element {
         <Pins task={task} />
       </dl>
     </header>
-  );
-}
-
-/** Says that GPUs are held and do nothing. */
-function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
-  const since = props.task.idle_gpus_since;
-  return since === null ? null : (
-    <span className="hai-IdleBadge" data-testid="hai-idle-gpus" title={`Since ${moment(since, props.now)}`}>
-      GPUs idle for {duration(between(since, props.now))}
-    </span>
   );
 }
 

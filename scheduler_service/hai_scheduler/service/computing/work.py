@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +21,7 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankSt
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.core.profiling.merging import Running, trace_piece
 from hai_scheduler.core.profiling.summary import summary_of
 from hai_scheduler.core.profiling.trace_reading import NoTrace
 from hai_scheduler.ports.errors import Absent
@@ -38,10 +40,12 @@ from hai_scheduler.service.shared.orders import (
     ExperimentFaults,
     ExperimentOrder,
     ForecastOrder,
+    MergeOrder,
     Order,
     RunLog,
     SearchOrder,
     SnapshotFacts,
+    TraceMerged,
     TraceOrder,
     TraceRead,
     WhatIfOrder,
@@ -68,6 +72,7 @@ PLAIN: Final = Plain(
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
     *(Submission, Task, TaskState, TraceOrder, TraceRead, Verdict, VerdictKind, WhatIf, WhatIfOrder),
+    *(MergeOrder, TraceMerged),
 )
 
 _ENDED: Final = frozenset(state for state in TaskState if state.ended)
@@ -105,6 +110,10 @@ async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callab
             async with desk.store.read() as tx:
                 data = await tx.recordings.trace(order.recording, order.rank, order.trace)
             return lambda: _read_trace(data)
+        case MergeOrder():
+            async with desk.store.read() as tx:
+                data = await tx.recordings.trace(order.recording, order.rank, order.trace)
+            return lambda: _merge_trace(order, data)
         case ForecastOrder():
             return await _forecast(order, facts, desk.store)
 
@@ -148,6 +157,17 @@ def _read_trace(data: bytes) -> TraceRead:
         return TraceRead(summary=json.dumps(asdict(summary_of(data)), allow_nan=False))
     except NoTrace as error:
         return TraceRead(fault=str(error))
+
+
+def _merge_trace(order: MergeOrder, data: bytes) -> TraceMerged:
+    try:
+        before = Running(order.crc, order.size, order.base)
+        piece = trace_piece(data, before, label=order.label, prefix=order.prefix)
+    except NoTrace as error:
+        return TraceMerged(fault=str(error))
+    after = piece.running
+    packed = base64.b64encode(piece.data).decode("ascii")
+    return TraceMerged(data=packed, crc=after.crc, size=after.size, base=after.base)
 
 
 async def _search_kept(order: SearchOrder, store: Store) -> Hits:

@@ -112,7 +112,35 @@ class TraceRead:
     fault: str | None = None
 
 
-Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOrder:
+    """Make a trace a part of the trace of all processes. The answer is a TraceMerged."""
+
+    recording: int
+    rank: int
+    trace: int
+    #: What it is called there, and the number that its ids begin with.
+    label: str
+    prefix: int
+    #: Checksum and length of the text before it, and what its times count from.
+    crc: int
+    size: int
+    base: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMerged:
+    """A part of the trace of all processes, with the same numbers behind it; or why it cannot be one."""
+
+    #: Compressed, in base64.
+    data: str = ""
+    crc: int = 0
+    size: int = 0
+    base: int | None = None
+    fault: str | None = None
+
+
+Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
