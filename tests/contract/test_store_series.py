@@ -232,6 +232,19 @@ async def test_the_newest_point_of_each_rank_of_several_runs(series: SeriesStore
     assert await series.newest([], since=0) == {}
 
 
+async def test_the_newest_points_have_the_metrics_that_are_asked_for(series: SeriesStore) -> None:
+    one = Spread(1, 1, 1)
+    await series.append(RUN, 0, [Point(BEGIN + 10, {"cpu": one, "memory": one}), Point(BEGIN + 20, {"memory": one})])
+    await series.append(RUN, 1, [Point(BEGIN + 10, {"cpu": one, "memory": one})])
+    for names in (["cpu"], ["cpu", "memory"], ["gpu0_use"], None, ["memory"]):
+        found = await series.newest([RUN], since=BEGIN, names=None if names is None else frozenset(names))
+        wanted = {"cpu", "memory"} if names is None else {"cpu", "memory"} & set(names)
+        assert {rank: (point.at - BEGIN, set(point.values)) for rank, point in found[RUN].items()} == {
+            0: (20, wanted - {"cpu"}),
+            1: (10, wanted),
+        }
+
+
 @on_disk
 async def test_what_was_acknowledged_survives_the_process(opener: Opener) -> None:
     await (await opener()).series.append(RUN, 0, points(0, 60))

@@ -78,8 +78,10 @@ class SeriesStore(Protocol):
         """
         ...
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
-        """The newest point of each rank of those runs, at the finest step.
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
+        """The newest point of each rank of those runs, at the finest step, with these metrics alone (None: with all).
 
         Only points that end after `since` (Unix time, seconds) count; runs without any are left out.
         """

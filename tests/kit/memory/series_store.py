@@ -68,12 +68,14 @@ class MemorySeries:
         }
         return {rank: points for rank, points in found.items() if points}
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
         """See `SeriesStore.newest`."""
         found: dict[RunId, dict[int, Point]] = {}
         for (run_id, rank, step), points in sorted(self._points.items()):
             if run_id in run_ids and step == LEVELS[0].step and points and points[-1].at > since:
-                found.setdefault(run_id, {})[rank] = points[-1]
+                found.setdefault(run_id, {})[rank] = _only(points[-1], names)
         return found
 
     async def pack(self, *, now: int, limit: int) -> int:

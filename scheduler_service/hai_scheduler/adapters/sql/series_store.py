@@ -30,7 +30,7 @@ from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import SERIES
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.core.metrics.levels import in_turn, merged, span_of
-from hai_scheduler.core.metrics.packing import pack, unpack
+from hai_scheduler.core.metrics.packing import pack, unpack, unpack_last
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
 from hai_scheduler.core.metrics.series import Point, fold
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
@@ -89,8 +89,9 @@ class SqlSeries:
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
         self._readers = reading(engine)
-        #: The newest points that were asked for, by run and rank.
+        #: The newest points that were asked for, by run and rank, and of which metrics they are.
         self._last: dict[tuple[str, int], Point] = {}
+        self._last_names: frozenset[str] | None = None
         self._writers = writing(engine)
         self._turn = turn if engine.dialect.name == "sqlite" else nullcontext()
 
@@ -161,20 +162,27 @@ class SqlSeries:
         found = {rank: [p for p in _joined(by_rank[rank]) if p.at > after[rank]] for rank in sorted(by_rank)}
         return {rank: points for rank, points in found.items() if points}
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
         """See `SeriesStore.newest`. A point is unpacked once, however often and by how many users it is asked for."""
-        ends, rows = await self._ends(run_ids, since)
-        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows), strict=True):
-            self._last[row.run_id, row.rank] = point
+        if names != self._last_names:
+            self._last, self._last_names = {}, names
+        last = self._last
+        ends, rows = await self._ends(run_ids, since, last)
+        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows, names), strict=True):
+            last[row.run_id, row.rank] = point
         found: dict[RunId, dict[int, Point]] = {}
         for run_id, rank in sorted(ends):
-            if (run_id, rank) in self._last:
-                found.setdefault(RunId(run_id), {})[rank] = self._last[run_id, rank]
-        while len(self._last) > _REMEMBERED:
-            self._last.pop(next(iter(self._last)))
+            if (run_id, rank) in last:
+                found.setdefault(RunId(run_id), {})[rank] = last[run_id, rank]
+        while len(last) > _REMEMBERED:
+            last.pop(next(iter(last)))
         return found
 
-    async def _ends(self, run_ids: Collection[RunId], since: int) -> tuple[dict[tuple[str, int], int], list[Any]]:
+    async def _ends(
+        self, run_ids: Collection[RunId], since: int, known: Mapping[tuple[str, int], Point]
+    ) -> tuple[dict[tuple[str, int], int], list[Any]]:
         """The ends of the newest points, by run and rank, and the rows of those that are not known yet."""
         asked = sorted(run_ids)
         ends: dict[tuple[str, int], int] = {}
@@ -184,7 +192,7 @@ class SqlSeries:
                 for begin in range(0, len(asked), _MANY):
                     some: dict[str, Any] = {"run_ids": asked[begin : begin + _MANY], "since": since}
                     now = {(row.run_id, row.rank): row.until for row in await connection.execute(_ENDS, some)}
-                    new = {key for key, end in now.items() if key not in self._last or self._last[key].at != end}
+                    new = {key for key, end in now.items() if key not in known or known[key].at != end}
                     ends.update(now)
                     if new:
                         some["run_ids"] = sorted({run_id for run_id, _ in new})
@@ -273,8 +281,8 @@ def _unpacked(
     return {rank: joined(points) for rank, points in by_rank.items()}
 
 
-def _last_points(rows: Sequence[Row[Any]]) -> list[Point]:
-    return [unpack(row.data)[-1] for row in rows]
+def _last_points(rows: Sequence[Row[Any]], names: Collection[str] | None) -> list[Point]:
+    return [unpack_last(row.data, names) for row in rows]
 
 
 def _joined(rows: Sequence[Row[Any]]) -> list[Point]:

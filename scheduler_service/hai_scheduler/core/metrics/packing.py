@@ -65,10 +65,15 @@ def pack(points: Sequence[Point]) -> bytes:
 
 def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
     """Return the points of a chunk or a piece, with these metrics alone (None: with all). Raises BadChunk."""
-    found = columns_of(chunk, names)
-    for codes in found.codes.values():
-        codes.check()
-    return found.points()
+    return _checked(columns_of(chunk, names)).points()
+
+
+def unpack_last(chunk: bytes, names: Collection[str] | None = None) -> Point:
+    """Return the last point of a chunk or a piece, as `unpack` does. Raises BadChunk, also if it has no points."""
+    found = _checked(columns_of(chunk, names))
+    if not found.ends:
+        raise BadChunk("a chunk without points")
+    return found.last()
 
 
 def columns_of(chunk: bytes, names: Collection[str] | None = None) -> PackedColumns:
@@ -83,6 +88,12 @@ def columns_of(chunk: bytes, names: Collection[str] | None = None) -> PackedColu
         raise
     except (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
+
+
+def _checked(columns: PackedColumns) -> PackedColumns:
+    for codes in columns.codes.values():
+        codes.check()
+    return columns
 
 
 def _read(chunk: bytes, names: Collection[str] | None) -> PackedColumns:

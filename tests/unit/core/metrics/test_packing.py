@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_scheduler.core.metrics.codes import BadChunk
-from hai_scheduler.core.metrics.packing import FORM, pack, unpack
+from hai_scheduler.core.metrics.packing import FORM, pack, unpack, unpack_last
 from hai_scheduler.core.metrics.series import Point, Spread
 
 NUMBERS = st.floats(0, 1e18, allow_nan=False)
@@ -65,6 +65,8 @@ def test_a_reader_gets_the_metrics_that_it_names() -> None:
         for number in range(1, 50)
     ]
     whole = unpack(pack(points))
+    assert unpack_last(pack(points)) == whole[-1]
+    assert unpack_last(pack(points), ["cpu"]) == Point(490, {"cpu": whole[-1].values["cpu"]})
     for names in (["cpu"], ["gpu1_use"], ["gpu0_use", "memory"], ["ib_sent"], []):
         assert unpack(pack(points), names) == [
             Point(point.at, {name: spread for name, spread in point.values.items() if name in names}) for point in whole
@@ -120,6 +122,11 @@ SOME = pack([Point(10, {"cpu": Spread(1, 1, 1)}), Point(20, {"cpu": Spread(2, 3,
 def test_what_is_no_chunk_is_refused(chunk: bytes) -> None:
     with pytest.raises(BadChunk):
         unpack(chunk)
+
+
+def test_nothing_has_no_last_point() -> None:
+    with pytest.raises(BadChunk, match="without points"):
+        unpack_last(pack([]))
 
 
 def test_a_bomb_is_refused() -> None:
