@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from bench import metrics_taking
+from bench import metrics_browser, metrics_slowdown, metrics_taking
 from bench.figures import Report, say
 from bench.metrics_points import GPUS, points_of
 from hai_scheduler.adapters.sql.store import open_store
@@ -49,6 +49,8 @@ def measure(report: Report) -> None:
     metrics_taking.measure(report, TOPIC, RANKS)
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary:
         asyncio.run(_of_the_store(report, Path(temporary)))
+    metrics_slowdown.measure(report, TOPIC)
+    metrics_browser.measure(report, TOPIC)
 
 
 def _of_a_rank(report: Report) -> None:

@@ -25,6 +25,8 @@ WATCHED_S: Final = 30.0
 SENDING: Final = round((WATCHED_S + 10) * BY_SECOND)
 #: Requests at once: a piece may wait a second for others.
 AT_ONCE: Final = 40
+#: What each rank sends at once, seconds: 1,500 ranks are asked to send so often.
+PIECE_S: Final = 1500 // BY_SECOND
 #: Different pieces, which are sent again and again by different ranks.
 PIECES: Final = 20
 PATIENCE_S: Final = 30.0
@@ -68,8 +70,8 @@ def _measured(folder: str, tasks: int, ranks: int, *, packs: bool) -> tuple[floa
 
 
 def _paced(pool: ThreadPoolExecutor, pid: int, apis: list[RankApi], end: int, *, packs: bool) -> tuple[float, float]:
-    """Let one rank after the other send what two minutes give, as often as the platform asks 1,500 of them to."""
-    pieces = [[as_sent(point) for point in points_of(end, end + 120, seed)] for seed in range(PIECES)]
+    """Let one rank after the other send what these seconds give, as often as the platform asks 1,500 of them to."""
+    pieces = [[as_sent(point) for point in points_of(end, end + PIECE_S, seed)] for seed in range(PIECES)]
     turns, done, stop = _turns(apis), count(), threading.Event()
 
     def one(number: int) -> None:

@@ -9,7 +9,7 @@ from hai_scheduler.core.metrics.series import WINDOW_S
 from hai_scheduler.core.model.ids import RunId
 
 #: Pieces that this process takes each second at most, in the long run.
-BY_SECOND: Final = 12
+BY_SECOND: Final = 10
 #: Where more ranks than this send, their pieces wait for one another, for this time, seconds: one transaction for many
 #: pieces costs a fraction of one for each.
 ALONE: Final = 24

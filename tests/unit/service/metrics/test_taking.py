@@ -19,7 +19,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.metrics import taking
 from hai_scheduler.service.metrics.job_reports import MOST_RANKS, JobReport, JobReports
-from hai_scheduler.service.metrics.pace import ALONE, GATHER_S
+from hai_scheduler.service.metrics.pace import ALONE, BY_SECOND, GATHER_S
 from hai_scheduler.service.metrics.taking import AHEAD_S, LATE, TRUSTED, MetricsIntake, PointsTaken
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from kit.builders import T0, a_run, at
@@ -167,7 +167,7 @@ async def test_where_many_ranks_send_each_is_asked_to_send_less_often(world: Wor
         world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
     taken = asyncio.ensure_future(world.take([910]))
     await world.clock.advance(GATHER_S)
-    assert (await taken).after == pytest.approx(1501 / 12)
+    assert (await taken).after == pytest.approx(1501 / BY_SECOND)
 
 
 async def test_where_many_ranks_send_their_pieces_are_stored_together_and_acknowledged_then(
