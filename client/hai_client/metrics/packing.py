@@ -8,9 +8,8 @@ a fraction of what the same points cost it as JSON.
 from __future__ import annotations
 
 import json
-import sys
+import struct
 import zlib
-from array import array
 from math import log10
 
 from hai_client.metrics.window import OWN, PACKED_FORM
@@ -74,7 +73,4 @@ def _write(body: bytearray, values: Sequence[int]) -> None:
     body.append(width)
     body += first.to_bytes(8, "little", signed=True)
     if kind:
-        numbers = array(kind, differences)
-        if sys.byteorder == "big":
-            numbers.byteswap()
-        body += numbers.tobytes()
+        body += struct.pack(f"<{len(differences)}{kind}", *differences)
