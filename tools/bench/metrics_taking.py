@@ -23,8 +23,8 @@ from hai_scheduler.service.metrics.pace import BY_SECOND
 WATCHED_S: Final = 30.0
 #: Ranks of them that send in that time, and while it begins and ends.
 SENDING: Final = round((WATCHED_S + 10) * BY_SECOND)
-#: Requests at once: a piece may wait a second for others.
-AT_ONCE: Final = 40
+#: Requests at once: a piece may wait a second for others, and one run has 32 places (`ApiLimits.run`).
+AT_ONCE: Final = 24
 #: What each rank sends at once, seconds: 1,500 ranks are asked to send so often.
 PIECE_S: Final = 1500 // BY_SECOND
 #: Different pieces, which are sent again and again by different ranks.

@@ -10,8 +10,9 @@ from hai_scheduler.core.metrics.series_piece import RankPiece
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 
-#: Pieces of one transaction at most: it must not keep other writers waiting.
-MOST: Final = 64
+#: Pieces that wait at most. Each holds one of the places that its run has for requests (`ApiLimits.run`, 32): the run's
+#: other reports need some, and after a restart, when all ranks send, pieces must not wait for a clock.
+MOST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
