@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from hai_scheduler.core.metrics.series import Point
+from hai_scheduler.core.metrics.series import MOST_GPUS, Point
+
+#: The metrics that are summed: those of a rank, and of each of its GPUs.
+_OF_A_RANK: Final = ("cpu", "memory", "disk_read", "disk_written", "net_received", "net_sent")
+SUMMED: Final = frozenset(
+    (*_OF_A_RANK, *(f"gpu{gpu}_{name}" for gpu in range(MOST_GPUS) for name in ("use", "memory", "power")))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
