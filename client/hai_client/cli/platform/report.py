@@ -48,6 +48,10 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f}%"
 
 
+def _times(factor: float) -> str:
+    return f"{factor:,.2f}"
+
+
 def _count(number: float) -> str:
     return f"{number:,.0f}"
 
@@ -68,6 +72,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         _RUNS,
         _NODE_HOURS,
         _GPU_HOURS,
+        _hour_figure("CORE HOURS", "core", lambda row: row.core_s, optional=True),
         _USEFUL,
         Figure("ENERGY kWh", "energy_kwh", lambda row: row.energy_j / 3.6e6, lambda kwh: f"{kwh:,.1f}", True),
     ),
@@ -76,6 +81,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         Figure("MEAN WAIT", "wait_mean_s", lambda row: row.wait_mean_s, format_duration),
         Figure("MEDIAN", "wait_median_s", lambda row: row.wait_median_s, format_duration),
         Figure("90 % UP TO", "wait_p90_s", lambda row: row.wait_p90_s, format_duration),
+        Figure("SLOWDOWN", "slowdown_mean", lambda row: row.slowdown_mean, _times, True),
+        Figure("ITS MEDIAN", "slowdown_median", lambda row: row.slowdown_median, _times, True),
         Figure("INTERRUPTED", "interruptions", lambda row: row.interruptions, _count),
     ),
     "efficiency": (
@@ -101,7 +108,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
 #: What each report tells, for its help and for its first line.
 ABOUT = {
     "usage": "node hours, GPU hours, and what they cost",
-    "waiting": "how long tasks waited for their starts",
+    "waiting": "how long tasks waited, and how much longer they took for it",
     "efficiency": "how much of the node hours was useful",
     "waste": "what was lost, idle or failed",
     "nodes": "how much of the nodes was held",

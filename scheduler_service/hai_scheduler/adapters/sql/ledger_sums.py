@@ -1,0 +1,320 @@
+"""The sums of the ledger in a database: written with the rows that they are of, read by reports.
+
+Each sum is kept twice: of every user, and of all users together whose runs are alike in the rest of the key. A report
+that names no user reads the latter, which are far fewer. Numbers are added to in the database. Histograms are packed
+(`adapters.sql.histograms`): they are read, and written again, which only the one writer of the database does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Executable,
+    Select,
+    Table,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from hai_scheduler.adapters.sql.histograms import packed, together
+from hai_scheduler.adapters.sql.ledger_rows import key_of, part_of_key, sums_of
+from hai_scheduler.adapters.sql.rows import of_instant, to_instant
+from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.tables import LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
+from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion, lines_of
+from hai_scheduler.core.ledger.periods import Period, Span, begin_of, cover, end_of
+from hai_scheduler.core.ledger.row import LedgerKey, LedgerRow
+from hai_scheduler.core.ledger.sums import HISTOGRAMS, MEASURES, Sums, by_hour, by_period, merged
+
+#: The name of all users together in keys. The Hub gives nobody an empty name.
+ALL_USERS: Final = ""
+#: What is added to the number of a period for sums of all users together, so that they lie side by side.
+_ALL: Final = 3
+#: Most values in one query: SQLite takes some thousands in a statement.
+_MANY: Final = 500
+_US: Final = timedelta(microseconds=1)
+_ADD_KEY = insert(LEDGER_KEYS)
+_KEYS_LIKE = select(LEDGER_KEYS).where(
+    *(
+        LEDGER_KEYS.c[name].in_(bindparam(f"{name}s", expanding=True))
+        for name in ("user_name", "group_name", "priority", "kind")
+    )
+)
+_TOTALS = [func.sum(LEDGER_SUMS.c[name]).label(name) for name in MEASURES]
+
+#: By what of a key sums are told apart in the database. PostgreSQL cannot compare JSON.
+_KEY_COLUMNS: Final[dict[By, ColumnElement[Any]]] = {
+    By.USER: LEDGER_KEYS.c.user_name,
+    By.GROUP: cast(LEDGER_KEYS.c.groups, Text).label("groups"),
+    By.NODE_GROUP: LEDGER_KEYS.c.group_name,
+    By.PRIORITY: LEDGER_KEYS.c.priority,
+    By.KIND: LEDGER_KEYS.c.kind,
+}
+
+#: Sums of a key, or of the parts of keys that are told apart, in a period that begins then.
+Found = tuple[LedgerKey, datetime, Sums]
+#: Sums of one key, by the begin of a period.
+_Shares = dict[datetime, Sums]
+
+
+class _Place(NamedTuple):
+    """The primary key of a sum."""
+
+    period: int
+    since: int
+    key_id: int
+
+
+class LedgerSums:
+    """The sums in a transaction."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements
+
+    async def ids(self, keys: Collection[LedgerKey]) -> dict[LedgerKey, int]:
+        """Return the ids of those keys; new ones are written."""
+        users, ids = sorted({key.user for key in keys}), dict[LedgerKey, int]()
+        alike = {
+            "group_names": sorted({key.node_group for key in keys}),
+            "prioritys": sorted({key.priority.value for key in keys}),
+            "kinds": sorted({key.kind.value for key in keys}),
+        }
+        for begin in range(0, len(users), _MANY):
+            found = await self._sql.ask(_KEYS_LIKE, {"user_names": users[begin : begin + _MANY], **alike})
+            ids.update({key_of(row): int(row.id) for row in found})
+        for key in keys:
+            if key not in ids:
+                values = {
+                    "user_name": key.user,
+                    "groups": list(key.groups),
+                    "group_name": key.node_group,
+                    "priority": key.priority.value,
+                    "kind": key.kind.value,
+                }
+                ids[key] = int((await self._sql.change(_ADD_KEY, values)).inserted_primary_key[0])  # type: ignore[index]
+        return ids
+
+    async def change(self, old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, int]:
+        """Change the sums by new rows instead of old ones; returns the ids of all their keys."""
+        differences = _differences(old, new)
+        ids = await self.ids(differences.keys())
+        await self._add(differences, ids)
+        return ids
+
+    async def ask(self, question: LedgerQuestion) -> list[LedgerLine]:
+        """See `ports.stored.ledger.StoredLedger.sums`."""
+        spans = list(cover(question.since, question.until, longest=question.period or Period.MONTH))
+        by_user = By.USER in question.by or question.users is not None
+        which = LEDGER_KEYS.c.user_name
+        asked = select(LEDGER_KEYS).where(which != ALL_USERS if by_user else which == ALL_USERS)
+        keys = {} if question.everybody and not question.waits else await self._keys(asked, question)
+        ids = sorted(keys)
+        chunks = [None] if question.everybody else [ids[at : at + _MANY] for at in range(0, len(ids), _MANY)]
+        found: list[Found] = []
+        for span in spans:
+            for chunk in chunks:
+                found += await self._numbers(span, question, chunk, by_user=by_user)
+                if question.waits:
+                    found += await self._histograms(span, question, chunk, keys, by_user=by_user)
+        return lines_of(question, found)
+
+    async def clear(self, span: Span) -> None:
+        """Remove the sums of the span."""
+        for table in (LEDGER_SUMS, LEDGER_HISTOGRAMS):
+            for by_user in (True, False):
+                await self._sql.change(delete(table).where(_within(table, span, by_user=by_user)))
+
+    async def add_hours(self, rows: Iterable[LedgerRow], since: datetime, until: datetime) -> None:
+        """Add what those hours have of the rows to the sums of these hours alone."""
+        inside = {
+            key: {hour: share for hour, share in hours.items() if since <= hour < until}
+            for key, hours in _differences((), rows).items()
+        }
+        await self._add(inside, await self.ids(inside.keys()), only=Period.HOUR)
+
+    async def gather(self, since: datetime, until: datetime) -> None:
+        """Make the sums of the days and months that have some of the time from those of their hours."""
+        for period in (Period.DAY, Period.MONTH):
+            begin, end = begin_of(period, since), end_of(period, until - _US)
+            await self.clear(Span(period, begin, end))
+            while begin < end:
+                span = Span(period, begin, end_of(period, begin))
+                for by_user in (True, False):
+                    await self._gather_numbers(span, by_user=by_user)
+                    await self._gather_histograms(span, by_user=by_user)
+                begin = span.until
+
+    async def _keys(self, asked: Select[Any], question: LedgerQuestion) -> dict[int, LedgerKey]:
+        found = {int(row.id): key_of(row) for row in await self._sql.ask(asked)}
+        return {number: key for number, key in found.items() if question.concerns(key)}
+
+    async def _add(
+        self, differences: Mapping[LedgerKey, _Shares], ids: Mapping[LedgerKey, int], *, only: Period | None = None
+    ) -> None:
+        """Add to the sums of keys what hours have more than before; and to those of their days and months."""
+        numbers, histograms = [], dict[_Place, Sums]()
+        for key, hours in differences.items():
+            days = by_period(hours, Period.DAY)
+            all_periods = {Period.HOUR: hours, Period.DAY: days, Period.MONTH: by_period(days, Period.MONTH)}
+            for period, shares in all_periods.items():
+                for begin, share in shares.items() if only in (None, period) else ():
+                    if share.nothing:
+                        continue
+                    place = _Place(_number_of(period, by_user=key.user != ALL_USERS), to_instant(begin), ids[key])
+                    numbers.append({**place._asdict(), **{name: getattr(share, name) for name in MEASURES}})
+                    if share.waits or share.slowdowns:
+                        histograms[place] = share
+        self._sql.change_later(_adding(LEDGER_SUMS, self._sql.dialect), numbers)
+        await self._add_histograms(histograms)
+
+    async def _add_histograms(self, more: Mapping[_Place, Sums]) -> None:
+        columns = [LEDGER_HISTOGRAMS.c[name] for name in _Place._fields]
+        places, known = list(more), dict[_Place, Any]()
+        for begin in range(0, len(places), _MANY):
+            wanted = tuple_(*columns).in_([tuple(place) for place in places[begin : begin + _MANY]])
+            for row in await self._sql.ask(select(LEDGER_HISTOGRAMS).where(wanted)):
+                known[_Place(row.period, row.since, row.key_id)] = row
+        for place, share in more.items():
+            row, values = known.get(place), place._asdict()
+            for name in HISTOGRAMS:
+                before = together([getattr(row, name)]) if row is not None else {}
+                values[name] = packed(merged(before, getattr(share, name)))
+            self._sql.put_later(LEDGER_HISTOGRAMS, values)
+
+    async def _numbers(
+        self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, by_user: bool
+    ) -> list[Found]:
+        """Return the sums in a span, told apart as far as the question wants it; `keys` None: of all keys."""
+        sums = []
+        for row in await self._sql.ask(_asked(span, question, keys, by_user=by_user)):
+            if row.starts is not None:  # a sum of no rows
+                begin = of_instant(row.since) if question.period is not None else span.since
+                sums.append((part_of_key(row), begin, sums_of(row)))
+        return sums
+
+    async def _histograms(
+        self,
+        span: Span,
+        question: LedgerQuestion,
+        keys: Collection[int] | None,
+        known: Mapping[int, LedgerKey],
+        *,
+        by_user: bool,
+    ) -> list[Found]:
+        """Return the histograms in a span, told apart as far as the question wants it."""
+        table = LEDGER_HISTOGRAMS
+        asked = select(table.c.key_id, table.c.since, table.c.waits, table.c.slowdowns)
+        asked = asked.where(_within(table, span, by_user=by_user))
+        if keys is not None:
+            asked = asked.where(table.c.key_id.in_(keys))
+        told, apart = {number: _part(key, question) for number, key in known.items()}, question.period is not None
+        waits: defaultdict[tuple[LedgerKey, int], list[bytes | None]] = defaultdict(list)
+        slowdowns: defaultdict[tuple[LedgerKey, int], list[bytes | None]] = defaultdict(list)
+        first = to_instant(span.since)
+        for key_id, since, waited, slowed in await self._sql.ask(asked):
+            place = told[key_id], since if apart else first
+            waits[place].append(waited)
+            if slowed is not None:
+                slowdowns[place].append(slowed)
+        return [
+            (key, of_instant(since), Sums(waits=together(some), slowdowns=together(slowdowns.get((key, since), ()))))
+            for (key, since), some in waits.items()
+        ]
+
+    async def _gather_numbers(self, span: Span, *, by_user: bool) -> None:
+        """Make the sums of one day or month from those of its hours or days."""
+        table = LEDGER_SUMS
+        parts = _within(table, span._replace(period=Period(span.period - 1)), by_user=by_user)
+        totals = [cast(func.sum(table.c[name]), BigInteger) for name in MEASURES]
+        which = [literal(_number_of(span.period, by_user=by_user)), cast(literal(to_instant(span.since)), BigInteger)]
+        gathered = select(*which, table.c.key_id, *totals).where(parts).group_by(table.c.key_id)
+        await self._sql.change(insert(table).from_select([*_Place._fields, *MEASURES], gathered))
+
+    async def _gather_histograms(self, span: Span, *, by_user: bool) -> None:
+        table = LEDGER_HISTOGRAMS
+        parts = _within(table, span._replace(period=Period(span.period - 1)), by_user=by_user)
+        found: defaultdict[int, list[Any]] = defaultdict(list)
+        for row in await self._sql.ask(select(table).where(parts)):
+            found[row.key_id].append(row)
+        at, number = to_instant(span.since), _number_of(span.period, by_user=by_user)
+        for key_id, rows in found.items():
+            values = {name: packed(together([getattr(row, name) for row in rows])) for name in HISTOGRAMS}
+            self._sql.put_later(table, {**_Place(number, at, key_id)._asdict(), **values})
+
+
+def _number_of(period: Period, *, by_user: bool) -> int:
+    """Return the number of a period in the database."""
+    return period.value + (0 if by_user else _ALL)
+
+
+def _part(key: LedgerKey, question: LedgerQuestion) -> LedgerKey:
+    """Return what the question tells apart of a key; the rest is alike for all keys."""
+    by = question.by
+    return LedgerKey(
+        user=key.user if By.USER in by else ALL_USERS,
+        groups=key.groups if By.GROUP in by else (),
+        node_group=key.node_group if By.NODE_GROUP in by else "",
+        priority=key.priority if By.PRIORITY in by else _ANY.priority,
+        kind=key.kind if By.KIND in by else _ANY.kind,
+    )
+
+
+_ANY: Final = part_of_key(None)
+
+
+def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, by_user: bool) -> Select[Any]:
+    """Return the query for sums, told apart by no more than what the question wants."""
+    table = LEDGER_SUMS
+    by: list[ColumnElement[Any]] = [column for kind, column in _KEY_COLUMNS.items() if kind in question.by]
+    found = select(*by, *_TOTALS).where(_within(table, span, by_user=by_user))
+    if by:
+        found = found.join_from(table, LEDGER_KEYS, LEDGER_KEYS.c.id == table.c.key_id)
+    more = [] if question.period is None else [table.c.since]
+    if keys is not None:
+        found = found.where(table.c.key_id.in_(keys))
+    return found.add_columns(*more).group_by(*by, *more)
+
+
+def _within(table: Table, span: Span, *, by_user: bool) -> ColumnElement[bool]:
+    begin, number = table.c.since, _number_of(span.period, by_user=by_user)
+    return and_(table.c.period == number, begin >= to_instant(span.since), begin < to_instant(span.until))
+
+
+def _differences(old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, _Shares]:
+    """Return what the sums of hours get more by new rows instead of old ones, by key and for all users together."""
+    more: dict[LedgerKey, _Shares] = defaultdict(dict)
+    for rows, sign in ((old, -1), (new, 1)):
+        for row in rows:
+            key = row.facts.key
+            for hour, share in by_hour(row).items():
+                for each in (key, replace(key, user=ALL_USERS)):
+                    known = more[each].get(hour, Sums())
+                    more[each][hour] = known + share if sign > 0 else known - share
+    return dict(more)
+
+
+@cache
+def _adding(table: Table, dialect: str) -> Executable:
+    """Return the statement that adds numbers to a row, or makes the row."""
+    added: postgresql.Insert | sqlite.Insert = (
+        postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    )
+    sums = {column.name: column + added.excluded[column.name] for column in table.columns if not column.primary_key}
+    return added.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=sums)
