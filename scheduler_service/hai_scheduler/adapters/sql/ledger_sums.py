@@ -113,9 +113,9 @@ class LedgerSums:
 
     async def change(self, old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, int]:
         """Change the sums by new rows instead of old ones; returns the ids of all their keys."""
-        differences = _differences(old, new)
-        ids = await self.ids(differences.keys())
-        await self._add(differences, ids)
+        more = differences(old, new)
+        ids = await self.ids(more.keys())
+        await self._add(more, ids)
         return ids
 
     async def ask(self, question: LedgerQuestion) -> list[LedgerLine]:
@@ -145,7 +145,7 @@ class LedgerSums:
         """Add what those hours have of the rows to the sums of these hours alone."""
         inside = {
             key: {hour: share for hour, share in hours.items() if since <= hour < until}
-            for key, hours in _differences((), rows).items()
+            for key, hours in differences((), rows).items()
         }
         await self._add(inside, await self.ids(inside.keys()), only=Period.HOUR)
 
@@ -166,18 +166,18 @@ class LedgerSums:
         return {number: key for number, key in found.items() if question.concerns(key)}
 
     async def _add(
-        self, differences: Mapping[LedgerKey, _Shares], ids: Mapping[LedgerKey, int], *, only: Period | None = None
+        self, more: Mapping[LedgerKey, _Shares], ids: Mapping[LedgerKey, int], *, only: Period | None = None
     ) -> None:
         """Add to the sums of keys what hours have more than before; and to those of their days and months."""
         numbers, histograms = [], dict[_Place, Sums]()
-        for key, hours in differences.items():
+        for key, hours in more.items():
             days = by_period(hours, Period.DAY)
             all_periods = {Period.HOUR: hours, Period.DAY: days, Period.MONTH: by_period(days, Period.MONTH)}
             for period, shares in all_periods.items():
                 for begin, share in shares.items() if only in (None, period) else ():
                     if share.nothing:
                         continue
-                    place = _Place(_number_of(period, by_user=key.user != ALL_USERS), to_instant(begin), ids[key])
+                    place = _Place(number_of(period, by_user=key.user != ALL_USERS), to_instant(begin), ids[key])
                     numbers.append({**place._asdict(), **{name: getattr(share, name) for name in MEASURES}})
                     if share.waits or share.slowdowns:
                         histograms[place] = share
@@ -243,7 +243,7 @@ class LedgerSums:
         table = LEDGER_SUMS
         parts = _within(table, span._replace(period=Period(span.period - 1)), by_user=by_user)
         totals = [cast(func.sum(table.c[name]), BigInteger) for name in MEASURES]
-        which = [literal(_number_of(span.period, by_user=by_user)), cast(literal(to_instant(span.since)), BigInteger)]
+        which = [literal(number_of(span.period, by_user=by_user)), cast(literal(to_instant(span.since)), BigInteger)]
         gathered = select(*which, table.c.key_id, *totals).where(parts).group_by(table.c.key_id)
         await self._sql.change(insert(table).from_select([*_Place._fields, *MEASURES], gathered))
 
@@ -253,13 +253,13 @@ class LedgerSums:
         found: defaultdict[int, list[Any]] = defaultdict(list)
         for row in await self._sql.ask(select(table).where(parts)):
             found[row.key_id].append(row)
-        at, number = to_instant(span.since), _number_of(span.period, by_user=by_user)
+        at, number = to_instant(span.since), number_of(span.period, by_user=by_user)
         for key_id, rows in found.items():
             values = {name: packed(together([getattr(row, name) for row in rows])) for name in HISTOGRAMS}
             self._sql.put_later(table, {**_Place(number, at, key_id)._asdict(), **values})
 
 
-def _number_of(period: Period, *, by_user: bool) -> int:
+def number_of(period: Period, *, by_user: bool) -> int:
     """Return the number of a period in the database."""
     return period.value + (0 if by_user else _ALL)
 
@@ -293,11 +293,11 @@ def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *
 
 
 def _within(table: Table, span: Span, *, by_user: bool) -> ColumnElement[bool]:
-    begin, number = table.c.since, _number_of(span.period, by_user=by_user)
+    begin, number = table.c.since, number_of(span.period, by_user=by_user)
     return and_(table.c.period == number, begin >= to_instant(span.since), begin < to_instant(span.until))
 
 
-def _differences(old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, _Shares]:
+def differences(old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, _Shares]:
     """Return what the sums of hours get more by new rows instead of old ones, by key and for all users together."""
     more: dict[LedgerKey, _Shares] = defaultdict(dict)
     for rows, sign in ((old, -1), (new, 1)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final
 
 from hai_scheduler.core.ledger.histograms import bucket_of, bucket_of_wait
@@ -90,12 +91,15 @@ class Sums:
 HISTOGRAMS: Final = ("waits", "slowdowns")
 #: The names of the sums that are numbers.
 MEASURES: Final = tuple(each.name for each in fields(Sums) if each.name not in HISTOGRAMS)
+_NUMBERS = attrgetter(*MEASURES)
 
 
 def _combined(one: Sums, other: Sums, sign: int) -> Sums:
+    pairs = zip(MEASURES, _NUMBERS(one), _NUMBERS(other), strict=True)
     return Sums(
-        **{name: getattr(one, name) + sign * getattr(other, name) for name in MEASURES},
-        **{name: merged(getattr(one, name), getattr(other, name), sign) for name in HISTOGRAMS},
+        **{name: mine + sign * more for name, mine, more in pairs},
+        waits=merged(one.waits, other.waits, sign),
+        slowdowns=merged(one.slowdowns, other.slowdowns, sign),
     )
 
 
