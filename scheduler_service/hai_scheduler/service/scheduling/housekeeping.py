@@ -17,6 +17,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
@@ -61,6 +62,7 @@ class Housekeeping:
     capacity: CapacityNotes
     budgets: BudgetCount
     ledger: LedgerKeeping
+    containers: ContainerBooks
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -199,6 +201,7 @@ class Housekeeping:
                 # First of all: what is deleted must be in the ledger.
                 await self.ledger.bring_in()
                 await self.ledger.count_live()
+                await self.containers.count()
                 if early := await self.sweep_users():
                     log.info("forgot %d ended tasks of users who have more than they may", early)
                 if self.clock.steady() >= next_all:
