@@ -1,7 +1,7 @@
 """Fills the ledger of new databases with many runs at once: rows and sums are those that the service would write.
 
-By transactions, as they come, a million runs would take half an hour. Here each day is added up in memory and written
-in bulk to all databases.
+By transactions, as they come, a million runs would take half an hour. Here each day of a month is added up in memory
+and written in bulk, and the databases copy the month eleven times: only the begins differ.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import product
+from math import ceil
 from typing import Any, Final
 
-from sqlalchemy import Table, insert
+from sqlalchemy import Table, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.adapters.sql.histograms import packed
@@ -34,8 +35,12 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
 
-USERS, GROUPS, DAYS = 200, 20, 365
+USERS, GROUPS = 200, 20
+#: The months, and the days of each with runs: every month has so many.
+MONTHS, DAYS = 12, 28
 BEGIN: Final = datetime(2025, 11, 1, tzinfo=UTC)
+#: The longest run: the last one of a month must not reach into the next.
+_LONGEST_S: Final = 12 * 3600.0
 _ENDS: Final = (Reason.SUCCEEDED, Reason.SUCCEEDED, Reason.FAILED, Reason.TURN_OVER, Reason.PREEMPTED)
 _PRIORITIES: Final = (Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.HIGH)
 _NODE_GROUPS: Final = ("training", "a100")
@@ -63,12 +68,31 @@ async def fill(stores: Sequence[SqlStore], runs: int) -> None:
         connections = [await opened.enter_async_context(store.engine.begin()) for store in stores]
         for connection in connections:
             await connection.execute(insert(LEDGER_KEYS), keys)
-        await _write_all(connections, runs, ids)
+        await _write_all(connections, ceil(runs / MONTHS), ids)
+        begins = [BEGIN.replace(year=BEGIN.year + at // 12, month=at % 12 + 1) for at in range(10, 10 + MONTHS)]
+        for connection in connections:
+            for number, begin in enumerate(begins[1:], 1):
+                await _copy(connection, number, to_instant(begin) - to_instant(BEGIN))
     for store in stores:
         if store.engine.dialect.name == "postgresql":
             # As autovacuum does within a minute: plans follow from what is known of the tables.
             async with store.engine.connect() as connection:
                 await (await connection.execution_options(isolation_level="AUTOCOMMIT")).exec_driver_sql("ANALYZE")
+
+
+async def _copy(connection: AsyncConnection, number: int, later: int) -> None:
+    """Copy the first month; `later` is the distance in microseconds."""
+    first = to_instant(BEGIN + timedelta(days=DAYS))
+    for table in (LEDGER, LEDGER_SUMS, LEDGER_HISTOGRAMS):
+        begins = table.c.started_at if table is LEDGER else table.c.since
+        moved: dict[str, Any] = {
+            name: table.c[name] + later for name in ("started_at", "ended_at", "since") if name in table.c
+        }
+        if table is LEDGER:
+            moved["run_id"] = table.c.run_id + f".{number}"
+        columns = [moved.get(column.name, column) for column in table.columns]
+        copied = select(*columns).where(begins < first)
+        await connection.execute(insert(table).from_select([column.name for column in table.columns], copied))
 
 
 async def _write_all(connections: Sequence[AsyncConnection], runs: int, ids: Mapping[LedgerKey, int]) -> None:
@@ -99,7 +123,7 @@ def _days(runs: int) -> Iterator[list[LedgerRow]]:
     rows: defaultdict[datetime, list[LedgerRow]] = defaultdict(list)
     for number in range(1, runs + 1):
         # In the order of time, as they come.
-        began = BEGIN + timedelta(days=DAYS) * (number / (runs + 1))
+        began = BEGIN + (timedelta(days=DAYS) - timedelta(seconds=_LONGEST_S)) * (number / (runs + 1))
         today = begin_of(Period.DAY, began)
         for day in sorted(day for day in rows if day < today):
             yield rows.pop(day)
@@ -119,7 +143,7 @@ def _rows(choose: random.Random, number: int, began: datetime) -> tuple[LedgerRo
         priority=choose.choice(_PRIORITIES),
         kind=WorkKind.TASK,
     )
-    wait, length = choose.expovariate(1 / 600), 60 + choose.expovariate(1 / 3000)
+    wait, length = choose.expovariate(1 / 600), min(_LONGEST_S, 60 + choose.expovariate(1 / 3000))
     facts = LedgerFacts(
         run_id=run_id,
         task_id=TaskId(number),

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 from bench.figures import Report, say
-from bench.ledger_fill import BEGIN, DAYS, fill
+from bench.ledger_fill import BEGIN, fill
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.ledger.asking import By
@@ -70,7 +70,7 @@ async def _ask(report: Report, topic: str, store: SqlStore) -> None:
                 currency="EUR",
             )
             await tx.rates.put(rate)
-    end = BEGIN + timedelta(days=DAYS)
+    end = BEGIN + timedelta(days=360)
     reports = Reports(store=store, clock=VirtualClock(end))
     # Not at the begin of a month or a day: hours, days and months are read.
     since, until = BEGIN + timedelta(days=3, hours=5), end - timedelta(hours=7)

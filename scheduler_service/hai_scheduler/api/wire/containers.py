@@ -35,6 +35,6 @@ class ContainerEndTold(ContainerTold):
 class ContainersTold(Input):
     """All development containers that live now, and those that have ended lately."""
 
-    living: Annotated[list[ContainerTold], Field(max_length=20_000)]
+    living: Annotated[list[ContainerTold], Field(max_length=4000)]
     #: One that was told before may be told again: it is counted once.
-    ended: Annotated[list[ContainerEndTold], Field(max_length=20_000)] = []
+    ended: Annotated[list[ContainerEndTold], Field(max_length=4000)] = []

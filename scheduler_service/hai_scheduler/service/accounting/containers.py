@@ -18,7 +18,6 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
 
-
 #: The setting with the hour until which containers that live were counted.
 COUNTED: Final = "containers_counted"
 
