@@ -70,6 +70,8 @@ class Explanation:
     what_if: tuple[WhatIf, ...]
     #: Null for a task that does not wait for a turn.
     share: Share | None = None
+    #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
+    budgets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

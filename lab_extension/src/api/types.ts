@@ -188,6 +188,8 @@ export interface IExplanation {
   what_if: IWhatIf[];
   /** Null for a task that does not wait for a turn. */
   share: IShare | null;
+  /** Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up. */
+  budgets: string[];
 }
 
 /** A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user. */

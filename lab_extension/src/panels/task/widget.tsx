@@ -165,6 +165,7 @@ function Connected(
       <Header
         task={task}
         whatIf={model.whatIf}
+        facts={model.facts}
         curves={model.curves}
         now={now}
         busy={model.busy}

@@ -37,6 +37,7 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
         ahead=None if verdict is None or verdict.position is None else verdict.position - 1,
         what_if=[_what_if(change, view.task, caller, now) for change in found.what_if],
         share=None if found.share is None else _share(found.share),
+        budgets=list(found.budgets),
     )
 
 

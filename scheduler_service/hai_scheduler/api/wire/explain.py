@@ -64,6 +64,8 @@ class ExplainOut(Output):
     what_if: list[WhatIfOut]
     #: Null for a task that does not wait for a turn.
     share: ShareOut | None = None
+    #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
+    budgets: list[str] = []
 
 
 class DecisionOut(Output):
