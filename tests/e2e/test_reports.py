@@ -82,10 +82,10 @@ def test_a_group_over_its_budget_counts_as_low_until_its_use_is_old(small: Platf
     small.token("bob")
     ask_hub(small, "POST", "/groups/cv/users", {"users": ["bob"]})
     small.hai("admin", "budgets", "set", "cv", "0.0005", "node-hours", "--per", "1d")
-    used = small.json("submit", "-N", "1", "--", "sleep", "4", user="bob")["id"]
+    used = small.json("submit", "--", "sleep", "4", user="bob")["id"]
     wait_for("the task to end", lambda: small.json("status", str(used))["state"] == "succeeded")
-    small.json("submit", "-N", "1", "--", "sleep", "600")
-    mine = small.json("submit", "-N", "1", "-p", "NORMAL", "--", "sleep", "600", user="bob")["id"]
+    small.json("submit", "--", "sleep", "600")
+    mine = small.json("submit", "-p", "NORMAL", "--", "sleep", "600", user="bob")["id"]
 
     def explained() -> dict[str, Any]:
         found: dict[str, Any] = small.json("explain", str(mine), user="bob")

@@ -35,6 +35,8 @@ class Figure:
     of: Callable[[ReportRow], Number]
     show: Callable[[float], str]
     optional: bool = False
+    #: Whether tables have it only if there is something of it.
+    rare: bool = False
 
 
 def _hours(hours: float) -> str:
@@ -72,18 +74,18 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         _RUNS,
         _NODE_HOURS,
         _GPU_HOURS,
-        _hour_figure("CORE HOURS", "core", lambda row: row.core_s, optional=True),
         _USEFUL,
         Figure("ENERGY kWh", "energy_kwh", lambda row: row.energy_j / 3.6e6, lambda kwh: f"{kwh:,.1f}", True),
+        Figure("CORE HOURS", "core_hours", lambda row: row.core_s / 3600, _hours, rare=True),
     ),
     "waiting": (
         _RUNS,
         Figure("MEAN WAIT", "wait_mean_s", lambda row: row.wait_mean_s, format_duration),
         Figure("MEDIAN", "wait_median_s", lambda row: row.wait_median_s, format_duration),
         Figure("90 % UP TO", "wait_p90_s", lambda row: row.wait_p90_s, format_duration),
-        Figure("SLOWDOWN", "slowdown_mean", lambda row: row.slowdown_mean, _times, True),
-        Figure("ITS MEDIAN", "slowdown_median", lambda row: row.slowdown_median, _times, True),
         Figure("INTERRUPTED", "interruptions", lambda row: row.interruptions, _count),
+        Figure("SLOWDOWN", "slowdown_mean", lambda row: row.slowdown_mean, _times, rare=True),
+        Figure("ITS MEDIAN", "slowdown_median", lambda row: row.slowdown_median, _times, optional=True, rare=True),
     ),
     "efficiency": (
         _NODE_HOURS,
@@ -187,6 +189,9 @@ def _show(args: argparse.Namespace, ctx: Context, report: UsageReport) -> None:
         _notes(ctx, report.notes)
         return
     ctx.out.line(about)
+    figures = tuple(
+        figure for figure in figures if not figure.rare or any(map(figure.of, (*report.rows, report.total)))
+    )
     columns = [Column(_title(report.by))]
     columns += [Column(figure.title, right=True, optional=figure.optional) for figure in figures]
     columns += [Column(name, right=True) for name in currencies]
