@@ -27,6 +27,9 @@ class Answers(RequestHandler):
     async def get(self, path: str) -> None:
         await self._answer("GET", path)
 
+    async def put(self, path: str) -> None:
+        await self._answer("PUT", path)
+
     async def post(self, path: str) -> None:
         await self._answer("POST", path)
 
