@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.adapters.sql.histograms import packed
 from hai_scheduler.adapters.sql.ledger_rows import ledger_values
-from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, differences, number_of
+from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, Reach, differences
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.sql.tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
@@ -45,6 +45,7 @@ _ENDS: Final = (Reason.SUCCEEDED, Reason.SUCCEEDED, Reason.FAILED, Reason.TURN_O
 _PRIORITIES: Final = (Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.HIGH)
 _NODE_GROUPS: Final = ("training", "a100")
 
+_ReachKey = tuple[Reach, LedgerKey]
 #: Rows of a table, as values by column.
 Values = Sequence[Mapping[str, Any]]
 
@@ -96,7 +97,7 @@ async def _copy(connection: AsyncConnection, number: int, later: int) -> None:
 
 
 async def _write_all(connections: Sequence[AsyncConnection], runs: int, ids: Mapping[LedgerKey, int]) -> None:
-    months: dict[LedgerKey, dict[datetime, Sums]] = {}
+    months: dict[_ReachKey, dict[datetime, Sums]] = {}
     for rows in _days(runs):
         shares = differences((), rows)
         days = {key: by_period(hours, Period.DAY) for key, hours in shares.items()}
@@ -113,6 +114,7 @@ async def _write_all(connections: Sequence[AsyncConnection], runs: int, ids: Map
 def _keys() -> Iterator[LedgerKey]:
     users = [(f"user-{user}", (f"group-{user % GROUPS}",)) for user in range(USERS)]
     users += [(ALL_USERS, (f"group-{group}",)) for group in range(GROUPS)]
+    users.append((ALL_USERS, ()))
     for (user, groups), node_group, priority in product(users, _NODE_GROUPS, sorted(set(_PRIORITIES))):
         yield LedgerKey(user=user, groups=groups, node_group=node_group, priority=priority, kind=WorkKind.TASK)
 
@@ -171,12 +173,12 @@ def _rows(choose: random.Random, number: int, began: datetime) -> tuple[LedgerRo
 async def _write_sums(
     connections: Sequence[AsyncConnection],
     period: Period,
-    shares: Mapping[LedgerKey, Mapping[datetime, Sums]],
+    shares: Mapping[_ReachKey, Mapping[datetime, Sums]],
     ids: Mapping[LedgerKey, int],
 ) -> None:
     numbers, histograms = [], []
-    for key, found in shares.items():
-        number = number_of(period, by_user=key.user != ALL_USERS)
+    for (reach, key), found in shares.items():
+        number = reach.number(period)
         for begin, sums in found.items():
             place = {"period": number, "since": to_instant(begin), "key_id": ids[key]}
             numbers.append(place | {name: getattr(sums, name) for name in MEASURES})

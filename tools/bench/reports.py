@@ -76,13 +76,16 @@ async def _ask(report: Report, topic: str, store: SqlStore) -> None:
     since, until = BEGIN + timedelta(days=3, hours=5), end - timedelta(hours=7)
     for by in EVERY:
         for only in ({}, {"group": "group-7"}, {"user": "user-7"}):
-            seconds = []
+            seconds, used = [], []
             for _ in range(TIMES):
-                at = time.perf_counter()
+                at, cpu = time.perf_counter(), time.process_time()
                 await reports.use(ADMIN, by=by, since=since, until=until, **only)
                 seconds.append(time.perf_counter() - at)
+                used.append(time.process_time() - cpu)
             name = ", ".join((f"a year by {by.value}", *(f"one {word}" for word in only)))
-            report.add(topic, name, max(seconds), "s", f"longest of {TIMES}", at_most=AIM_S)
+            # On a busy machine the time of the processor says more; PostgreSQL's own is not in it.
+            note = f"longest of {TIMES}; {max(used):.2f} s of this process's processor time"
+            report.add(topic, name, max(seconds), "s", note, at_most=AIM_S)
     at = time.perf_counter()
     await reports.nodes(since=since, until=until)
     report.add(topic, "nodes, a year", time.perf_counter() - at, "s", at_most=AIM_S)

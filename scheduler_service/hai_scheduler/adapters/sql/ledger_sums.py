@@ -1,8 +1,8 @@
 """The sums of the ledger in a database: written with the rows that they are of, read by reports.
 
-Each sum is kept twice: of every user, and of all users together whose runs are alike in the rest of the key. A report
-that names no user reads the latter, which are far fewer. Numbers are added to in the database. Histograms are packed
-(`adapters.sql.histograms`): they are read, and written again, which only the one writer of the database does.
+Each sum is kept three times (`Reach`): of every user; of all users together who were in the same groups; and of all. A
+report reads those that know no more than it asks, which are far fewer. Numbers are added to in the database. Histograms
+are packed (`adapters.sql.histograms`): they are read and written again, by the one writer that a database has.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import IntEnum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -45,8 +46,6 @@ from hai_scheduler.core.ledger.sums import HISTOGRAMS, MEASURES, Sums, by_hour, 
 
 #: The name of all users together in keys. The Hub gives nobody an empty name.
 ALL_USERS: Final = ""
-#: What is added to the number of a period for sums of all users together, so that they lie side by side.
-_ALL: Final = 3
 #: Most values in one query: SQLite takes some thousands in a statement.
 _MANY: Final = 500
 _US: Final = timedelta(microseconds=1)
@@ -72,6 +71,27 @@ _KEY_COLUMNS: Final[dict[By, ColumnElement[Any]]] = {
 Found = tuple[LedgerKey, datetime, Sums]
 #: Sums of one key, by the begin of a period.
 _Shares = dict[datetime, Sums]
+
+
+class Reach(IntEnum):
+    """Whose sums they are. Each reach has numbers of periods of its own, so that its sums lie side by side."""
+
+    #: Those of each user.
+    USER = 0
+    #: Those of all users together who were in the same groups.
+    GROUPS = 1
+    #: Those of all users together.
+    ALL = 2
+
+    def key(self, key: LedgerKey) -> LedgerKey:
+        """Return what these sums know of a key."""
+        if self is Reach.USER:
+            return key
+        return replace(key, user=ALL_USERS, groups=key.groups if self is Reach.GROUPS else ())
+
+    def number(self, period: Period) -> int:
+        """Return the number of a period in the database."""
+        return period.value + len(Period) * self.value
 
 
 class _Place(NamedTuple):
@@ -114,40 +134,39 @@ class LedgerSums:
     async def change(self, old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, int]:
         """Change the sums by new rows instead of old ones; returns the ids of all their keys."""
         more = differences(old, new)
-        ids = await self.ids(more.keys())
+        ids = await self.ids({key for _, key in more})
         await self._add(more, ids)
         return ids
 
     async def ask(self, question: LedgerQuestion) -> list[LedgerLine]:
         """See `ports.stored.ledger.StoredLedger.sums`."""
         spans = list(cover(question.since, question.until, longest=question.period or Period.MONTH))
-        by_user = By.USER in question.by or question.users is not None
-        which = LEDGER_KEYS.c.user_name
-        asked = select(LEDGER_KEYS).where(which != ALL_USERS if by_user else which == ALL_USERS)
-        keys = {} if question.everybody and not question.waits else await self._keys(asked, question)
+        reach = _reach_of(question)
+        keys = {} if question.everybody and not question.waits else await self._keys(reach, question)
         ids = sorted(keys)
         chunks = [None] if question.everybody else [ids[at : at + _MANY] for at in range(0, len(ids), _MANY)]
         found: list[Found] = []
         for span in spans:
             for chunk in chunks:
-                found += await self._numbers(span, question, chunk, by_user=by_user)
+                if question.numbers:
+                    found += await self._numbers(span, question, chunk, reach=reach)
                 if question.waits:
-                    found += await self._histograms(span, question, chunk, keys, by_user=by_user)
+                    found += await self._histograms(span, question, chunk, keys, reach=reach)
         return lines_of(question, found)
 
     async def clear(self, span: Span) -> None:
         """Remove the sums of the span."""
         for table in (LEDGER_SUMS, LEDGER_HISTOGRAMS):
-            for by_user in (True, False):
-                await self._sql.change(delete(table).where(_within(table, span, by_user=by_user)))
+            for reach in Reach:
+                await self._sql.change(delete(table).where(_within(table, span, reach=reach)))
 
     async def add_hours(self, rows: Iterable[LedgerRow], since: datetime, until: datetime) -> None:
         """Add what those hours have of the rows to the sums of these hours alone."""
         inside = {
-            key: {hour: share for hour, share in hours.items() if since <= hour < until}
-            for key, hours in differences((), rows).items()
+            known: {hour: share for hour, share in hours.items() if since <= hour < until}
+            for known, hours in differences((), rows).items()
         }
-        await self._add(inside, await self.ids(inside.keys()), only=Period.HOUR)
+        await self._add(inside, await self.ids({key for _, key in inside}), only=Period.HOUR)
 
     async def gather(self, since: datetime, until: datetime) -> None:
         """Make the sums of the days and months that have some of the time from those of their hours."""
@@ -156,28 +175,35 @@ class LedgerSums:
             await self.clear(Span(period, begin, end))
             while begin < end:
                 span = Span(period, begin, end_of(period, begin))
-                for by_user in (True, False):
-                    await self._gather_numbers(span, by_user=by_user)
-                    await self._gather_histograms(span, by_user=by_user)
+                for reach in Reach:
+                    await self._gather_numbers(span, reach=reach)
+                    await self._gather_histograms(span, reach=reach)
                 begin = span.until
 
-    async def _keys(self, asked: Select[Any], question: LedgerQuestion) -> dict[int, LedgerKey]:
+    async def _keys(self, reach: Reach, question: LedgerQuestion) -> dict[int, LedgerKey]:
+        """Return the keys that sums of that reach have, as far as the question concerns them, by id."""
+        which = LEDGER_KEYS.c.user_name
+        asked = select(LEDGER_KEYS).where(which != ALL_USERS if reach is Reach.USER else which == ALL_USERS)
         found = {int(row.id): key_of(row) for row in await self._sql.ask(asked)}
-        return {number: key for number, key in found.items() if question.concerns(key)}
+        return {number: key for number, key in found.items() if key == reach.key(key) and question.concerns(key)}
 
     async def _add(
-        self, more: Mapping[LedgerKey, _Shares], ids: Mapping[LedgerKey, int], *, only: Period | None = None
+        self,
+        more: Mapping[tuple[Reach, LedgerKey], _Shares],
+        ids: Mapping[LedgerKey, int],
+        *,
+        only: Period | None = None,
     ) -> None:
         """Add to the sums of keys what hours have more than before; and to those of their days and months."""
         numbers, histograms = [], dict[_Place, Sums]()
-        for key, hours in more.items():
+        for (reach, key), hours in more.items():
             days = by_period(hours, Period.DAY)
             all_periods = {Period.HOUR: hours, Period.DAY: days, Period.MONTH: by_period(days, Period.MONTH)}
             for period, shares in all_periods.items():
                 for begin, share in shares.items() if only in (None, period) else ():
                     if share.nothing:
                         continue
-                    place = _Place(number_of(period, by_user=key.user != ALL_USERS), to_instant(begin), ids[key])
+                    place = _Place(reach.number(period), to_instant(begin), ids[key])
                     numbers.append({**place._asdict(), **{name: getattr(share, name) for name in MEASURES}})
                     if share.waits or share.slowdowns:
                         histograms[place] = share
@@ -199,11 +225,11 @@ class LedgerSums:
             self._sql.put_later(LEDGER_HISTOGRAMS, values)
 
     async def _numbers(
-        self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, by_user: bool
+        self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: Reach
     ) -> list[Found]:
         """Return the sums in a span, told apart as far as the question wants it; `keys` None: of all keys."""
         sums = []
-        for row in await self._sql.ask(_asked(span, question, keys, by_user=by_user)):
+        for row in await self._sql.ask(_asked(span, question, keys, reach=reach)):
             if row.starts is not None:  # a sum of no rows
                 begin = of_instant(row.since) if question.period is not None else span.since
                 sums.append((part_of_key(row), begin, sums_of(row)))
@@ -216,12 +242,12 @@ class LedgerSums:
         keys: Collection[int] | None,
         known: Mapping[int, LedgerKey],
         *,
-        by_user: bool,
+        reach: Reach,
     ) -> list[Found]:
         """Return the histograms in a span, told apart as far as the question wants it."""
         table = LEDGER_HISTOGRAMS
         asked = select(table.c.key_id, table.c.since, table.c.waits, table.c.slowdowns)
-        asked = asked.where(_within(table, span, by_user=by_user))
+        asked = asked.where(_within(table, span, reach=reach))
         if keys is not None:
             asked = asked.where(table.c.key_id.in_(keys))
         told, apart = {number: _part(key, question) for number, key in known.items()}, question.period is not None
@@ -238,30 +264,32 @@ class LedgerSums:
             for (key, since), some in waits.items()
         ]
 
-    async def _gather_numbers(self, span: Span, *, by_user: bool) -> None:
+    async def _gather_numbers(self, span: Span, *, reach: Reach) -> None:
         """Make the sums of one day or month from those of its hours or days."""
         table = LEDGER_SUMS
-        parts = _within(table, span._replace(period=Period(span.period - 1)), by_user=by_user)
+        parts = _within(table, span._replace(period=Period(span.period - 1)), reach=reach)
         totals = [cast(func.sum(table.c[name]), BigInteger) for name in MEASURES]
-        which = [literal(number_of(span.period, by_user=by_user)), cast(literal(to_instant(span.since)), BigInteger)]
+        which = [literal(reach.number(span.period)), cast(literal(to_instant(span.since)), BigInteger)]
         gathered = select(*which, table.c.key_id, *totals).where(parts).group_by(table.c.key_id)
         await self._sql.change(insert(table).from_select([*_Place._fields, *MEASURES], gathered))
 
-    async def _gather_histograms(self, span: Span, *, by_user: bool) -> None:
+    async def _gather_histograms(self, span: Span, *, reach: Reach) -> None:
         table = LEDGER_HISTOGRAMS
-        parts = _within(table, span._replace(period=Period(span.period - 1)), by_user=by_user)
+        parts = _within(table, span._replace(period=Period(span.period - 1)), reach=reach)
         found: defaultdict[int, list[Any]] = defaultdict(list)
         for row in await self._sql.ask(select(table).where(parts)):
             found[row.key_id].append(row)
-        at, number = to_instant(span.since), number_of(span.period, by_user=by_user)
+        at, number = to_instant(span.since), reach.number(span.period)
         for key_id, rows in found.items():
             values = {name: packed(together([getattr(row, name) for row in rows])) for name in HISTOGRAMS}
             self._sql.put_later(table, {**_Place(number, at, key_id)._asdict(), **values})
 
 
-def number_of(period: Period, *, by_user: bool) -> int:
-    """Return the number of a period in the database."""
-    return period.value + (0 if by_user else _ALL)
+def _reach_of(question: LedgerQuestion) -> Reach:
+    """Return the reach of the fewest sums that know all that the question asks."""
+    if By.USER in question.by or question.users is not None:
+        return Reach.USER
+    return Reach.GROUPS if By.GROUP in question.by or question.groups is not None else Reach.ALL
 
 
 def _part(key: LedgerKey, question: LedgerQuestion) -> LedgerKey:
@@ -279,11 +307,11 @@ def _part(key: LedgerKey, question: LedgerQuestion) -> LedgerKey:
 _ANY: Final = part_of_key(None)
 
 
-def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, by_user: bool) -> Select[Any]:
+def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: Reach) -> Select[Any]:
     """Return the query for sums, told apart by no more than what the question wants."""
     table = LEDGER_SUMS
     by: list[ColumnElement[Any]] = [column for kind, column in _KEY_COLUMNS.items() if kind in question.by]
-    found = select(*by, *_TOTALS).where(_within(table, span, by_user=by_user))
+    found = select(*by, *_TOTALS).where(_within(table, span, reach=reach))
     if by:
         found = found.join_from(table, LEDGER_KEYS, LEDGER_KEYS.c.id == table.c.key_id)
     more = [] if question.period is None else [table.c.since]
@@ -292,21 +320,23 @@ def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *
     return found.add_columns(*more).group_by(*by, *more)
 
 
-def _within(table: Table, span: Span, *, by_user: bool) -> ColumnElement[bool]:
-    begin, number = table.c.since, number_of(span.period, by_user=by_user)
+def _within(table: Table, span: Span, *, reach: Reach) -> ColumnElement[bool]:
+    begin, number = table.c.since, reach.number(span.period)
     return and_(table.c.period == number, begin >= to_instant(span.since), begin < to_instant(span.until))
 
 
-def differences(old: Iterable[LedgerRow], new: Iterable[LedgerRow]) -> dict[LedgerKey, _Shares]:
-    """Return what the sums of hours get more by new rows instead of old ones, by key and for all users together."""
-    more: dict[LedgerKey, _Shares] = defaultdict(dict)
+def differences(
+    old: Iterable[LedgerRow], new: Iterable[LedgerRow]
+) -> dict[tuple[Reach, LedgerKey], dict[datetime, Sums]]:
+    """Return what the sums of hours get more by new rows instead of old ones, by reach and key."""
+    more: defaultdict[tuple[Reach, LedgerKey], _Shares] = defaultdict(dict)
     for rows, sign in ((old, -1), (new, 1)):
         for row in rows:
-            key = row.facts.key
             for hour, share in by_hour(row).items():
-                for each in (key, replace(key, user=ALL_USERS)):
-                    known = more[each].get(hour, Sums())
-                    more[each][hour] = known + share if sign > 0 else known - share
+                for reach in Reach:
+                    hours = more[reach, reach.key(row.facts.key)]
+                    known = hours.get(hour, Sums())
+                    hours[hour] = known + share if sign > 0 else known - share
     return dict(more)
 
 

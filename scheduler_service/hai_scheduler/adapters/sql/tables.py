@@ -417,8 +417,8 @@ LEDGER = Table(
 #: Sums that the first ledger did not have.
 _LATER_MEASURES = ("core_us", "tasks", "slowdown_ppm")
 
-#: Sums of the ledger's rows, by hour (period 0), day and month, and for all users together (periods 3, 4 and 5). They
-#: can be made again at any time.
+#: Sums of the ledger's rows, by hour (period 0), day and month; for all users together by groups (periods 3, 4 and 5),
+#: and without (6, 7 and 8). They can be made again at any time.
 LEDGER_SUMS = Table(
     "hai_ledger_sums",
     METADATA,

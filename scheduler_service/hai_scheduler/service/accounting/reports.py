@@ -211,8 +211,10 @@ async def _bill(tx: Tx, tariff: Tariff, question: LedgerQuestion, by: tuple[By, 
     # The first value is what lines are by; without one, all runs are in one line for each price.
     wanted = (*by, *(each for each in PRICED if each not in by))
     for since, until in tariff.spans(question.since, question.until):
-        lines = await tx.ledger.sums(replace(question, since=since, until=until, by=wanted))
+        lines = await tx.ledger.sums(replace(question, since=since, until=until, by=wanted, waits=False))
         bill.add(wanted, lines, since)
+    # Histograms have no prices: they are told apart, and cut, no more than the report wants it.
+    bill.add_histograms(by, await tx.ledger.sums(replace(question, by=by, numbers=False)))
     return bill
 
 

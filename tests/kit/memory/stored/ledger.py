@@ -43,6 +43,8 @@ class MemoryLedger(MemoryPart):
         asked = [(key, hour, sums) for key, hour, sums in shares if question.concerns(key)]
         if not question.waits:
             asked = [(key, hour, replace(sums, waits={}, slowdowns={})) for key, hour, sums in asked]
+        if not question.numbers:
+            asked = [(key, hour, Sums(waits=sums.waits, slowdowns=sums.slowdowns)) for key, hour, sums in asked]
         return lines_of(question, asked)
 
     async def recompute(self, since: datetime, until: datetime) -> None:

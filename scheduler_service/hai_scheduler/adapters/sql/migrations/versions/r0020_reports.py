@@ -94,13 +94,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_hai_containers"),
     )
     bind = op.get_bind()
-    whole = _keys_of_all(bind)
-    _sum_up(bind, whole)
+    same_groups, whole = _keys_of_all(bind)
+    _sum_up(bind, same_groups, 3)
+    _sum_up(bind, whole, 6)
     for found in _waits(bind, _fine):
         more: Counter[tuple[Place, int]] = Counter()
         for ((period, since, key), bucket), runs in found.items():
             more[(period, since, key), bucket] += runs
-            more[(period + 3, since, whole[key]), bucket] += runs
+            more[(period + 3, since, same_groups[key]), bucket] += runs
+            more[(period + 6, since, whole[key]), bucket] += runs
         packed: dict[Place, bytes] = {}
         for (place, bucket), runs in sorted(more.items()):
             packed[place] = packed.get(place, b"") + pack("<HI", bucket, runs)
@@ -145,33 +147,40 @@ def downgrade() -> None:
         rows.drop_column("millicores")
 
 
-def _keys_of_all(bind: sa.Connection) -> dict[int, int]:
-    """Write the keys of all users together; returns theirs by the ids of those that are there."""
+def _keys_of_all(bind: sa.Connection) -> tuple[dict[int, int], dict[int, int]]:
+    """Write the keys of all users together; returns theirs by the ids of those that are there.
+
+    The first ones know the groups, the second ones do not.
+    """
     found = bind.execute(sa.select(KEYS)).all()
-    parts = {row.id: (tuple(row.groups), row.group_name, row.priority, row.kind) for row in found}
-    first = max(parts, default=0) + 1
-    ids = {part: number for number, part in enumerate(sorted(set(parts.values())), first)}
+    rest = {row.id: (row.group_name, row.priority, row.kind) for row in found}
+    groups = {row.id: tuple(row.groups) for row in found}
+    parts = {(groups[number], *rest[number]) for number in rest} | {((), *each) for each in rest.values()}
     values = [
-        {"user_name": "", "groups": list(groups), "group_name": name, "priority": priority, "kind": kind}
-        for groups, name, priority, kind in ids
+        {"user_name": "", "groups": list(names), "group_name": name, "priority": priority, "kind": kind}
+        for names, name, priority, kind in sorted(parts)
     ]
-    if not values:
-        return {}
-    bind.execute(KEYS.insert(), values)
+    if values:
+        bind.execute(KEYS.insert(), values)
     written = bind.execute(sa.select(KEYS).where(KEYS.c.user_name == "")).all()
     ids = {(tuple(row.groups), row.group_name, row.priority, row.kind): row.id for row in written}
-    return {number: ids[part] for number, part in parts.items()}
+    return (
+        {number: ids[groups[number], *rest[number]] for number in rest},
+        {number: ids[(), *rest[number]] for number in rest},
+    )
 
 
-def _sum_up(bind: sa.Connection, whole: dict[int, int]) -> None:
+def _sum_up(bind: sa.Connection, whole: dict[int, int], later: int) -> None:
+    """Add up the sums of users to those of all users together, whose periods have numbers that are so much greater."""
     if not whole:
         return
     bind.execute(sa.text("CREATE TEMPORARY TABLE hai_whole (id BIGINT PRIMARY KEY, all_id BIGINT)"))
     bind.execute(WHOLE.insert(), [{"id": number, "all_id": every} for number, every in whole.items()])
     place = (SUMS.c.period, SUMS.c.since, WHOLE.c.all_id)
     totals = [sa.cast(sa.func.sum(SUMS.c[name]), sa.BigInteger) for name in EARLIER]
-    sums = sa.select(SUMS.c.period + 3, *place[1:], *totals).join_from(SUMS, WHOLE, WHOLE.c.id == SUMS.c.key_id)
-    bind.execute(SUMS.insert().from_select(["period", "since", "key_id", *EARLIER], sums.group_by(*place)))
+    sums = sa.select(SUMS.c.period + later, *place[1:], *totals).join_from(SUMS, WHOLE, WHOLE.c.id == SUMS.c.key_id)
+    sums = sums.where(SUMS.c.period < 3).group_by(*place)
+    bind.execute(SUMS.insert().from_select(["period", "since", "key_id", *EARLIER], sums))
     bind.execute(sa.text("DROP TABLE hai_whole"))
 
 
