@@ -107,4 +107,4 @@ def part_of_key(row: Row[Any] | None) -> LedgerKey:
 def sums_of(row: Row[Any]) -> Sums:
     """Return sums from columns, which PostgreSQL gives as decimals."""
     values = row._mapping
-    return Sums(**{name: int(values[name]) for name in MEASURES})
+    return Sums(**{name: int(values[name]) for name in MEASURES}, waits={}, slowdowns={})
