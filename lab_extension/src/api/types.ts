@@ -745,7 +745,7 @@ export interface ITaskSummary {
   held: boolean;
   /** The priority that was asked for. */
   priority: PriorityChoice;
-  /** The priority that counts now: that of the run, or, for AUTO, that of the verdict. */
+  /** The priority that counts now: that of the run, or of the verdict while the task waits. */
   effective_priority: PriorityName | null;
   group: string;
   /** Number of nodes of the task. */

@@ -218,9 +218,9 @@ class LedgerSums:
             for row in await self._sql.ask(select(LEDGER_HISTOGRAMS).where(wanted)):
                 known[_Place(row.period, row.since, row.key_id)] = row
         for place, share in more.items():
-            row, values = known.get(place), place._asdict()
+            stored, values = known.get(place), place._asdict()
             for name in HISTOGRAMS:
-                before = together([getattr(row, name)]) if row is not None else {}
+                before = {} if stored is None else together([getattr(stored, name)])
                 values[name] = packed(merged(before, getattr(share, name)))
             self._sql.put_later(LEDGER_HISTOGRAMS, values)
 
@@ -254,7 +254,8 @@ class LedgerSums:
         waits: defaultdict[tuple[LedgerKey, int], list[bytes | None]] = defaultdict(list)
         slowdowns: defaultdict[tuple[LedgerKey, int], list[bytes | None]] = defaultdict(list)
         first = to_instant(span.since)
-        for key_id, since, waited, slowed in await self._sql.ask(asked):
+        rows: Any = await self._sql.ask(asked)
+        for key_id, since, waited, slowed in rows:
             place = told[key_id], since if apart else first
             waits[place].append(waited)
             if slowed is not None:
