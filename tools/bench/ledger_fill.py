@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hai_scheduler.adapters.sql.histograms import packed
 from hai_scheduler.adapters.sql.ledger_rows import ledger_values
-from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, Reach, differences
+from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, SumReach, differences
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.sql.tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
@@ -45,7 +45,7 @@ _ENDS: Final = (Reason.SUCCEEDED, Reason.SUCCEEDED, Reason.FAILED, Reason.TURN_O
 _PRIORITIES: Final = (Priority.LOW, Priority.NORMAL, Priority.NORMAL, Priority.HIGH)
 _NODE_GROUPS: Final = ("training", "a100")
 
-_ReachKey = tuple[Reach, LedgerKey]
+_ReachKey = tuple[SumReach, LedgerKey]
 #: Rows of a table, as values by column.
 Values = Sequence[Mapping[str, Any]]
 

@@ -38,7 +38,7 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class GroupShare:
     """What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3)."""
 
     user: str
@@ -69,7 +69,7 @@ class Explanation:
     #: Changes that would let the task start.
     what_if: tuple[WhatIf, ...]
     #: Null for a task that does not wait for a turn.
-    share: Share | None = None
+    share: GroupShare | None = None
     #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
     budgets: tuple[str, ...] = ()
 

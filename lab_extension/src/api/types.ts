@@ -160,7 +160,7 @@ export interface IWhatIf {
 }
 
 /** What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3). */
-export interface IShare {
+export interface IGroupShare {
   user: string;
   node_group: string;
   /** The user's part of the decayed use of all of them, 0 to 1; null: none of them has used the group lately. */
@@ -187,7 +187,7 @@ export interface IExplanation {
   /** Changes that would let the task start. */
   what_if: IWhatIf[];
   /** Null for a task that does not wait for a turn. */
-  share: IShare | null;
+  share: IGroupShare | null;
   /** Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up. */
   budgets: string[];
 }

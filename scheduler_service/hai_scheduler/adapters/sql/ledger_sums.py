@@ -1,7 +1,7 @@
 """The sums of the ledger in a database: written with the rows that they are of, read by reports.
 
-Each sum is kept three times (`Reach`): of every user; of all users together who were in the same groups; and of all. A
-report reads those that know no more than it asks, which are far fewer. Numbers are added to in the database. Histograms
+Each sum is kept three times (`SumReach`): of every user; of all users together who were in the same groups; and of all.
+A report reads those that know no more than it asks, which are far fewer. Numbers are added to in the database. Histograms
 are packed (`adapters.sql.histograms`): they are read and written again, by the one writer that a database has.
 """
 
@@ -73,7 +73,7 @@ Found = tuple[LedgerKey, datetime, Sums]
 _Shares = dict[datetime, Sums]
 
 
-class Reach(IntEnum):
+class SumReach(IntEnum):
     """Whose sums they are. Each reach has numbers of periods of its own, so that its sums lie side by side."""
 
     #: Those of each user.
@@ -85,9 +85,9 @@ class Reach(IntEnum):
 
     def key(self, key: LedgerKey) -> LedgerKey:
         """Return what these sums know of a key."""
-        if self is Reach.USER:
+        if self is SumReach.USER:
             return key
-        return replace(key, user=ALL_USERS, groups=key.groups if self is Reach.GROUPS else ())
+        return replace(key, user=ALL_USERS, groups=key.groups if self is SumReach.GROUPS else ())
 
     def number(self, period: Period) -> int:
         """Return the number of a period in the database."""
@@ -157,7 +157,7 @@ class LedgerSums:
     async def clear(self, span: Span) -> None:
         """Remove the sums of the span."""
         for table in (LEDGER_SUMS, LEDGER_HISTOGRAMS):
-            for reach in Reach:
+            for reach in SumReach:
                 await self._sql.change(delete(table).where(_within(table, span, reach=reach)))
 
     async def add_hours(self, rows: Iterable[LedgerRow], since: datetime, until: datetime) -> None:
@@ -175,21 +175,21 @@ class LedgerSums:
             await self.clear(Span(period, begin, end))
             while begin < end:
                 span = Span(period, begin, end_of(period, begin))
-                for reach in Reach:
+                for reach in SumReach:
                     await self._gather_numbers(span, reach=reach)
                     await self._gather_histograms(span, reach=reach)
                 begin = span.until
 
-    async def _keys(self, reach: Reach, question: LedgerQuestion) -> dict[int, LedgerKey]:
+    async def _keys(self, reach: SumReach, question: LedgerQuestion) -> dict[int, LedgerKey]:
         """Return the keys that sums of that reach have, as far as the question concerns them, by id."""
         which = LEDGER_KEYS.c.user_name
-        asked = select(LEDGER_KEYS).where(which != ALL_USERS if reach is Reach.USER else which == ALL_USERS)
+        asked = select(LEDGER_KEYS).where(which != ALL_USERS if reach is SumReach.USER else which == ALL_USERS)
         found = {int(row.id): key_of(row) for row in await self._sql.ask(asked)}
         return {number: key for number, key in found.items() if key == reach.key(key) and question.concerns(key)}
 
     async def _add(
         self,
-        more: Mapping[tuple[Reach, LedgerKey], _Shares],
+        more: Mapping[tuple[SumReach, LedgerKey], _Shares],
         ids: Mapping[LedgerKey, int],
         *,
         only: Period | None = None,
@@ -225,7 +225,7 @@ class LedgerSums:
             self._sql.put_later(LEDGER_HISTOGRAMS, values)
 
     async def _numbers(
-        self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: Reach
+        self, span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: SumReach
     ) -> list[Found]:
         """Return the sums in a span, told apart as far as the question wants it; `keys` None: of all keys."""
         sums = []
@@ -242,7 +242,7 @@ class LedgerSums:
         keys: Collection[int] | None,
         known: Mapping[int, LedgerKey],
         *,
-        reach: Reach,
+        reach: SumReach,
     ) -> list[Found]:
         """Return the histograms in a span, told apart as far as the question wants it."""
         table = LEDGER_HISTOGRAMS
@@ -265,7 +265,7 @@ class LedgerSums:
             for (key, since), some in waits.items()
         ]
 
-    async def _gather_numbers(self, span: Span, *, reach: Reach) -> None:
+    async def _gather_numbers(self, span: Span, *, reach: SumReach) -> None:
         """Make the sums of one day or month from those of its hours or days."""
         table = LEDGER_SUMS
         parts = _within(table, span._replace(period=Period(span.period - 1)), reach=reach)
@@ -274,7 +274,7 @@ class LedgerSums:
         gathered = select(*which, table.c.key_id, *totals).where(parts).group_by(table.c.key_id)
         await self._sql.change(insert(table).from_select([*_Place._fields, *MEASURES], gathered))
 
-    async def _gather_histograms(self, span: Span, *, reach: Reach) -> None:
+    async def _gather_histograms(self, span: Span, *, reach: SumReach) -> None:
         table = LEDGER_HISTOGRAMS
         parts = _within(table, span._replace(period=Period(span.period - 1)), reach=reach)
         found: defaultdict[int, list[Any]] = defaultdict(list)
@@ -286,11 +286,11 @@ class LedgerSums:
             self._sql.put_later(table, {**_Place(number, at, key_id)._asdict(), **values})
 
 
-def _reach_of(question: LedgerQuestion) -> Reach:
+def _reach_of(question: LedgerQuestion) -> SumReach:
     """Return the reach of the fewest sums that know all that the question asks."""
     if By.USER in question.by or question.users is not None:
-        return Reach.USER
-    return Reach.GROUPS if By.GROUP in question.by or question.groups is not None else Reach.ALL
+        return SumReach.USER
+    return SumReach.GROUPS if By.GROUP in question.by or question.groups is not None else SumReach.ALL
 
 
 def _part(key: LedgerKey, question: LedgerQuestion) -> LedgerKey:
@@ -308,7 +308,7 @@ def _part(key: LedgerKey, question: LedgerQuestion) -> LedgerKey:
 _ANY: Final = part_of_key(None)
 
 
-def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: Reach) -> Select[Any]:
+def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *, reach: SumReach) -> Select[Any]:
     """Return the query for sums, told apart by no more than what the question wants."""
     table = LEDGER_SUMS
     by: list[ColumnElement[Any]] = [column for kind, column in _KEY_COLUMNS.items() if kind in question.by]
@@ -321,20 +321,20 @@ def _asked(span: Span, question: LedgerQuestion, keys: Collection[int] | None, *
     return found.add_columns(*more).group_by(*by, *more)
 
 
-def _within(table: Table, span: Span, *, reach: Reach) -> ColumnElement[bool]:
+def _within(table: Table, span: Span, *, reach: SumReach) -> ColumnElement[bool]:
     begin, number = table.c.since, reach.number(span.period)
     return and_(table.c.period == number, begin >= to_instant(span.since), begin < to_instant(span.until))
 
 
 def differences(
     old: Iterable[LedgerRow], new: Iterable[LedgerRow]
-) -> dict[tuple[Reach, LedgerKey], dict[datetime, Sums]]:
+) -> dict[tuple[SumReach, LedgerKey], dict[datetime, Sums]]:
     """Return what the sums of hours get more by new rows instead of old ones, by reach and key."""
-    more: defaultdict[tuple[Reach, LedgerKey], _Shares] = defaultdict(dict)
+    more: defaultdict[tuple[SumReach, LedgerKey], _Shares] = defaultdict(dict)
     for rows, sign in ((old, -1), (new, 1)):
         for row in rows:
             for hour, share in by_hour(row).items():
-                for reach in Reach:
+                for reach in SumReach:
                     hours = more[reach, reach.key(row.facts.key)]
                     known = hours.get(hour, Sums())
                     hours[hour] = known + share if sign > 0 else known - share

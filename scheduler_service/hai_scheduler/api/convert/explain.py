@@ -12,7 +12,7 @@ from hai_scheduler.api.wire.explain import (
     ForecastAssumption,
     ForecastCost,
     ForecastOut,
-    ShareOut,
+    GroupShareOut,
     WhatIfOut,
 )
 from hai_scheduler.core.explaining.alternatives import WhatIf
@@ -41,8 +41,8 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
     )
 
 
-def _share(share: UserShare) -> ShareOut:
-    return ShareOut(
+def _share(share: UserShare) -> GroupShareOut:
+    return GroupShareOut(
         user=share.user,
         node_group=share.node_group,
         given=None if share.given is None else round(share.given, 4),

@@ -33,7 +33,7 @@ class WhatIfOut(Output):
     suspends: list[HolderOut]
 
 
-class ShareOut(Output):
+class GroupShareOut(Output):
     """What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3)."""
 
     user: str
@@ -63,7 +63,7 @@ class ExplainOut(Output):
     #: Changes that would let the task start.
     what_if: list[WhatIfOut]
     #: Null for a task that does not wait for a turn.
-    share: ShareOut | None = None
+    share: GroupShareOut | None = None
     #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
     budgets: list[str] = []
 
