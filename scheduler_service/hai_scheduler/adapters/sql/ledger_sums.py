@@ -1,8 +1,8 @@
 """The sums of the ledger in a database: written with the rows that they are of, read by reports.
 
 Each sum is kept three times (`SumReach`): of every user; of all users together who were in the same groups; and of all.
-A report reads those that know no more than it asks, which are far fewer. Numbers are added to in the database. Histograms
-are packed (`adapters.sql.histograms`): they are read and written again, by the one writer that a database has.
+A report reads those that know no more than it asks, which are far fewer. Numbers are added to in the database.
+Histograms are packed (`adapters.sql.histograms`): the one writer of a database reads them and writes them again.
 """
 
 from __future__ import annotations
