@@ -140,7 +140,7 @@ class TaskSummary:
     held: bool
     #: The priority that was asked for.
     priority: str
-    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
+    #: The priority that counts now: that of the run, or of the verdict while the task waits.
     effective_priority: str | None = None
     group: str
     #: Number of nodes of the task.

@@ -255,6 +255,22 @@ export interface IWhatIf {
   suspends: IHolder[];
 }
 
+/** What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3). */
+export interface IGroupShare {
+  user: string;
+  node_group: string;
+  /** The user's part of the decayed use of all of them, 0 to 1; null: none of them has used the group lately. */
+  given: number | null;
+  /** The user's weight, and the sum of the weights of all of them. */
+  weight: number;
+  weights: number;
+  /** The part that the weights give to the user, 0 to 1. */
+  entitled: number;
+  /** Users who have had less for their weight: of tasks of equal priority and level, theirs go first. */
+  users_before: number;
+  sentence: string;
+}
+
 /** Why a task waits, or what it does. */
 export interface IExplanation {
   task_id: number;
@@ -266,6 +282,10 @@ export interface IExplanation {
   ahead: number | null;
   /** Changes that would let the task start. */
   what_if: IWhatIf[];
+  /** Null for a task that does not wait for a turn. */
+  share: IGroupShare | null;
+  /** Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up. */
+  budgets: string[];
 }
 
 /** A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user. */
@@ -1115,7 +1135,7 @@ export interface ITaskSummary {
   held: boolean;
   /** The priority that was asked for. */
   priority: PriorityChoice;
-  /** The priority that counts now: that of the run, or, for AUTO, that of the verdict. */
+  /** The priority that counts now: that of the run, or of the verdict while the task waits. */
   effective_priority: PriorityName | null;
   group: string;
   /** Number of nodes of the task. */

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import costs, reports
+from hai_scheduler.api.handlers import containers, costs, reports
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
-from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_CONTAINERS, SCOPE_READ
 
 COST_ROUTES: Final[tuple[Route, ...]] = (
     Route(
@@ -29,6 +29,15 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         kind=Kind.EXPENSIVE,
         summary="How the nodes were used in some time, by all users together",
         codes=("too_many",),
+    ),
+    Route(
+        method="PUT",
+        path="/containers",
+        access=SCOPE_CONTAINERS,
+        call=containers.told,
+        summary="Tell which development containers live and which have ended, for the ledger: a spawner does it each "
+        "minute",
+        status=204,
     ),
     Route(method="GET", path="/rates", access=SCOPE_READ, call=costs.rates, summary="What node and GPU hours cost"),
     Route(

@@ -22,6 +22,7 @@ from hai_scheduler.app.state_lock import take_for_api
 from hai_scheduler.app.versions import versions
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
@@ -210,6 +211,7 @@ def assemble_api(
                 idle=IdleGpus(store=store, bus=bus, clock=clock, policies=policy_store),
             ),
             reports=Reports(store=store, clock=clock),
+            container_books=ContainerBooks(store=store, clock=clock),
             costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             queries=queries,
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),

@@ -15,6 +15,7 @@ from hai_scheduler.app.state_lock import take
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
@@ -121,6 +122,7 @@ def assemble_loop(
             capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
             budgets=BudgetCount(store=store, bus=bus, clock=clock),
             ledger=LedgerKeeping(store=store, clock=clock),
+            containers=ContainerBooks(store=store, clock=clock),
         ),
         references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         code=code,

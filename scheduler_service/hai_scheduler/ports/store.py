@@ -8,6 +8,7 @@ from typing import Protocol
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
 from hai_scheduler.ports.stored.audit import StoredAudit
+from hai_scheduler.ports.stored.containers import StoredContainers
 from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
@@ -65,6 +66,11 @@ class Tx(Protocol):
     @property
     def ledger(self) -> StoredLedger:
         """What runs took; it outlives their tasks."""
+        ...
+
+    @property
+    def containers(self) -> StoredContainers:
+        """The development containers that live."""
         ...
 
     @property

@@ -40,6 +40,7 @@ from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
@@ -398,6 +399,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         reports=Reports(store=store, clock=clock),
+        container_books=ContainerBooks(store=store, clock=clock),
         costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         queries=queries,
         readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from hai_scheduler.core.costs.budgets import GroupBudget
 from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
+from hai_scheduler.core.ledger.development import DevelopmentContainer
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast
@@ -59,6 +60,8 @@ class State:
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
     #: All rows of each run.
     ledger: Mapping[RunId, tuple[LedgerRow, ...]] = field(default_factory=dict)
+    #: Development containers that live, by id.
+    containers: Mapping[str, DevelopmentContainer] = field(default_factory=dict)
     recordings: Mapping[int, Recording] = field(default_factory=dict)
     #: By recording, rank and number: the trace.
     traces: Mapping[tuple[int, int, int], bytes] = field(default_factory=dict)

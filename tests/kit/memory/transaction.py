@@ -5,6 +5,7 @@ from __future__ import annotations
 from kit.memory.draft import Draft
 from kit.memory.state import State
 from kit.memory.stored.audit import MemoryAudit
+from kit.memory.stored.containers import MemoryContainers
 from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
@@ -34,6 +35,7 @@ class MemoryTx:
         self.events = MemoryEvents(draft)
         self.storage = MemoryAmounts(draft)
         self.ledger = MemoryLedger(draft)
+        self.containers = MemoryContainers(draft)
         self.quotas = MemoryQuotas(draft)
         self.uses = MemoryUses(draft)
         self.users = MemoryUsers(draft)

@@ -126,6 +126,9 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)
+    view.facts(ctx.out, (("budget", sentence) for sentence in found.budgets))
+    if found.share is not None:
+        view.facts(ctx.out, [("share", found.share.sentence)])
     view.facts(ctx.out, (("what if", local_times(change.sentence)) for change in found.what_if))
     return 0
 

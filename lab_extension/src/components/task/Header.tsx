@@ -33,6 +33,8 @@ export interface IHeaderProps {
   task: ITaskDetail;
   /** What would let it start, while it waits. */
   whatIf: readonly IWhatIf[];
+  /** Sentences about budgets and the share of its user, while it waits. */
+  facts?: readonly string[];
   /** The numbers that its job reports. */
   curves?: readonly ICurve[];
   now: number;
@@ -99,7 +101,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           </button>
         ))}
       </div>
-      <Why task={task} whatIf={props.whatIf} now={now} />
+      <Why task={task} whatIf={props.whatIf} facts={props.facts ?? []} now={now} />
       {task.hint !== null && (
         <div data-testid="hai-task-hint">
           <Notice kind="warning">{task.hint}</Notice>
@@ -171,7 +173,12 @@ function servedNow(task: ITaskDetail, now: number): number {
   return Math.max(task.served_s, earlier + between(run.running_at, now));
 }
 
-function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number }): JSX.Element | null {
+function Why(props: {
+  task: ITaskDetail;
+  whatIf: readonly IWhatIf[];
+  facts: readonly string[];
+  now: number;
+}): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
   const sentence = verdict?.sentence ?? task.message;
@@ -196,6 +203,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
           Time to save <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
         </span>
       )}
+      {verdict && props.facts.map(fact => <span key={fact}>{fact}</span>)}
       {verdict && props.whatIf.length > 0 && (
         <ul className="hai-WhatIf" data-testid="hai-task-what-if" aria-label="What would let it start">
           {props.whatIf.map(change => (

@@ -75,6 +75,7 @@ export function TaskView(
       <Header
         task={task}
         whatIf={model.whatIf}
+        facts={model.facts}
         curves={model.curves}
         now={now}
         busy={model.busy}

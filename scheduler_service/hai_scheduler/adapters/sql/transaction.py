@@ -8,6 +8,7 @@ from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.stored.audit import SqlAudit
+from hai_scheduler.adapters.sql.stored.containers import SqlContainers
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
@@ -42,6 +43,7 @@ class SqlTx:
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)
         self.ledger = SqlLedger(statements)
+        self.containers = SqlContainers(statements)
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.ports.store import Store
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.insight.audit import AuditReading
@@ -62,6 +63,7 @@ class Services:
     rank_logs: RankLogs
     rank_metrics: MetricsIntake
     reports: Reports
+    container_books: ContainerBooks
     costs: Costs
     queries: Queries
     readiness: Readiness

@@ -170,7 +170,7 @@ class TaskSummary(Output):
     held: bool
     #: The priority that was asked for.
     priority: PriorityChoice
-    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
+    #: The priority that counts now: that of the run, or of the verdict while the task waits.
     effective_priority: PriorityName | None
     group: str
     #: Number of nodes of the task.

@@ -241,7 +241,8 @@ class Queries:
             task=task,
             verdict=verdict,
             message=message_of(task, verdict, now),
-            effective=level_of(task, self.latest_plan.verdicts),
+            # The verdict knows of budgets (Q7).
+            effective=level_of(task, self.latest_plan.verdicts) if verdict is None else verdict.priority,
             served=task.served + _running_for(task.live_run, now),
             progress=progress,
             left=None if progress is None or task.state.ended else progress.left(now, running=_running(task)),

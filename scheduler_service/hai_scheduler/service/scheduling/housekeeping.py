@@ -17,6 +17,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.people import stopping
@@ -64,6 +65,7 @@ class Housekeeping:
     capacity: CapacityNotes
     budgets: BudgetCount
     ledger: LedgerKeeping
+    containers: ContainerBooks
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -224,6 +226,7 @@ class Housekeeping:
                 await self.ledger.count_live()
                 if stopped := await self.stop_tasks_of_archived():
                     log.info("told %d tasks of archived users to stop", stopped)
+                await self.containers.count()
                 if early := await self.sweep_users():
                     log.info("forgot %d ended tasks of users who have more than they may", early)
                 if self.clock.steady() >= next_all:

@@ -42,7 +42,9 @@ class MemoryLedger(MemoryPart):
         shares = self._shares(question.since, question.until)
         asked = [(key, hour, sums) for key, hour, sums in shares if question.concerns(key)]
         if not question.waits:
-            asked = [(key, hour, replace(sums, waits={})) for key, hour, sums in asked]
+            asked = [(key, hour, replace(sums, waits={}, slowdowns={})) for key, hour, sums in asked]
+        if not question.numbers:
+            asked = [(key, hour, Sums(waits=sums.waits, slowdowns=sums.slowdowns)) for key, hour, sums in asked]
         return lines_of(question, asked)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
