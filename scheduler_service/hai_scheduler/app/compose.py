@@ -40,6 +40,8 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.notifier import Notifier
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.readiness import Readiness
@@ -93,6 +95,7 @@ class Parts:
     housekeeping: Housekeeping
     references: PinReferences
     code: CodeSnapshots
+    notifier: Notifier
 
 
 def assemble(
@@ -122,6 +125,7 @@ def assemble(
         housekeeping=loop.housekeeping,
         references=loop.references,
         code=loop.code,
+        notifier=loop.notifier,
     )
 
 
@@ -211,6 +215,7 @@ def assemble_api(
             cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
+            notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=adapters.address_book),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),

@@ -17,6 +17,7 @@ from hai_scheduler.api.wire import (
     explain,
     logs,
     metrics,
+    notifications,
     policy,
     problem,
     profiles,
@@ -59,6 +60,8 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     reports.NodesReport,
     costs.RateList,
     costs.BudgetList,
+    notifications.NotificationRulesOut,
+    notifications.NotificationPage,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -79,6 +82,9 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     environments.BuildSubmit,
     profiles.RecordingSubmit,
     profiles.RecordingList,
+    notifications.NotificationRulesPut,
+    notifications.NotificationRulesOut,
+    notifications.NotificationPage,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -106,6 +112,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
+    "notifications": ("Notifications and rules of users, as frozen dataclasses.", ("notifications",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
     "reports": ("Reports, rates and budgets, as frozen dataclasses.", ("reports", "costs")),
     "storage": (
