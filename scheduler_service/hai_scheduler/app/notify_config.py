@@ -6,14 +6,14 @@ import os
 import re
 import ssl
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import urlsplit
 
 from traitlets import Enum, Int, List, Unicode
 from traitlets.config import Configurable
 
 from hai_client.secret_files import secret_of
-from hai_scheduler.adapters.messaging.settings import MailSettings, MessagingSettings
+from hai_scheduler.adapters.messaging.settings import MailSecurity, MailSettings, MessagingSettings
 from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.core.notifying.addresses import BadAddress, IpNetwork, check_mail, network_of
 from hai_scheduler.ports.secret import Secret
@@ -109,7 +109,7 @@ class NotificationSettings(Configurable):
         return MailSettings(
             host=self.smtp_host,
             port=self.smtp_port or _PORTS[self.smtp_security],
-            security=self.smtp_security,
+            security=cast("MailSecurity", self.smtp_security),
             sender=self.mail_from,
             user=self.smtp_user,
             password=Secret(password) if password else None,

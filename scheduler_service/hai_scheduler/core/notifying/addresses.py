@@ -18,6 +18,8 @@ LONGEST_MAIL: Final = 254
 
 #: Addresses on the open Internet that stand for services of the machine's own cloud.
 _METADATA: Final = frozenset({ip_address("168.63.129.16"), ip_address("fd00:ec2::254")})
+#: For protocols alone; a cloud has its metadata there, and not every Python calls all of it private.
+_PROTOCOLS: Final = IPv4Network("192.0.0.0/24")
 #: IPv6 networks whose addresses hold an IPv4 address, and its place in bits from the right.
 _EMBEDDING: Final = ((IPv6Network("64:ff9b::/96"), 0), (IPv6Network("2002::/16"), 80))
 _LOCAL_PART: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
@@ -88,9 +90,9 @@ def refusal_of(address: IpAddress, allowed: Collection[IpNetwork] = ()) -> str |
         return None
     if embedded in _METADATA or address in _METADATA:
         return "is a service of the machine's own cloud"
-    for one in (address, embedded):
-        if one.is_multicast or one.is_reserved or one.is_unspecified or not one.is_global:
-            return "is not on the open Internet"
+    open_ = embedded.is_global and not (embedded.is_multicast or embedded.is_reserved or embedded.is_unspecified)
+    if not open_ or embedded in _PROTOCOLS:
+        return "is not on the open Internet"
     return None
 
 

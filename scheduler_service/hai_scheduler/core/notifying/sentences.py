@@ -63,7 +63,8 @@ def _failed(params: Mapping[str, Any]) -> str:
 
 
 def _idle(params: Mapping[str, Any]) -> str:
-    ranks, of = params.get("ranks") or (), params.get("of_ranks", 0)
+    ranks: Sequence[int] = params.get("ranks") or []
+    of = params.get("of_ranks", 0)
     where = "all ranks" if len(ranks) == of else f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} ranks"
     return (
         f"{_task(params)}: GPUs of {where} have been idle for {params.get('minutes')} min. "

@@ -35,7 +35,7 @@ def facts_of(notification: Notification) -> dict[str, Any]:
 def event_of(notifications: Sequence[Notification], now: datetime) -> HistoryEvent:
     """Return the event of the feed for one notification, or for those of a digest."""
     first = notifications[0]
-    channels = sorted(ON_SCREEN.intersection(*(one.channels for one in notifications)) or {"lab"})
+    channels = sorted(ON_SCREEN & frozenset[str]().union(*(one.channels for one in notifications)))
     data: dict[str, Any] = {**_data(notifications), "channels": channels}
     task_id = first.task_id if len(notifications) == 1 else None
     return HistoryEvent(
