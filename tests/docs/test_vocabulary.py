@@ -17,6 +17,7 @@ EXCEPTIONS = {
         OwnQuota Phases Policy PolicyNumber PolicyValue Quota QuotaList Rank Recording RecordingList
         ProcessTrace RecordingPart Run RunList SnapshotIn TraceSummary UsageLevel
         BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
+        Delivery Notification NotificationChannel NotificationPage NotificationRule NotificationRules
         SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",

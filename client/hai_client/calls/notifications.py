@@ -61,7 +61,7 @@ class NotificationCalls(Calls):
             limit: How many at most, 1 to 200.
             unread: Only those that are not read.
         """
-        query = {"before": before, "limit": limit, "unread": True if unread else None}
+        query = {"before": before, "limit": limit, "unread": "true" if unread else None}
         return self._get(NotificationPage, "GET", "/notifications", query=query)
 
     def mark_notifications_read(self, up_to: int) -> None:
