@@ -34,7 +34,9 @@ def rules_out(view: RulesView) -> NotificationRulesOut:
     """Return the model of a user's rules."""
     rules = view.rules
     return NotificationRulesOut(
-        rules=[NotificationRule(kind=kind.value, channels=sorted(rules.of(kind))) for kind in RULED],
+        rules=[
+            NotificationRule.model_validate({"kind": kind.value, "channels": sorted(rules.of(kind))}) for kind in RULED
+        ],
         waits_longer_s=rules.waits_longer.total_seconds(),
         mail=rules.mail,
         webhook=rules.webhook,
