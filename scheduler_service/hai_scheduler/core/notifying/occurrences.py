@@ -176,9 +176,9 @@ def _idles(task: Task, rules: NotificationRules, now: datetime) -> Iterator[Noti
         user=task.user,
         kind=NotificationKind.GPUS_IDLE,
         at=now,
-        key=f"{run.id}:task.gpus_idle:{minutes}:{since.isoformat()}",
+        key=f"{run.id}:task.idle_gpus:{minutes}:{since.isoformat()}",
         task_id=task.id,
-        sentence="task.gpus_idle",
+        sentence="task.idle_gpus",
         params={
             "task": task.id,
             "name": task.name,

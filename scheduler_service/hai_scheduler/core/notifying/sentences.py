@@ -87,7 +87,7 @@ SENTENCES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
         f"{_task(params)} has waited for {_length(params.get('waited_s', 0))}. "
         f"`hai explain {params.get('task')}` says why."
     ),
-    "task.gpus_idle": _idle,
+    "task.idle_gpus": _idle,
     "environment.built": lambda params: (
         f"The environment {params.get('environment', params.get('name'))} is built (task {params.get('task')})."
     ),

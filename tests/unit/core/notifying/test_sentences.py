@@ -36,7 +36,7 @@ TEXTS = {
     "task.waiting": (
         {**TASK, "waited_s": 3599.7}, "Task 7 (train) has waited for 1 h. `hai explain 7` says why.",
     ),
-    "task.gpus_idle": (
+    "task.idle_gpus": (
         {**TASK, "minutes": 30, "ranks": [0, 1], "of_ranks": 2},
         "Task 7 (train): GPUs of all ranks have been idle for 30 min. Stop or suspend the task if it hangs.",
     ),

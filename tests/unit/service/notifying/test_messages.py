@@ -52,7 +52,7 @@ def test_a_digest_has_one_id_and_names_what_it_holds() -> None:
 
 def test_the_feeds_event_says_who_shows_it() -> None:
     event = event_of([told(id=5, channels=frozenset({"lab", "mail"}))], at(3))
-    assert (event.kind, event.user, event.task_id, event.at) == ("notification", "alice", 1, at(3))
+    assert (event.kind, event.user, event.task_id, event.at) == ("notification.sent", "alice", 1, at(3))
     assert (event.data["id"], event.data["kind"], event.data["channels"]) == (5, "failed", ["lab"])
     test = told(id=6, kind=NotificationKind.TEST, channels=frozenset({"lab", "browser"}), task_id=None)
     both = event_of([told(id=5, channels=frozenset({"lab"})), test], at(3))
