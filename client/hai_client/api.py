@@ -8,6 +8,7 @@ from hai_client import settings
 from hai_client.calls.cluster import ClusterCalls
 from hai_client.calls.feed import FeedCalls
 from hai_client.calls.metrics import MetricsCalls
+from hai_client.calls.notifications import NotificationCalls
 from hai_client.calls.orphans import OrphanCalls
 from hai_client.calls.people import PeopleCalls
 from hai_client.calls.profiles import ProfileCalls
@@ -32,6 +33,7 @@ class Client(
     MetricsCalls,
     ReportCalls,
     ProfileCalls,
+    NotificationCalls,
 ):
     """A connection to a platform, with one user's rights.
 

@@ -19,6 +19,7 @@ EXCEPTIONS = {
         BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
         AuditEntry AuditPage ClusterHealth DatabaseHealth PlatformHealth ResolvedMounts
         SchedulerHealth UserDetail UserList UserQuota
+        Delivery Notification NotificationChannel NotificationPage NotificationRule NotificationRules
         SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",

@@ -80,6 +80,10 @@ export const EventKind = {
   TASK_ALARM: 'task.alarm',
   /** GPUs of a running task are idle, or work again. */
   TASK_GPUS_IDLE: 'task.gpus_idle',
+  /** A user is told something, by their own rules; only this user gets it. */
+  NOTIFICATION: 'notification.sent',
+  /** A user has changed what they are told, and where. */
+  NOTIFICATION_RULES: 'notification.rules',
   /** A run was told to leave, or its deadline has changed. */
   RUN_NOTICE: 'run.notice',
   /** A run was found on the cluster that belongs to no task. */

@@ -484,6 +484,103 @@ export interface IPlatformHealth {
   /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
   versions: Record<string, string | null>;
   alarms: IAlarm[];
+/** Over which channels a kind of notification is to be told. */
+export interface INotificationRuleIn {
+  kind: string;
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink; none: it is not told. */
+  channels: string[];
+
+/** Write what the caller is told, and where. */
+export interface INotificationRulesPut {
+  /** Kinds that are left out stay as they are. */
+  rules?: INotificationRuleIn[];
+  /** How long a task waits before `waiting` is told, seconds; from a minute to 30 days. */
+  waits_longer_s?: number;
+  /** The address that mail goes to; null: none. */
+  mail?: string | null;
+  /** The address of the webhook, `https://...`; null: none. */
+  webhook?: string | null;
+  /** Whether the webhook gets a new key; the old one does not count any more. */
+  new_secret?: boolean;
+
+/** Over which channels a kind of notification is told. */
+export interface INotificationRule {
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  channels: string[];
+
+/** A channel, as the caller may use it. */
+export interface INotificationChannel {
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink. */
+  /** Why it cannot be used now, and what to do; null: it can. */
+  missing: string | null;
+  /** Why the newest message with trouble was not delivered at once; null: there was none in the last seven days. */
+  error: string | null;
+  error_at: string | null;
+
+/** What the caller is told, and where. */
+export interface INotificationRules {
+  /** All kinds, in the order in which they are shown. */
+  rules: INotificationRule[];
+  waits_longer_s: number;
+  mail: string | null;
+  webhook: string | null;
+  /** The key of the webhook's signatures, in the answer that has made it; else null. */
+  webhook_secret: string | null;
+  channels: INotificationChannel[];
+
+/** What came of a notification over one channel. */
+export interface IDelivery {
+  /** `feed` is JupyterLab and the browser. */
+  channel: string;
+  state: 'pending' | 'sent' | 'given_up';
+  attempts: number;
+  /** When it was sent or given up; null: neither yet. */
+  ended_at: string | null;
+  /** Why the newest attempt failed; null: it did not. */
+  error: string | null;
+  /** Whether it was sent together with others. */
+  digest: boolean;
+
+/** What a user was told. */
+export interface INotification {
+  id: number;
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  task_id: number | null;
+  /** The id of the sentence, for clients that write it in other languages, with its parameters. */
+  sentence: string;
+  params: Record<string, unknown>;
+  /** The sentence in English. */
+  text: string;
+  /** The last lines of a failed task. */
+  lines: string[];
+  read: boolean;
+  deliveries: IDelivery[];
+
+/** What a user was told, the newest first. */
+export interface INotificationPage {
+  items: INotification[];
+  /** How many notifications of the user are not read, on all pages. */
+  unread: number;
+  /** `before` of the next page; null: this is the last one. */
+  next_before: number | null;
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */

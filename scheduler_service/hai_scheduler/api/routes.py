@@ -24,6 +24,7 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
+from hai_scheduler.api.notification_routes import NOTIFICATION_ROUTES
 from hai_scheduler.api.profile_routes import PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
@@ -389,6 +390,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",
     ),
+    *NOTIFICATION_ROUTES,
     *PROFILE_ROUTES,
     *RUN_ROUTES,
 )

@@ -45,6 +45,8 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.notifier import Notifier
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
@@ -100,6 +102,7 @@ class Parts:
     housekeeping: Housekeeping
     references: PinReferences
     code: CodeSnapshots
+    notifier: Notifier
 
 
 def assemble(
@@ -129,6 +132,7 @@ def assemble(
         housekeeping=loop.housekeeping,
         references=loop.references,
         code=loop.code,
+        notifier=loop.notifier,
     )
 
 
@@ -236,6 +240,7 @@ def assemble_api(
             cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
+            notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=adapters.address_book),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),

@@ -15,6 +15,7 @@ from hai_scheduler.ports.stored.events import StoredEvents
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
+from hai_scheduler.ports.stored.notifications import StoredNotifications
 from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.recordings import StoredRecordings
@@ -56,6 +57,11 @@ class Tx(Protocol):
     @property
     def events(self) -> StoredEvents:
         """History, feed and audit trail."""
+        ...
+
+    @property
+    def notifications(self) -> StoredNotifications:
+        """What users are told, and their rules."""
         ...
 
     @property

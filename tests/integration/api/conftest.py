@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
+from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
+from hai_scheduler.adapters.messaging.settings import MailSettings, MessagingSettings
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -63,6 +66,7 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
@@ -107,6 +111,12 @@ PAGE = Page(
     {"main.0123456789abcdef.js": PageFile("text/javascript; charset=utf-8", b"open()", gzip.compress(b"open()"))},
 )
 PLACES = RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
+
+#: Mail is set up, and webhooks may lie on this machine.
+MESSAGING = MessagingSettings(
+    mail=MailSettings(host="mail.example.org", port=25, security="none", sender="hai@example.org"),
+    webhook_networks=(ip_network("127.0.0.0/8"),),
+)
 
 
 def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -430,6 +440,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
+        notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=SettingsAddressBook(MESSAGING)),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),

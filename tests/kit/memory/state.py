@@ -20,6 +20,7 @@ from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
+from hai_scheduler.core.notifying.values import Delivery, Notification, NotificationRules
 from hai_scheduler.core.profiling.recordings import Recording
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
@@ -42,11 +43,13 @@ class HeldLease:
 class State:
     """One consistent state of the store. A change makes a new state."""
 
-    #: The last task id, event seq, recording and entry of the audit that were given; none is given twice.
+    #: The last task id, event seq, recording, entry of the audit, notification and delivery that were given; none is given twice.
     last_task: int = 0
     last_event: int = 0
     last_recording: int = 0
     last_audit: int = 0
+    last_notification: int = 0
+    last_delivery: int = 0
     tasks: PagedMap[Task] = field(default_factory=PagedMap)
     #: The tasks that have not ended, once more: a tick must not walk through all history.
     open: PagedMap[Task] = field(default_factory=PagedMap)
@@ -58,6 +61,9 @@ class State:
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
+    notification_rules: Mapping[str, NotificationRules] = field(default_factory=dict)
+    notifications: Mapping[int, Notification] = field(default_factory=dict)
+    deliveries: Mapping[int, Delivery] = field(default_factory=dict)
     #: All rows of each run.
     ledger: Mapping[RunId, tuple[LedgerRow, ...]] = field(default_factory=dict)
     #: Development containers that live, by id.

@@ -12,6 +12,7 @@ from kit.memory.stored.events import MemoryEvents
 from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
+from kit.memory.stored.notifications import MemoryNotifications
 from kit.memory.stored.progress import MemoryProgress
 from kit.memory.stored.quotas import MemoryQuotas, MemoryUses
 from kit.memory.stored.recordings import MemoryRecordings
@@ -33,6 +34,7 @@ class MemoryTx:
         self.recordings = MemoryRecordings(draft)
         self.progress = MemoryProgress(draft)
         self.events = MemoryEvents(draft)
+        self.notifications = MemoryNotifications(draft)
         self.storage = MemoryAmounts(draft)
         self.ledger = MemoryLedger(draft)
         self.containers = MemoryContainers(draft)

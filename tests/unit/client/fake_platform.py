@@ -70,6 +70,15 @@ class FakePlatform:
     rates: list[dict[str, Any]] = field(default_factory=list)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: What the user is told and where; what they were told; what came of a test; why a mail was not delivered.
+    notification_rules: dict[str, Any] = field(
+        default_factory=lambda: {
+            "rules": {"failed": ["browser", "lab"]}, "waits_longer_s": 3600.0, "mail": None, "webhook": None,
+        }
+    )  # fmt: skip
+    notifications: list[dict[str, Any]] = field(default_factory=list)
+    test_deliveries: list[dict[str, Any]] = field(default_factory=list)
+    mail_trouble: str | None = None
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )

@@ -10,7 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from unit.client import fake_cluster, fake_hub, fake_people, fake_reports, fake_storage, fake_tasks
+from unit.client import (
+    fake_cluster,
+    fake_hub,
+    fake_notifications,
+    fake_people,
+    fake_reports,
+    fake_storage,
+    fake_tasks,
+)
 from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of
 from unit.client.fake_tasks import line
 
@@ -19,6 +27,7 @@ _ROUTES = (
     *fake_cluster.ROUTES,
     *fake_storage.ROUTES,
     *fake_reports.ROUTES,
+    *fake_notifications.ROUTES,
     *fake_hub.ROUTES,
     *fake_people.ROUTES,
 )

@@ -15,6 +15,7 @@ from hai_scheduler.adapters.sql.stored.events import SqlEvents
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.notifications import SqlNotifications
 from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
@@ -41,6 +42,7 @@ class SqlTx:
         self.recordings = SqlRecordings(statements)
         self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
+        self.notifications = SqlNotifications(statements, tables)
         self.storage = SqlAmounts(statements)
         self.ledger = SqlLedger(statements)
         self.containers = SqlContainers(statements)

@@ -20,6 +20,7 @@ from hai_scheduler.api.wire import (
     metrics,
     people,
     platform,
+    notifications,
     policy,
     problem,
     profiles,
@@ -67,6 +68,8 @@ CLIENT: Final[Sequence[type[BaseModel]]] = (
     people.ArchiveOut,
     audit.AuditPage,
     platform.PlatformHealth,
+    notifications.NotificationRulesOut,
+    notifications.NotificationPage,
 )
 #: The same for the panel.
 PANEL: Final[Sequence[type[BaseModel]]] = (
@@ -100,6 +103,9 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     storage.MountRuleList,
     costs.RateList,
     costs.BudgetList,
+    notifications.NotificationRulesPut,
+    notifications.NotificationRulesOut,
+    notifications.NotificationPage,
 )
 #: The client's names of models, where they are not the model's name without `Out`.
 CLIENT_NAMES: Final[Mapping[str, str]] = {
@@ -127,6 +133,7 @@ _MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "explain": ("Explanations, decisions and forecasts, as frozen dataclasses.", ("explain",)),
     "metrics": ("The metrics of tasks, as frozen dataclasses.", ("metrics",)),
     "profiles": ("Recordings of running tasks, as frozen dataclasses.", ("profiles",)),
+    "notifications": ("Notifications and rules of users, as frozen dataclasses.", ("notifications",)),
     "policy": ("Policy numbers, as frozen dataclasses.", ("policy",)),
     "reports": ("Reports, rates and budgets, as frozen dataclasses.", ("reports", "costs")),
     "people": (

@@ -24,6 +24,7 @@ from hai_scheduler.service.metrics.following import NewestPoints
 from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
@@ -80,6 +81,7 @@ class Services:
     cluster_use: NewestUse
     failures: Failures
     feed: Feed
+    notifications: OwnNotifications
     orphans: Orphans
     own_quotas: OwnQuotas
     policy: PolicyChanges

@@ -33,6 +33,8 @@ class EventKind(StrEnum):
     TASK_VERDICT = "task.verdict", "A task waits for something else than before; the feed leaves these out."
     TASK_ALARM = "task.alarm", "Something about a task needs a look of its owner."
     TASK_GPUS_IDLE = "task.gpus_idle", "GPUs of a running task are idle, or work again."
+    NOTIFICATION = "notification.sent", "A user is told something, by their own rules; only this user gets it."
+    NOTIFICATION_RULES = "notification.rules", "A user has changed what they are told, and where."
     RUN_NOTICE = "run.notice", "A run was told to leave, or its deadline has changed."
     RUN_ORPHANED = "run.orphaned", "A run was found on the cluster that belongs to no task."
     RUN_ORPHAN_ENDED = "run.orphan_ended", "A run that belongs to no task has ended."

@@ -86,9 +86,12 @@ def _concerns(event: HistoryEvent, only: str | None) -> bool:
 def may_see(caller: Caller, event: HistoryEvent) -> bool:
     """True if the caller may see the event.
 
-    Admins may see all. Other users see events of their own tasks, the listed events of the cluster, and changes of
-    quota and budgets that can count for them.
+    Admins may see all but the notifications of others. Other users see events of their own tasks, the listed events of
+    the cluster, and changes of quota and budgets that can count for them.
     """
+    if event.kind == EventKind.NOTIFICATION:
+        # What others are told is for them alone, whatever an admin may see besides.
+        return event.user == caller.name
     if caller.admin:
         return True
     if event.user is not None:
