@@ -24,6 +24,7 @@ from hai_scheduler.api.handlers import (
     storage,
     tasks,
 )
+from hai_scheduler.api.page_routes import PAGE_ROUTES
 from hai_scheduler.api.profile_routes import PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
@@ -411,6 +412,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         codes=("not_found",),
     ),
     *COST_ROUTES,
+    *PAGE_ROUTES,
     Route(method="GET", path="/mounts", access=SCOPE_ADMIN, call=storage.mounts, summary="All mount rules, by name"),
     Route(
         method="PUT",

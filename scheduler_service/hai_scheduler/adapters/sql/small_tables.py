@@ -13,7 +13,7 @@ from hai_scheduler.adapters.sql.summary import WORDS, Summary
 from hai_scheduler.adapters.sql.tables import SETTINGS
 
 #: The small tables.
-FACTS: Final = ("environments", "marks", "mount_rules", "quotas", "settings", "strikes", "users", "uses")
+FACTS: Final = ("conditions", "environments", "marks", "mount_rules", "quotas", "settings", "strikes", "users", "uses")
 
 _Rows = TypeVar("_Rows", bound=Sequence[Any] | Mapping[str, Any])
 

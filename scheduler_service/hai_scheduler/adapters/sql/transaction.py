@@ -10,6 +10,7 @@ from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
+from hai_scheduler.adapters.sql.stored.labels import SqlLabels
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
@@ -37,6 +38,7 @@ class SqlTx:
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
         self.recordings = SqlRecordings(statements)
+        self.labels = SqlLabels(statements)
         self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
         self.storage = SqlAmounts(statements)

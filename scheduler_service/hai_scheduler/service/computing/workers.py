@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hai_scheduler.ports.errors import Absent
@@ -11,7 +12,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import Desk, begin
-from hai_scheduler.service.shared.orders import Order, SnapshotFacts
+from hai_scheduler.service.shared.orders import Order, SnapshotFacts, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +22,19 @@ class Here:
     store: Store
     queue: FairQueue = field(default_factory=lambda: FairQueue(1))
 
-    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """See `orders.Workers.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
-            return await asyncio.to_thread(compute)
+            tell = _nobody if told is None else partial(asyncio.get_running_loop().call_soon_threadsafe, told)
+            return await asyncio.to_thread(compute, tell)
 
     async def close(self) -> None:
         """Do nothing: there is no process to end."""
+
+
+def _nobody(_done: float) -> None:
+    """Tell nobody of the progress."""
 
 
 def _no_folders(place: LogPlace, rank: int, offset: int, _limit: int) -> LogChunk:
