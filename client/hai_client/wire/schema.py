@@ -181,7 +181,7 @@ class TaskSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskAction:
+class TaskActionResult:
     """What became of one of the tasks."""
 
     #: The task as the request has named it.
@@ -196,10 +196,10 @@ class TaskAction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskActions:
+class TaskActionResults:
     """What became of each task, in the order of the request."""
 
-    items: tuple[TaskAction, ...]
+    items: tuple[TaskActionResult, ...]
     done: int
     refused: int
 

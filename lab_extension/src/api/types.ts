@@ -1121,7 +1121,7 @@ export interface ITaskActions {
 }
 
 /** What became of one of the tasks. */
-export interface ITaskAction {
+export interface ITaskActionResult {
   /** The task as the request has named it. */
   task: string;
   /** Its id and its state afterwards; null: it was refused. */
@@ -1134,8 +1134,8 @@ export interface ITaskAction {
 }
 
 /** What became of each task, in the order of the request. */
-export interface ITaskActions {
-  items: ITaskAction[];
+export interface ITaskActionResults {
+  items: ITaskActionResult[];
   done: number;
   refused: number;
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hai_scheduler.api.handlers.tasks import told
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.tasks import TagsPut, TaskActionOut, TaskActions, TaskActionsOut, TaskDetail
+from hai_scheduler.api.wire.tasks import TagsPut, TaskActionResult, TaskActions, TaskActionResults, TaskDetail
 from hai_scheduler.service.tasks.many import ActionResult, TaskAction
 
 
@@ -25,16 +25,18 @@ async def unstar(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     return await told(ask, await ask.services.labels.put_star(ask.caller, ask.path["task"], starred=False))
 
 
-async def act(ask: Ask[Nothing, TaskActions]) -> TaskActionsOut:
+async def act(ask: Ask[Nothing, TaskActions]) -> TaskActionResults:
     """Do one action to many tasks."""
     results = await ask.services.many_tasks.act(ask.caller, TaskAction(ask.body.action), ask.body.tasks)
     refused = sum(result.refusal is not None for result in results)
-    return TaskActionsOut(items=[_result(result) for result in results], done=len(results) - refused, refused=refused)
+    return TaskActionResults(
+        items=[_result(result) for result in results], done=len(results) - refused, refused=refused
+    )
 
 
-def _result(result: ActionResult) -> TaskActionOut:
+def _result(result: ActionResult) -> TaskActionResult:
     if result.task is not None:
         task = result.task
-        return TaskActionOut(task=result.ref, task_id=task.id, state=task.state.value, held=task.held)
+        return TaskActionResult(task=result.ref, task_id=task.id, state=task.state.value, held=task.held)
     assert result.refusal is not None, f"{result.ref} was neither done nor refused"
-    return TaskActionOut(task=result.ref, code=result.refusal.code, detail=str(result.refusal))
+    return TaskActionResult(task=result.ref, code=result.refusal.code, detail=str(result.refusal))

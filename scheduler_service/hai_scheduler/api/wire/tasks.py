@@ -225,7 +225,7 @@ class TaskActions(Input):
     tasks: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(min_length=1, max_length=200)]
 
 
-class TaskActionOut(Output):
+class TaskActionResult(Output):
     """What became of one of the tasks."""
 
     #: The task as the request has named it.
@@ -239,10 +239,10 @@ class TaskActionOut(Output):
     detail: str | None = None
 
 
-class TaskActionsOut(Output):
+class TaskActionResults(Output):
     """What became of each task, in the order of the request."""
 
-    items: list[TaskActionOut]
+    items: list[TaskActionResult]
     done: int
     refused: int
 

@@ -37,4 +37,7 @@ def sums_of_live(runs: Iterable[tuple[Run, float]], since: datetime, until: date
                 then = min(end_of(Period.HOUR, at), last)
                 taken[begin_of(Period.HOUR, at)][name] += round((then - at) // _US * nodes)
                 at = then
-    return {hour: Sums(**measures) for hour, measures in taken.items()}
+    return {
+        hour: Sums(starting_us=some["starting_us"], useful_us=some["useful_us"], saving_us=some["saving_us"])
+        for hour, some in taken.items()
+    }

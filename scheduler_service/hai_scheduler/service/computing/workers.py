@@ -26,15 +26,16 @@ class Here:
         """See `orders.Workers.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
-            tell = _nobody if told is None else partial(asyncio.get_running_loop().call_soon_threadsafe, told)
+            loop = asyncio.get_running_loop()
+
+            def tell(done: float) -> None:
+                if told is not None:
+                    loop.call_soon_threadsafe(partial(told, done))
+
             return await asyncio.to_thread(compute, tell)
 
     async def close(self) -> None:
         """Do nothing: there is no process to end."""
-
-
-def _nobody(_done: float) -> None:
-    """Tell nobody of the progress."""
 
 
 def _no_folders(place: LogPlace, rank: int, offset: int, _limit: int) -> LogChunk:

@@ -145,7 +145,7 @@ def place_of(cursor: str, sort: TaskSort) -> _Place:
     kind = str if sort.key in TEXT_KEYS else int
     if (key, falling) != (sort.key.value, sort.falling) or type(value) is not kind or type(number) is not int:
         raise wrong
-    if "\0" in str(value) or not (0 <= number < 2**63 and (kind is str or -(2**63) <= value < 2**63)):
+    if "\0" in str(value) or not (0 <= number < 2**63 and (isinstance(value, str) or abs(value) < 2**63)):
         raise wrong
     return value, TaskId(number)
 

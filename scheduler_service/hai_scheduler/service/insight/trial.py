@@ -178,7 +178,7 @@ class MadeJobs:
 def jobs_of(past: Past, order: TrialOrder, nodes: Sequence[Node]) -> MadeJobs:
     """Return the tasks as jobs of a simulation: each works as long as it did in the time."""
     took = [task.leaving_took for task in past.tasks if task.leaving_took is not None]
-    saves_in = median(took) if took else SAVES_IN
+    saves_in = _median(took, SAVES_IN)
     counts: Counter[str] = Counter()
     jobs: list[SimulatedJob] = []
     fresh: set[TaskId] = set()
@@ -201,13 +201,17 @@ def jobs_of(past: Past, order: TrialOrder, nodes: Sequence[Node]) -> MadeJobs:
                 saves_in=None if _never_saves(task) else (saves_in if task.leaving_took is None else task.leaving_took),
             )
         )
-    start_takes = median(past.starts) if past.starts else timedelta(0)
+    start_takes = _median(past.starts, timedelta(0))
     return MadeJobs(
         jobs=jobs,
         fresh=frozenset(fresh),
         start_takes=start_takes,
         assumptions=tuple(_assumptions(counts, start_takes, saves_in, nodes)),
     )
+
+
+def _median(lengths: Sequence[timedelta], default: timedelta) -> timedelta:
+    return timedelta(seconds=median(each.total_seconds() for each in lengths)) if lengths else default
 
 
 def _work(task: Task, past: Past, order: TrialOrder) -> timedelta:
@@ -253,25 +257,29 @@ def _assumptions(
     yield "Each task does as much useful work as it did in this time."
     if counts["cut"]:
         yield (
-            f"{counts['cut']} tasks were stopped or go on: how long they would have run is not known, "
+            f"{_tasks(counts['cut'])} stopped or still running: how long they would have run is not known, "
             "so they end after what they have done."
         )
     if counts["unstarted"]:
-        yield f"{counts['unstarted']} tasks never started and are left out: how long they would run is not known."
+        yield f"{_tasks(counts['unstarted'])} without any start and left out: how long they would run is not known."
     if counts["idle"]:
-        yield f"{counts['idle']} tasks did no useful work in this time and are left out."
+        yield f"{_tasks(counts['idle'])} without useful work in this time and left out."
     if counts["older"]:
         yield (
-            f"{counts['older']} tasks are older than this time: they are all submitted at its begin, "
+            f"{_tasks(counts['older'])} older than this time: such tasks are submitted at its begin, "
             "and count in no wait."
         )
     yield f"A start takes {start_takes.total_seconds():.0f} s, the median of this time."
     yield f"A task that is told to leave saves in the time that it took last, else in {saves_in.total_seconds():.0f} s."
     yield "Nodes, quota and user groups are those of now, and no node fails."
     if away:
-        yield f"{away} nodes take no new runs now: they have none in the simulation either."
+        yield f"Nodes that take no new runs now have none in the simulation either: {away}."
     yield "Holds, suspensions by users and changes of priority are left out, and users submit what they did."
     yield f"The simulated scheduler plans every {TICK.total_seconds():.0f} s."
+
+
+def _tasks(count: int) -> str:
+    return "1 task was" if count == 1 else f"{count} tasks were"
 
 
 def _side(outcome: SimulationOutcome, made: MadeJobs) -> TrialSide:
