@@ -95,7 +95,7 @@ export const EventKind = {
   /** A node was cordoned, drained, quarantined or taken back into use. */
   NODE_MARK: 'node.mark',
   /** A node is there, ready, not ready, closed, open again, or gone. */
-  NODE_STATE: 'node.state',
+  NODE_CONDITION: 'node.condition',
   /** A row of quota was written. */
   QUOTA_PUT: 'quota.put',
   /** A row of quota was removed. */

@@ -292,7 +292,7 @@ async def test_a_node_that_changes_is_told_to_all_readers(world) -> None:
                 await note_conditions(tx, shown, datetime.now(UTC))
         await world.bus.ring("feed")
         kind, _, event = await anext(messages)
-    assert kind == "node.state"
+    assert kind == "node.condition"
     assert event["data"] == {"node": "node-1", "there": True, "group": "training", "ready": False, "closed": False}
 
 

@@ -101,7 +101,10 @@ def now(task: TaskSummary) -> str:
 def short(wait: ShortWait) -> str:
     """Return why a task waits in a few words, with its time in the time zone of the reader."""
     words, about, _ = wait.text.rpartition(", about ")
-    return wait.text if wait.until is None or not about else f"{words}{about}{local(wait.until)[:-3]}"
+    if wait.until is None or not about:
+        return wait.text
+    shown, today = local(wait.until)[:-3], local(datetime.now(UTC))[:10]
+    return f"{words}{about}{shown[11:] if shown.startswith(today) else shown}"
 
 
 def progress(found: TaskProgress) -> str:

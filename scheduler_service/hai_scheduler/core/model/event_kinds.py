@@ -40,7 +40,7 @@ class EventKind(StrEnum):
     RUN_ORPHAN_KILLED = "run.orphan_killed", "An admin has asked for the end of a run that belongs to no task."
     RUNS_ASIDE = "runs.aside", "Folders of runs of another database were put aside."
     NODE_MARK = "node.mark", "A node was cordoned, drained, quarantined or taken back into use."
-    NODE_STATE = "node.state", "A node is there, ready, not ready, closed, open again, or gone."
+    NODE_CONDITION = "node.condition", "A node is there, ready, not ready, closed, open again, or gone."
     QUOTA_PUT = "quota.put", "A row of quota was written."
     QUOTA_DELETED = "quota.deleted", "A row of quota was removed."
     POLICY_CHANGED = "policy.changed", "An admin has changed policy numbers."

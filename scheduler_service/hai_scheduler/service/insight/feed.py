@@ -18,7 +18,7 @@ from hai_scheduler.service.shared.news import PAGE, News
 FOR_EVERYBODY: Final = frozenset(
     {
         EventKind.NODE_MARK,
-        EventKind.NODE_STATE,
+        EventKind.NODE_CONDITION,
         EventKind.CLUSTER_PAUSED,
         EventKind.CLUSTER_RESUMED,
         EventKind.POLICY_CHANGED,

@@ -66,7 +66,7 @@ async def note_conditions(tx: Tx, nodes: Sequence[Node], now: datetime) -> None:
     if changes.told:
         await tx.events.add_all(
             [
-                HistoryEvent(at=now, kind=EventKind.NODE_STATE, actor=SCHEDULER, data=_data(name, node))
+                HistoryEvent(at=now, kind=EventKind.NODE_CONDITION, actor=SCHEDULER, data=_data(name, node))
                 for name, node in changes.told.items()
             ]
         )

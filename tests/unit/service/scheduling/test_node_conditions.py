@@ -44,5 +44,13 @@ async def test_ticks_keep_the_time_of_a_change_and_who_has_marked() -> None:
     one, two = conditions["node-1"], conditions["node-2"]
     assert (one.mark, one.since, one.by) == (NodeMark.CORDONED, marked, "root")
     assert (two.mark, two.since, two.by) == (NodeMark.NONE, begin, None)
-    assert await service.events("node.state") == []
-    service.cluster.nodes_there = service.cluster._nodes if hasattr(service.cluster, "_nodes") else None
+    assert await service.events("node.condition") == []
+    service.cluster.faults.lose_node("node-2")
+    await service.step(1)
+    (event,) = await service.events("node.condition")
+    assert (event.actor, event.data["node"], event.data["ready"]) == ("scheduler", "node-2", False)
+    service.cluster.faults.remove_node("node-2")
+    await service.step(1)
+    assert (await service.events("node.condition"))[-1].data == {"node": "node-2", "there": False}
+    async with service.store.read() as tx:
+        assert set(await tx.nodes.conditions()) == {"node-1"}
