@@ -13,8 +13,8 @@ from hai_scheduler.api.wire.cluster import (
     MarkPreviewIn,
     MarkPreviewOut,
     NodeList,
+    NodeListQuery,
     NodeOut,
-    NodesQuery,
     PauseRequest,
 )
 from hai_scheduler.api.wire.params import Nothing
@@ -48,7 +48,7 @@ async def _overview(ask: Ask[Nothing, Any]) -> ClusterOut:
     return cluster_convert.cluster_out(await ask.services.queries.cluster(), health.standstill)
 
 
-async def nodes(ask: Ask[NodesQuery, Nothing]) -> NodeList:
+async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList:
     """Return all nodes."""
     found = await ask.services.node_map.look(ask.caller, use=ask.query.use)
     return NodeList(items=[cluster_convert.node_out(facts, ask.caller) for facts in found])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hai_scheduler.api.handlers.tasks import told
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.tasks import TagsPut, TaskActionResult, TaskActions, TaskActionResults, TaskDetail
+from hai_scheduler.api.wire.tasks import TagsPut, TaskActionResult, TaskActionResults, TaskActions, TaskDetail
 from hai_scheduler.service.tasks.many import ActionResult, TaskAction
 
 

@@ -128,7 +128,7 @@ class ClusterOut(Output):
     standstill: str | None = None
 
 
-class NodesQuery(Input):
+class NodeListQuery(Input):
     """What is told of nodes."""
 
     #: Tell also what tasks use on each node: of the caller's own, or of all for an admin.

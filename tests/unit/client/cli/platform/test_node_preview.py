@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from unit.client.conftest import Hai
@@ -21,7 +22,7 @@ def test_a_drain_is_shown_before_it_is_done(hai: Hai, platform: Any) -> None:
     assert "They start later:" in out
     assert "and 3 more tasks" in out
     assert "Nothing was done: leave --preview out to do it." in out
-    assert hai("admin", "drain", "node-1", "--preview", "--json").json["displaced"][0]["task_id"] == 7
+    assert json.loads(hai("admin", "drain", "node-1", "--preview", "--json").out)["displaced"][0]["task_id"] == 7
 
 
 def test_a_cordon_is_shown_as_one(hai: Hai, platform: Any) -> None:

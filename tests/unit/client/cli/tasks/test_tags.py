@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -17,11 +18,11 @@ def test_tags_are_added_taken_away_and_shown(hai: Hai, platform: Any) -> None:
     assert not platform.said("PUT", "/tags")
     assert hai("tag", "digits", "b", "a", "b").out == "digits (task 41): b, a\n"
     assert hai("tag", "digits", "c", "--remove", "b").out == "digits (task 41): a, c\n"
-    assert hai("tag", "digits", "--clear", "new").out == "digits (task 41): new\n"
+    assert hai("tag", "digits", "new", "--clear").out == "digits (task 41): new\n"
     assert [call.body for call in platform.said("PUT", "/tags")] == [
         {"tags": ["b", "a"]}, {"tags": ["a", "c"]}, {"tags": ["new"]},
     ]  # fmt: skip
-    assert hai("tag", "digits", "--json").json["tags"] == ["new"]
+    assert json.loads(hai("tag", "digits", "--json").out)["tags"] == ["new"]
 
 
 def test_a_tag_is_not_added_and_taken_away_at_once(hai: Hai, platform: Any) -> None:
