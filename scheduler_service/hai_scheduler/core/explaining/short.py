@@ -30,7 +30,7 @@ _UNTIL: Final[Mapping[VerdictKind, str]] = MappingProxyType(
 class ShortWait:
     """Why a task waits, in a few words without capital and full stop."""
 
-    #: The kind of the verdict in small letters, or `QUOTA_OF_OTHERS`. An id has the same words for ever.
+    #: The kind of the verdict in small letters, or `QUOTA_OF_OTHERS`. The words of an id do not change.
     id: str
     #: What the words need: `nodes`, `gpus` and `group` of the task; of some ids more.
     data: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
