@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from datetime import datetime
-from typing import Any
+from typing import Any, Callable
 
+from hai_client import sse
 from hai_client.calls.base import Calls, if_match
-from hai_client.codec import encode
+from hai_client.codec import decode, encode
+from hai_client.errors import Unavailable
 from hai_client.wire import schema
-from hai_client.wire.policy import Policy
+from hai_client.wire.policy import Policy, Trial, TrialProgress
 
 
 class QuotaCalls(Calls):
@@ -97,3 +101,37 @@ class QuotaCalls(Calls):
         """
         body = {"group": group, "set": dict(values), "unset": list(unset)}
         return self._get(Policy, "PUT", "/policy", body=body, headers=if_match(version))
+
+    def try_policy(
+        self,
+        values: Mapping[str, Any],
+        *,
+        unset: Iterable[str] = (),
+        group: str | None = None,
+        days: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Trial:
+        """Simulate the tasks of the last days with other policy numbers; nothing is changed. For admins.
+
+        Args:
+            values: As for `set_policy`.
+            unset: The same.
+            group: The same.
+            days: How many days back (default: 3).
+            progress: Called with how far it has come, 0 to 1.
+
+        Raises:
+            HaiError: The platform refuses, or the stream broke off; nothing is tried again.
+        """
+        body: dict[str, Any] = {"group": group, "set": dict(values), "unset": list(unset)}
+        if days is not None:
+            body["days"] = days
+        with closing(self._http.stream("/policy/try", body=body)) as response:
+            for message in sse.messages(response):
+                if message.event == "problem":
+                    raise sse.trouble(message.data)
+                if message.event == "progress" and progress is not None:
+                    progress(decode(TrialProgress, json.loads(message.data)).done)
+                if message.event == "result":
+                    return decode(Trial, json.loads(message.data))
+        raise Unavailable("the trial broke off before it was done; try it again")

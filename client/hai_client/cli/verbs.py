@@ -41,6 +41,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("suspend", "take the nodes of tasks now; resume later", "tasks.control", _STEER),
     Verb("resume", "let held or suspended tasks run again", "tasks.control", _STEER),
     Verb("hold", "do not start tasks (again) until they are resumed", "tasks.control", _STEER),
+    Verb("tag", "show or change the tags of a task", "tasks.tags", _STEER),
+    Verb("star", "star a task, for yourself", "tasks.tags", _STEER),
     Verb("priority", "change the priority of a task", "tasks.control", _STEER),
     Verb("nodes", "list the nodes and what runs on them", "platform.nodes", _PLATFORM),
     Verb("quota", "show what you may use, and use; raise or lower it", "platform.quota", _PLATFORM),

@@ -70,6 +70,8 @@ export const EventKind = {
   TASK_PRIORITY: 'task.priority',
   /** A user has moved a waiting task among their others. */
   TASK_ORDER: 'task.order',
+  /** A task was given other tags. */
+  TASK_TAGS: 'task.tags',
   /** A task was held or released. */
   TASK_HELD: 'task.held',
   /** A task has saved its state. */
@@ -96,6 +98,8 @@ export const EventKind = {
   RUNS_ASIDE: 'runs.aside',
   /** A node was cordoned, drained, quarantined or taken back into use. */
   NODE_MARK: 'node.mark',
+  /** A node is there, ready, not ready, closed, open again, or gone. */
+  NODE_CONDITION: 'node.condition',
   /** A row of quota was written. */
   QUOTA_PUT: 'quota.put',
   /** A row of quota was removed. */

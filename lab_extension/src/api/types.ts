@@ -8,6 +8,40 @@ export type ProfileName = (typeof PROFILES)[number];
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 export type PriorityChoice = typeof AUTO | PriorityName;
 
+/** What a run uses in the mean; null: not measured. */
+export interface IMeanUse {
+  /** Cores, and bytes of memory, of a rank. */
+  cpu: number | null;
+  memory: number | null;
+  /** Per cent, bytes of memory and watts, of a GPU. */
+  gpu_use: number | null;
+  gpu_memory: number | null;
+  gpu_power: number | null;
+  /** The part of the time of its GPUs in which they did nothing, 0 to 1, of a run that has ended. */
+  gpu_idle: number | null;
+}
+
+/** A task on a node. Of another user's task the name and the use are not told. */
+export interface INodeTask {
+  task_id: number;
+  user: string;
+  /** Indices of the GPUs that the task holds there; empty: the whole node. */
+  gpus: number[];
+  /** Its name; empty: it is not told. */
+  name: string;
+  /** Number of its run, and the priority that the run holds. */
+  run: number | null;
+  priority: PriorityName | null;
+  /** What the run does: its ranks start, they run, or they were told to leave. */
+  phase: 'starting' | 'running' | 'leaving' | null;
+  /** When all its ranks were up. */
+  running_since: string | null;
+  /** Deadline of its notice; null: there is none. */
+  deadline: string | null;
+  /** What it uses on this node; null: nothing was measured in the last five minutes, or it was not asked for. */
+  use: IMeanUse | null;
+}
+
 /** A node, its mark and what runs on it. */
 export interface INode {
   name: string;
@@ -34,6 +68,25 @@ export interface INodeTask {
   user: string;
   /** Indices of the GPUs that the task holds there; empty: the whole node. */
   gpus: number[];
+  /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it. */
+  state:
+    | 'down'
+    | 'orphaned'
+    | 'draining'
+    | 'cordoned'
+    | 'quarantined'
+    | 'closed'
+    | 'held'
+    | 'shared'
+    | 'free';
+  /** Why it takes no new runs, as sentences; null: it does. */
+  reason: string | null;
+  /** Since when it is ready or not, closed or open, and marked or not; null: not known. */
+  since: string | null;
+  /** The admin who has put the mark on it, or has taken it away; null: no admin has. */
+  by: string | null;
+  /** When the service saw it last. */
+  seen_at: string | null;
 }
 
 /** All nodes, by name. */
@@ -133,6 +186,66 @@ export interface IGroupBudget {
 /** The budgets that the caller may see, by group. */
 export interface IBudgetList {
   items: IGroupBudget[];
+/** Nodes, and the mark that they would get. */
+export interface IMarkPreviewIn {
+  nodes: string[];
+  mark?: 'cordoned' | 'draining';
+
+/** A task in a preview. */
+export interface IPreviewTask {
+  task_id: number;
+  name: string;
+  user: string;
+  /** The priority that its run holds, or that was asked for; null: AUTO, and it waits. */
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+
+/** A task that would be told to leave. */
+export interface IDisplacedTask extends IPreviewTask {
+  /** Those of its nodes that would be marked. */
+  node_names: string[];
+  /** When it is away at the latest: the deadline of its notice; null: not known. */
+  away_by: string | null;
+  /** When and where it would go on; null and empty: not in the time that was computed. */
+  goes_on_at: string | null;
+  goes_on_nodes: string[];
+  /** Whether it would end by itself instead. */
+  ends: boolean;
+
+/** A task on other nodes that would make room for a displaced one. */
+export interface IMovedTask extends IPreviewTask {
+  at: string;
+  /** That one. */
+  beneficiary: number;
+
+/** A waiting task that would start later. */
+export interface ILaterTask extends IPreviewTask {
+  /** When it would start without the mark, and with it; null: not in the time that was computed. */
+  without: string;
+  with_mark: string | null;
+
+/** What a mark on nodes would do, from the planner itself; nothing was done. */
+export interface IMarkPreview {
+  at: string;
+  nodes: string[];
+  mark: 'cordoned' | 'draining';
+  /** The whole in a few sentences. */
+  sentence: string;
+  displaced: IDisplacedTask[];
+  /** Tasks that would stay on these nodes until their runs end. */
+  staying: IPreviewTask[];
+  moved: IMovedTask[];
+  /** The first 100 of each node group, the soonest first; and how many there are beyond them. */
+  later: ILaterTask[];
+  later_left_out: number;
+  /** When the last task that is told to leave is away at the latest; null: none is told. */
+  empty_by: string | null;
+  /** Up to when the planner was run, and the precision of its times, in seconds. */
+  computed_until: string;
+  step_s: number;
+  /** What the times rest on, as sentences. */
+  assumptions: string[];
 }
 
 /** An environment of haienv: facts of one of its generations. */
@@ -581,6 +694,115 @@ export interface INotificationPage {
   unread: number;
   /** `before` of the next page; null: this is the last one. */
   next_before: number | null;
+/** Why a task waits, in a few words. */
+export interface IShortWait {
+  id:
+    | 'quota'
+    | 'quota_of_others'
+    | 'capacity'
+    | 'turn'
+    | 'reserved'
+    | 'draining'
+    | 'topology'
+    | 'retry'
+    | 'held'
+    | 'paused'
+    | 'never'
+    | 'next';
+  /** What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and `retry` and `of` (retry). */
+  data: Record<string, unknown>;
+  /** About when that is over, if it can be said; the words then end with it. */
+  until: string | null;
+  /** The words in English, without capital and full stop. */
+
+/** A task that waits. Of another user's task the name is not told, and of its quota nothing. */
+export interface IQueueTask {
+  /** Its number in this list. */
+  number: number;
+  /** Its place among the waiting tasks of its group, from 1; null: its owner holds it. */
+  position: number | null;
+  task_id: number;
+  user: string;
+  /** Its name; empty: it is not told. */
+  /** The priority that counts now. */
+  priority: PriorityName;
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+  state: 'queued' | 'suspended';
+  submitted_at: string;
+  waiting_since: string;
+  short: IShortWait;
+
+/** The queue of a node group. */
+export interface IGroupQueue {
+  group: string;
+  /** How many tasks wait for a turn, and how many are held by their owners. */
+  waiting: number;
+  held: number;
+  items: IQueueTask[];
+  /** `after` of the next page; null: this is the last one. */
+  next: number | null;
+
+/** The queues of node groups, as the latest plan has them; groups in which nothing waits are left out. */
+export interface IQueue {
+  /** When that plan was made. */
+  at: string | null;
+  groups: IGroupQueue[];
+
+/** What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node. */
+export interface IUseNow {
+  nodes: number;
+  /** Nodes that runs hold: the sum of the four below. */
+  held: number;
+  /** Those of runs that start, that compute, whose GPUs are idle, and that were told to leave. */
+  starting: number;
+  useful: number;
+  idle: number;
+  leaving: number;
+  /** The parts of all nodes that are held, and that compute, 0 to 1; null: there is no node. */
+  occupancy: number | null;
+  useful_share: number | null;
+
+/** What the nodes did in an hour. Lengths of time are seconds of nodes. */
+export interface IHour {
+  hour: string;
+  /** Up to when it is counted: its end, but for the present hour. */
+  until: string;
+  /** All node time there was, and in it that of nodes which took no new runs; null: it was not recorded. */
+  capacity_s: number | null;
+  down_s: number | null;
+  /** Node time that runs held, and in it that of their starts, of work, of saving and of lost work. */
+  held_s: number;
+  starting_s: number;
+  useful_s: number;
+  saving_s: number;
+  lost_s: number;
+  /** Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet. */
+  gpu_idle_s: number;
+  /** The parts of all node time that were held, and useful, 0 to 1; null: not known. */
+  occupancy: number | null;
+  useful_share: number | null;
+
+/** How many tasks ended in some time. */
+export interface IEndedCount {
+  succeeded: number;
+  failed: number;
+
+/** The cluster now and over the last day, the same for every reader. */
+export interface IOverview {
+  /** The number of the last event before: with `after` of it, `GET /events` tells all that has changed since. */
+  change: number;
+  /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
+  standstill: string | null;
+  now: IUseNow;
+  /** The last 24 hours and the present one, the oldest first. */
+  hours: IHour[];
+  /** Running and waiting tasks by priority, over all node groups; the highest first. */
+  groups: IGroupOverview[];
+  /** How many tasks were submitted, and ended, in the last three hours. */
+  submitted_3h: number;
+  ended_3h: IEndedCount;
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
@@ -625,6 +847,79 @@ export interface IPolicy {
   warnings: string[];
   /** Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in the meantime. */
   version: string;
+}
+
+/** The tasks of a trial that ask for one priority. Waits are those for the first turn, in seconds. */
+export interface ILevelTrial {
+  level: PriorityChoice;
+  tasks: number;
+  wait_p50_s: number | null;
+  wait_p90_s: number | null;
+  interruptions: number;
+}
+
+/** The tasks of a trial in one node group. */
+export interface IGroupTrial {
+  group: string;
+  nodes: number;
+  tasks: number;
+  /** The parts of the node time that runs held, and that was useful, 0 to 1. */
+  occupancy: number | null;
+  useful: number | null;
+  wait_p50_s: number | null;
+  wait_p90_s: number | null;
+  interruptions: number;
+}
+
+/** What happens with some policy numbers, or what has happened. */
+export interface ITrialSide {
+  /** The parts of the node time that runs held, and that was useful, 0 to 1; null: not known. */
+  occupancy: number | null;
+  useful: number | null;
+  turns: number;
+  interruptions: number;
+  /** Node time whose work was lost, in seconds; null: not known. */
+  lost_node_s: number | null;
+  /** Tasks that never end, because they never can start. */
+  unfinished: number;
+  levels: ILevelTrial[];
+  groups: IGroupTrial[];
+}
+
+/** The tasks of the last days, simulated with the policy numbers in force and with others. */
+export interface ITrial {
+  since: string;
+  until: string;
+  /** How many tasks were simulated. */
+  tasks: number;
+  old: ITrialSide;
+  new: ITrialSide;
+  /** What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes. */
+  measured: ITrialSide;
+  /** What the figures rest on, and what they cannot know, as sentences. */
+  assumptions: string[];
+}
+
+/** How far a trial has come. */
+export interface ITrialProgress {
+  /** From 0 to 1. */
+  done: number;
+}
+
+/** Set some numbers, and reset others to the configuration or the default. Either all changes are made or none. */
+export interface IPolicyChange {
+  /** The node group; null: all groups that have no value of their own. */
+  group?: string | null;
+  /** New values, by name of the number. Lengths of time are texts such as `15m`, or seconds. */
+  set?: Record<string, unknown>;
+  /** Names of the numbers to reset. */
+  unset?: string[];
+}
+
+/** A change of policy numbers that is tried on the tasks of the last days, and not made. */
+export interface IPolicyTrial extends IPolicyChange {
+  /** How many days back, from a midnight in UTC on. */
+  days?: number;
 }
 
 /** An error (RFC 9457, `application/problem+json`). */
@@ -1264,6 +1559,44 @@ export interface ITaskSummary {
   tags: string[];
   /** What the job has reported last; null: nothing so far. */
   progress: ITaskProgress | null;
+  /** Why it waits, in a few words; null: it does not wait. */
+  short: IShortWait | null;
+  /** Whether the caller has starred it; null: not known here. */
+  starred: boolean | null;
+  /** In a list with `use`: what its run uses now or, of a run that has ended, used; null: nothing was measured. */
+  use: IMeanUse | null;
+}
+
+/** The tags of a task, in place of those that it has. */
+export interface ITagsPut {
+  tags: string[];
+}
+
+/** One action on many tasks. */
+export interface ITaskActions {
+  action: 'stop' | 'suspend' | 'resume' | 'hold';
+  /** Their ids or names, as in `GET /tasks/{task}`. */
+  tasks: string[];
+}
+
+/** What became of one of the tasks. */
+export interface ITaskActionResult {
+  /** The task as the request has named it. */
+  task: string;
+  /** Its id and its state afterwards; null: it was refused. */
+  task_id: number | null;
+  state: TaskState | null;
+  held: boolean | null;
+  /** Why it was refused, as a code and a sentence; null: it was done. */
+  code: string | null;
+  detail: string | null;
+}
+
+/** What became of each task, in the order of the request. */
+export interface ITaskActionResults {
+  items: ITaskActionResult[];
+  done: number;
+  refused: number;
 }
 
 /** The snapshot of a task's code. */
@@ -1317,10 +1650,12 @@ export interface ITaskDetail extends ITaskSummary {
   runs: IRun[];
 }
 
-/** A page of tasks, newest first. */
+/** A page of tasks, newest first or in the order that was asked for. */
 export interface ITaskPage {
   items: ITaskSummary[];
   next_cursor: string | null;
+  /** With `total`: how many tasks match, on all pages. */
+  total: number | null;
   /** On the first page: what the caller should know, as sentences; now, of budgets that are almost used up. */
   notes: string[];
 }

@@ -25,6 +25,7 @@ from hai_scheduler.api.handlers import (
     tasks,
 )
 from hai_scheduler.api.notification_routes import NOTIFICATION_ROUTES
+from hai_scheduler.api.page_routes import PAGE_ROUTES
 from hai_scheduler.api.profile_routes import PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
@@ -348,6 +349,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     *ADMIN_ROUTES,
     *COST_ROUTES,
+    *PAGE_ROUTES,
     Route(
         method="GET",
         path="/environments",

@@ -33,8 +33,13 @@ from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.insight.people import People
 from hai_scheduler.service.insight.platform_details import PlatformDetails
+from hai_scheduler.service.insight.node_map import NodeMap
+from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.previews import Previews
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.queue_lists import QueueLists
 from hai_scheduler.service.insight.silence import Silence
+from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -67,6 +72,8 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tallies.reader import TallyReader
 from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.labels import Labels
+from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
@@ -180,6 +187,7 @@ def assemble_api(
         image_pins=ImagePins(images=adapters.images),
     )
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
+    policy = PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store)
     return ApiParts(
         follower=follower,
         services=Services(
@@ -218,6 +226,13 @@ def assemble_api(
             container_books=ContainerBooks(store=store, clock=clock),
             costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             queries=queries,
+            task_lists=TaskLists(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            node_map=NodeMap(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            overviews=Overviews(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            queue_lists=QueueLists(clock=clock, latest_plan=latest_plan),
+            previews=Previews(clock=clock, latest_plan=latest_plan, policy=policy, workers=workers),
+            labels=Labels(store=store, bus=bus, clock=clock),
+            many_tasks=ManyTasks(submissions=submissions),
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,
             explanations=Explanations(
@@ -243,7 +258,7 @@ def assemble_api(
             notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=adapters.address_book),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-            policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
+            policy=policy,
             mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             environments=images,
             catalogue=Catalogue(images=images, haienvs=adapters.haienvs),

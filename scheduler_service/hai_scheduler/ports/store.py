@@ -12,6 +12,7 @@ from hai_scheduler.ports.stored.containers import StoredContainers
 from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
+from hai_scheduler.ports.stored.labels import StoredLabels
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
@@ -47,6 +48,11 @@ class Tx(Protocol):
     @property
     def recordings(self) -> StoredRecordings:
         """The recordings of what tasks do."""
+        ...
+
+    @property
+    def labels(self) -> StoredLabels:
+        """The tags and stars of tasks."""
         ...
 
     @property

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_US: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,68 @@ class TaskFilter:
     priority: str | None = None
     #: A part of the name, letter case ignored.
     name: str | None = None
+    #: A part of the name, of the user's name or of a tag, letter case ignored; or the number of the task.
+    text: str | None = None
+    tag: str | None = None
+    #: Only tasks that this user has starred.
+    starred_by: str | None = None
+    #: Only tasks that were submitted, or ended, at this time or later.
+    submitted_since: datetime | None = None
+    ended_since: datetime | None = None
+
+
+class TaskKey(StrEnum):
+    """What a list of tasks can be in the order of."""
+
+    ID = "id"
+    NAME = "name"
+    USER = "user"
+    GROUP = "group"
+    STATE = "state"
+    #: The level asked for; AUTO comes before LOW.
+    PRIORITY = "priority"
+    NODES = "nodes"
+    #: When the task has ended; unfinished tasks come before all others.
+    ENDED = "ended"
+    #: The running time of runs that have ended.
+    RAN = "ran"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSort:
+    """The order of a list of tasks; tasks that are equal by the key are in the same order by their ids."""
+
+    key: TaskKey = TaskKey.ID
+    falling: bool = True
+
+
+#: The keys whose values are texts; those of the others are whole numbers.
+TEXT_KEYS: Final = frozenset({TaskKey.NAME, TaskKey.USER, TaskKey.GROUP, TaskKey.STATE})
+#: The value by which a task has its place in a list.
+TaskKeyValue = str | int
+
+
+def sort_value(task: Task, key: TaskKey) -> TaskKeyValue:
+    """Return the value by which the task has its place in a list."""
+    match key:
+        case TaskKey.ID:
+            return task.id
+        case TaskKey.NAME:
+            return task.name
+        case TaskKey.USER:
+            return task.user
+        case TaskKey.GROUP:
+            return task.group
+        case TaskKey.STATE:
+            return task.state.value
+        case TaskKey.PRIORITY:
+            return -1 if task.priority is None else task.priority.value
+        case TaskKey.NODES:
+            return task.nodes
+        case TaskKey.ENDED:
+            return 0 if task.ended_at is None else (task.ended_at - _EPOCH) // _US
+        case TaskKey.RAN:
+            return task.served // _US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
 from kit.builders import a_quota, a_run, a_spec, a_task, at
 from kit.databases import empty_postgres, postgres_url, sqlite_url
@@ -223,6 +224,18 @@ async def test_how_often_a_command_runs_is_taken_from_the_variables_and_put_back
     async with engine.connect() as connection:
         rows = await connection.execute(text("SELECT env FROM hai_specs ORDER BY task_id"))
         assert [env if isinstance(env, dict) else json.loads(env) for (env,) in rows] == kept
+
+
+async def test_tags_of_earlier_tasks_are_found_after_the_migration(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    async with engine.begin() as connection:
+        await connection.execute(text("""UPDATE hai_specs SET tags = '["sweep", "ä", "sweep"]'"""))
+    store = await open_store(url)
+    async with store.read() as tx:
+        for tag, found in (("sweep", 1), ("ä", 1), ("none", 0)):
+            assert await tx.tasks.count(TaskFilter(tag=tag)) == found
+        assert (await tx.tasks.get_spec(TaskId(1))).tags == ("sweep", "ä", "sweep")
+    await store.close()
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:

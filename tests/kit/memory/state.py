@@ -14,7 +14,7 @@ from hai_scheduler.core.ledger.development import DevelopmentContainer
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast
-from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota, Usage
@@ -58,6 +58,8 @@ class State:
     runs: PagedMap[Mapping[int, Run]] = field(default_factory=PagedMap)
     #: By task id.
     progress: PagedMap[StepProgress] = field(default_factory=PagedMap)
+    #: The tasks that a user has starred: pairs of user and task id.
+    stars: frozenset[tuple[str, int]] = frozenset()
     #: Task ids by user and idempotency key.
     keys: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: PagedMap[HistoryEvent] = field(default_factory=PagedMap)
@@ -87,6 +89,7 @@ class State:
     #: By hour and node group.
     capacity: Mapping[tuple[datetime, str], NodeTime] = field(default_factory=dict)
     marks: Mapping[str, NodeMark] = field(default_factory=dict)
+    conditions: Mapping[str, NodeCondition] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     lease: HeldLease = field(default_factory=HeldLease)
     #: The mark of the store but for the last task; and the past it must not use again (decision 0016).

@@ -9,6 +9,7 @@ from kit.memory.stored.containers import MemoryContainers
 from kit.memory.stored.costs import MemoryBudgets, MemoryCapacity, MemoryRates
 from kit.memory.stored.database import MemoryDatabase
 from kit.memory.stored.events import MemoryEvents
+from kit.memory.stored.labels import MemoryLabels
 from kit.memory.stored.lease import MemoryLease
 from kit.memory.stored.ledger import MemoryLedger
 from kit.memory.stored.nodes import MemoryNodes
@@ -32,6 +33,7 @@ class MemoryTx:
         self.tasks = MemoryTasks(draft)
         self.runs = MemoryRuns(draft)
         self.recordings = MemoryRecordings(draft)
+        self.labels = MemoryLabels(draft)
         self.progress = MemoryProgress(draft)
         self.events = MemoryEvents(draft)
         self.notifications = MemoryNotifications(draft)

@@ -130,7 +130,7 @@ class FakePlatform:
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
             "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
-            "runs": [],
+            "runs": [], "short": None, "starred": None, "use": None,
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

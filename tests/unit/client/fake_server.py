@@ -14,6 +14,7 @@ from unit.client import (
     fake_cluster,
     fake_hub,
     fake_notifications,
+    fake_pages,
     fake_people,
     fake_reports,
     fake_storage,
@@ -23,6 +24,7 @@ from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, 
 from unit.client.fake_tasks import line
 
 _ROUTES = (
+    *fake_pages.ROUTES,
     *fake_tasks.ROUTES,
     *fake_cluster.ROUTES,
     *fake_storage.ROUTES,
@@ -109,6 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _messages(self, call: Call) -> Iterator[bytes]:
         last = call.headers.get("last-event-id")
+        if call.path.endswith("/policy/try"):
+            yield self._route(call)[1].encode()
+            return
         if call.path.endswith("/events"):
             yield b'event: hello\ndata: {"seq": 0}\n\n'
             for event in self.platform.events:

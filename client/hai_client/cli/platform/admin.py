@@ -9,7 +9,17 @@ from typing import Any, Callable
 
 from hai_client.api import Client
 from hai_client.backports import UTC
-from hai_client.cli.platform import costs, environments, mounts, nodes, orphans, oversight, people, policy
+from hai_client.cli.platform import (
+    costs,
+    environments,
+    mounts,
+    node_preview,
+    nodes,
+    orphans,
+    oversight,
+    people,
+    policy,
+)
 from hai_client.cli.platform.quota import by_level, limit, may_hold, until
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
@@ -41,7 +51,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ("uncordon", "use nodes again"),
         ("drain", "start nothing new on nodes and ask what runs there to leave"),
     ):
-        _leaf(group, name, help_, _mark).add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+        marking = _leaf(group, name, help_, _mark)
+        marking.add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+        if name != "uncordon":
+            marking.add_argument(
+                "--preview", action="store_true", help="say who would leave, go on where, and wait longer; do nothing"
+            )
     _leaf(group, "pause", "tell every run to leave; start nothing until `hai admin resume`", _pause)
     _leaf(group, "resume", "end a pause", _pause)
     quota = _group(group.add_parser("quota", help="list, set or delete rows of quota"), "quota_verb")
@@ -133,6 +148,8 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _mark(args: argparse.Namespace, ctx: Context) -> int:
+    if getattr(args, "preview", False):
+        return node_preview.run(args, ctx)
     acts: dict[str, Callable[[Client, str], Node]] = {
         "cordon": Client.cordon,
         "uncordon": Client.uncordon,

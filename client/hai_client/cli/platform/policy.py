@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hai_client.backports import without_prefix
+from hai_client.cli.platform import trial
+from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, ago
 from hai_client.cli.shared.parser import Command
@@ -19,9 +21,21 @@ _ENTRY = "weights."
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-g", "--group", metavar="GROUP", help="what is in force in this node group")
+    parser.add_argument("verb", metavar="try", nargs="?", choices=["try"], help="for admins: try other numbers")
+    parser.add_argument(
+        "changes",
+        metavar="NAME=VALUE",
+        nargs="*",
+        help="with `try`: the numbers to try on the tasks of the last days; nothing is changed",
+    )
+    parser.add_argument("--days", type=words_.count("days"), metavar="N", help="with `try`: how many days back (3)")
 
 
 def _policy(args: argparse.Namespace, ctx: Context) -> int:
+    if args.verb == "try":
+        return trial.run(args, ctx)
+    if args.days is not None:
+        raise Invalid("days: goes with `hai policy try NAME=VALUE` only; leave it out to see the numbers")
     policy = ctx.client.policy()
     if args.group is not None:
         _check_group(policy, args.group)
@@ -90,20 +104,13 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         "changes",
         metavar="NAME=VALUE",
         nargs="+",
-        type=_assignment,
+        type=trial.assignment,
         help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
     )
     unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
     unsetting.add_argument("names", metavar="NAME", nargs="+", help="as above; weights.alice removes one user's weight")
     for one in (setting, unsetting):
         one.add_argument("-g", "--group", metavar="GROUP", help="for this node group; else for all of them")
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, given, value = text.partition("=")
-    if not (name and given):
-        raise Invalid(f"{text!r} is not NAME=VALUE; write for example slice=1h")
-    return name, value
 
 
 def _set(args: argparse.Namespace, ctx: Context) -> int:
@@ -169,6 +176,7 @@ COMMANDS = {
         _configure,
         _policy,
         about="Show the numbers that the scheduler decides with, and where each of them comes from.",
-        examples="examples:\n  hai policy\n  hai policy --group training\n  hai admin policy set slice=1h",
+        examples="examples:\n  hai policy\n  hai policy --group training\n  hai policy try slice=1h --days 7\n"
+        "  hai admin policy set slice=1h",
     )
 }

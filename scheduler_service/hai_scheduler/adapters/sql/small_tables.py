@@ -15,6 +15,7 @@ from hai_scheduler.adapters.sql.tables import SETTINGS
 #: The small tables.
 FACTS: Final = (
     "archived",
+    "conditions",
     "environments",
     "marks",
     "mount_rules",

@@ -12,6 +12,7 @@ from hai_scheduler.adapters.sql.stored.containers import SqlContainers
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
+from hai_scheduler.adapters.sql.stored.labels import SqlLabels
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
@@ -40,6 +41,7 @@ class SqlTx:
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
         self.recordings = SqlRecordings(statements)
+        self.labels = SqlLabels(statements)
         self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
         self.notifications = SqlNotifications(statements, tables)

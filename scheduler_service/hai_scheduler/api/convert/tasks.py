@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
+from hai_scheduler.api.convert.overview import short_out
 from hai_scheduler.api.wire.runs import (
     CheckpointOut,
     FailureOut,
@@ -195,8 +196,12 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
         # The message of a waiting task is why it waits.
         "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown, holders),
         "deadline": run.notice.deadline if run and run.notice else None,
-        "tags": [],
+        "tags": list(view.tags),
         "progress": progress_out(view.progress, view.left),
+        "short": None if view.short is None else short_out(view.short),
+        "starred": view.starred,
+        # The model reads the attributes of this value.
+        "use": view.use,
     }
 
 

@@ -11,7 +11,10 @@ from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.cluster import (
     ClusterOut,
+    MarkPreviewIn,
+    MarkPreviewOut,
     NodeList,
+    NodeListQuery,
     NodeOut,
     PauseRequest,
 )
@@ -46,9 +49,17 @@ async def _overview(ask: Ask[Nothing, Any]) -> ClusterOut:
     return cluster_convert.cluster_out(await ask.services.queries.cluster(), health.standstill)
 
 
-async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
+async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList:
     """Return all nodes."""
-    return NodeList(items=[cluster_convert.node_out(view) for view in await ask.services.queries.nodes()])
+    found = await ask.services.node_map.look(ask.caller, use=ask.query.use)
+    return NodeList(items=[cluster_convert.node_out(facts, ask.caller) for facts in found])
+
+
+async def preview(ask: Ask[Nothing, MarkPreviewIn]) -> MarkPreviewOut:
+    """Return what a mark on nodes would do."""
+    return cluster_convert.preview_out(
+        await ask.services.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
+    )
 
 
 async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
@@ -68,7 +79,7 @@ async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
 
 async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
     await ask.services.administration.mark_node(ask.caller, ask.path["name"], mark)
-    return cluster_convert.node_out(await ask.services.queries.node(ask.path["name"]))
+    return cluster_convert.node_out(await ask.services.node_map.node(ask.caller, ask.path["name"]), ask.caller)
 
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:

@@ -16,7 +16,12 @@ from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.insight.people import People
 from hai_scheduler.service.insight.platform_details import PlatformDetails
+from hai_scheduler.service.insight.node_map import NodeMap
+from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.previews import Previews
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.queue_lists import QueueLists
+from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
 from hai_scheduler.service.logs.reading import Logs
@@ -39,6 +44,8 @@ from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.labels import Labels
+from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
@@ -67,6 +74,13 @@ class Services:
     container_books: ContainerBooks
     costs: Costs
     queries: Queries
+    task_lists: TaskLists
+    node_map: NodeMap
+    overviews: Overviews
+    queue_lists: QueueLists
+    previews: Previews
+    labels: Labels
+    many_tasks: ManyTasks
     readiness: Readiness
     health: Health
     explanations: Explanations

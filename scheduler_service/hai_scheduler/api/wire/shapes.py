@@ -120,7 +120,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
 #: States with commas between them.
 STATES: Final[JsonDict] = {"pattern": f"^({_STATE})(,({_STATE}))*$"}
 #: Cursors of pages of tasks and of logs.
-TASK_CURSOR: Final[JsonDict] = {"pattern": "^[0-9]{1,18}$"}
+TASK_CURSOR: Final[JsonDict] = {"pattern": "^([0-9]{1,18}|~[A-Za-z0-9_-]{1,1999})$"}
 LOG_CURSOR: Final[JsonDict] = {"pattern": "^[1-9][0-9]{0,8}:(start|[0-9]{1,18})$"}
 
 

@@ -16,7 +16,13 @@ from hai_scheduler.service.shared.news import PAGE, News
 #: Kinds of events without an owner that all users get: `GET /nodes`, `/cluster` and `/policy` show all users the same.
 #: Other kinds without an owner are for admins.
 FOR_EVERYBODY: Final = frozenset(
-    {EventKind.NODE_MARK, EventKind.CLUSTER_PAUSED, EventKind.CLUSTER_RESUMED, EventKind.POLICY_CHANGED}
+    {
+        EventKind.NODE_MARK,
+        EventKind.NODE_CONDITION,
+        EventKind.CLUSTER_PAUSED,
+        EventKind.CLUSTER_RESUMED,
+        EventKind.POLICY_CHANGED,
+    }
 )
 #: Kinds of events about a row of quota: for users for whom the row can count.
 OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})

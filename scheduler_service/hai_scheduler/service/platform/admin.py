@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.ledger.row import ERASED
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
@@ -45,10 +45,14 @@ class Administration:
     async def mark_node(self, caller: Caller, name: str, mark: NodeMark) -> None:
         """Cordon, drain or uncordon a node; uncordon also deletes its strikes (H3). Raises Forbidden and NotFound."""
         admins_only(caller)
-        if name not in self.latest_plan.by_name():
+        node = self.latest_plan.by_name().get(name)
+        if node is None:
             raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
         async with self.store.write() as tx:
             before = (await tx.nodes.marks()).get(name, NodeMark.NONE)
+            if before is not mark:
+                condition = NodeCondition.of(replace(node, mark=mark), self.clock.now(), by=caller.name)
+                await tx.nodes.put_conditions([condition])
             await tx.nodes.put_mark(name, mark)
             if mark is NodeMark.NONE:
                 await tx.nodes.forget_strikes(node=name)

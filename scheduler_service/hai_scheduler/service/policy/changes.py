@@ -8,7 +8,7 @@ from typing import Any
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.model.policy import PolicyError
+from hai_scheduler.core.model.policy import Policies, PolicyError
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
@@ -102,30 +102,48 @@ class PolicyChanges:
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         admins_only(caller)
-        try:
-            values, unset = by_current_names(values), [current_name(name) for name in unset]
-        except PolicyError as error:
-            raise Invalid("set", error.name, str(error)) from None
-        given = _read(values, unset)
+        values, unset = _current(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
             expected.check("What admins have set of the policy numbers", before)
-            self._check_group(group, before)
-            at = self.clock.now()
-            own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
-            for name, value in given.items():
-                if name not in own or own[name].value != value:
-                    own[name] = Override(value, caller.name, at)
-            after = {**before, group: own}
-            layers = self._checked(after, group, values, unset)
+            after, layers = self._after(caller, before, group, values, unset)
             await tx.settings.put(SETTING, text_of(after))
             told = self._told(before, layers, group)
             if told:
                 was, is_ = ({name: pair[side] for name, pair in told.items()} for side in ("old", "new"))
                 subject = "policy" if group is None else f"policy:{group}"
-                await audit(tx, caller, AdminAction.POLICY_CHANGED, subject, at=at, before=was, after=is_)
+                await audit(tx, caller, AdminAction.POLICY_CHANGED, subject, at=self.clock.now(), before=was, after=is_)
             await self._line(tx, caller, group, told)
         await ring_change(self.bus)
+
+    async def tried(
+        self, caller: Caller, group: str | None, values: Mapping[str, object], unset: Collection[str]
+    ) -> Policies:
+        """The policies as `change` would leave them; nothing is changed. The arguments and errors are those of it."""
+        admins_only(caller)
+        values, unset = _current(values, unset)
+        async with self.store.read() as tx:
+            before, _ = overrides_of(await tx.settings.get(SETTING))
+        return self._after(caller, before, group, values, unset)[1].policies()
+
+    def _after(
+        self,
+        caller: Caller,
+        before: Overrides,
+        group: str | None,
+        values: Mapping[str, object],
+        unset: Collection[str],
+    ) -> tuple[Overrides, PolicyLayers]:
+        """The values of admins after a change, and all values with them. Raises Invalid and Unavailable."""
+        given = _read(values, unset)
+        self._check_group(group, before)
+        at = self.clock.now()
+        own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
+        for name, value in given.items():
+            if name not in own or own[name].value != value:
+                own[name] = Override(value, caller.name, at)
+        after = {**before, group: own}
+        return after, self._checked(after, group, values, unset)
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
         groups = self.latest_plan.groups()
@@ -165,6 +183,14 @@ class PolicyChanges:
             await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
+
+
+def _current(values: Mapping[str, object], unset: Collection[str]) -> tuple[Mapping[str, object], Collection[str]]:
+    """The same with the names of now. Raises Invalid."""
+    try:
+        return by_current_names(values), [current_name(name) for name in unset]
+    except PolicyError as error:
+        raise Invalid("set", error.name, str(error)) from None
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:

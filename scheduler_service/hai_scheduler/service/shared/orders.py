@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.logs import LogPlace
@@ -140,7 +141,32 @@ class TraceMerged:
     fault: str | None = None
 
 
-Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewOrder:
+    """Find out what a mark on nodes would do. The answer is a MarkPreview."""
+
+    nodes: tuple[str, ...]
+    mark: NodeMark
+    now: datetime
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOrder:
+    """Simulate the tasks of the last days with the policy numbers in force and with others. The answer is a Trial.
+
+    While it is computed, its progress is told as numbers from 0 to 1.
+    """
+
+    policies: Policies
+    since: datetime
+    now: datetime
+    #: The most tasks, and the most processor time of each of the two simulations, in seconds.
+    most_tasks: int
+    most_seconds: float
+
+
+Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder | PreviewOrder | TrialOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,16 +177,21 @@ class SnapshotFacts:
     policies: Policies
 
 
+#: Takes what a computation says of its progress: a number from 0 to 1.
+Told = Callable[[float], None]
+
+
 class ComputePool(Protocol):
     """Carries out orders outside of the event loop, so that neither ticks nor requests wait for them."""
 
-    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """Carry out the order when its user's turn has come; returns its answer. A cancelled order ends at once.
 
         Args:
             user: The user who asked.
             order: The order.
-            facts: Nodes and policies, for forecasts and what-ifs.
+            facts: Nodes and policies, for all that plans.
+            told: Called with what the computation says of its progress.
 
         Raises:
             TooMany: The user has too many orders waiting.
