@@ -8,6 +8,29 @@ export type ProfileName = (typeof PROFILES)[number];
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 export type PriorityChoice = typeof AUTO | PriorityName;
 
+/** One action of an admin, or of a user on their own quota. */
+export interface IAuditEntry {
+  number: number;
+  at: string;
+  /** Who did it. */
+  actor: string;
+  action: string;
+  /** What was changed: its kind, a colon and its name. */
+  subject: string;
+  /** What was there before, and is there now, without secrets and long values; null: there was or is nothing. */
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  /** The address that the request came from; null: not known. */
+  address: string | null;
+}
+
+/** A page of the audit, newest first. */
+export interface IAuditPage {
+  items: IAuditEntry[];
+  /** null: this is the last page. */
+  next_cursor: number | null;
+}
+
 /** What a run uses in the mean; null: not measured. */
 export interface IMeanUse {
   /** Cores, and bytes of memory, of a rank. */
@@ -60,14 +83,6 @@ export interface INode {
   tasks: INodeTask[];
   /** The orphaned run that holds the node, which belongs to no task of the database; null: none does. */
   orphan: string | null;
-}
-
-/** A task on a node. */
-export interface INodeTask {
-  task_id: number;
-  user: string;
-  /** Indices of the GPUs that the task holds there; empty: the whole node. */
-  gpus: number[];
   /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it. */
   state:
     | 'down'
@@ -92,26 +107,6 @@ export interface INodeTask {
 /** All nodes, by name. */
 export interface INodeList {
   items: INode[];
-/** One action of an admin, or of a user on their own quota. */
-export interface IAuditEntry {
-  number: number;
-  at: string;
-  /** Who did it. */
-  actor: string;
-  action: string;
-  /** What was changed: its kind, a colon and its name. */
-  subject: string;
-  /** What was there before, and is there now, without secrets and long values; null: there was or is nothing. */
-  before: Record<string, unknown> | null;
-  after: Record<string, unknown> | null;
-  /** The address that the request came from; null: not known. */
-  address: string | null;
-
-/** A page of the audit, newest first. */
-export interface IAuditPage {
-  items: IAuditEntry[];
-  /** null: this is the last page. */
-  next_cursor: number | null;
 }
 
 /** Tasks and nodes at one priority. */
@@ -145,6 +140,74 @@ export interface ICluster {
   groups: IGroupOverview[];
   /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
   standstill: string | null;
+}
+
+/** Nodes, and the mark that they would get. */
+export interface IMarkPreviewIn {
+  nodes: string[];
+  mark?: 'cordoned' | 'draining';
+}
+
+/** A task in a preview. */
+export interface IPreviewTask {
+  task_id: number;
+  name: string;
+  user: string;
+  /** The priority that its run holds, or that was asked for; null: AUTO, and it waits. */
+  priority: PriorityName | null;
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+}
+
+/** A task that would be told to leave. */
+export interface IDisplacedTask extends IPreviewTask {
+  /** Those of its nodes that would be marked. */
+  node_names: string[];
+  /** When it is away at the latest: the deadline of its notice; null: not known. */
+  away_by: string | null;
+  /** When and where it would go on; null and empty: not in the time that was computed. */
+  goes_on_at: string | null;
+  goes_on_nodes: string[];
+  /** Whether it would end by itself instead. */
+  ends: boolean;
+}
+
+/** A task on other nodes that would make room for a displaced one. */
+export interface IMovedTask extends IPreviewTask {
+  at: string;
+  /** That one. */
+  beneficiary: number;
+}
+
+/** A waiting task that would start later. */
+export interface ILaterTask extends IPreviewTask {
+  /** When it would start without the mark, and with it; null: not in the time that was computed. */
+  without: string;
+  with_mark: string | null;
+}
+
+/** What a mark on nodes would do, from the planner itself; nothing was done. */
+export interface IMarkPreview {
+  at: string;
+  nodes: string[];
+  mark: 'cordoned' | 'draining';
+  /** The whole in a few sentences. */
+  sentence: string;
+  displaced: IDisplacedTask[];
+  /** Tasks that would stay on these nodes until their runs end. */
+  staying: IPreviewTask[];
+  moved: IMovedTask[];
+  /** The first 100 of each node group, the soonest first; and how many there are beyond them. */
+  later: ILaterTask[];
+  later_left_out: number;
+  /** When the last task that is told to leave is away at the latest; null: none is told. */
+  empty_by: string | null;
+  /** Up to when the planner was run, and the precision of its times, in seconds. */
+  computed_until: string;
+  step_s: number;
+  /** What the times rest on, as sentences. */
+  assumptions: string[];
 }
 
 /** A rate. Amounts are decimal texts, so that no program rounds them. */
@@ -186,66 +249,6 @@ export interface IGroupBudget {
 /** The budgets that the caller may see, by group. */
 export interface IBudgetList {
   items: IGroupBudget[];
-/** Nodes, and the mark that they would get. */
-export interface IMarkPreviewIn {
-  nodes: string[];
-  mark?: 'cordoned' | 'draining';
-
-/** A task in a preview. */
-export interface IPreviewTask {
-  task_id: number;
-  name: string;
-  user: string;
-  /** The priority that its run holds, or that was asked for; null: AUTO, and it waits. */
-  nodes: number;
-  /** GPUs on each of its nodes; null: whole nodes. */
-  gpus: number | null;
-
-/** A task that would be told to leave. */
-export interface IDisplacedTask extends IPreviewTask {
-  /** Those of its nodes that would be marked. */
-  node_names: string[];
-  /** When it is away at the latest: the deadline of its notice; null: not known. */
-  away_by: string | null;
-  /** When and where it would go on; null and empty: not in the time that was computed. */
-  goes_on_at: string | null;
-  goes_on_nodes: string[];
-  /** Whether it would end by itself instead. */
-  ends: boolean;
-
-/** A task on other nodes that would make room for a displaced one. */
-export interface IMovedTask extends IPreviewTask {
-  at: string;
-  /** That one. */
-  beneficiary: number;
-
-/** A waiting task that would start later. */
-export interface ILaterTask extends IPreviewTask {
-  /** When it would start without the mark, and with it; null: not in the time that was computed. */
-  without: string;
-  with_mark: string | null;
-
-/** What a mark on nodes would do, from the planner itself; nothing was done. */
-export interface IMarkPreview {
-  at: string;
-  nodes: string[];
-  mark: 'cordoned' | 'draining';
-  /** The whole in a few sentences. */
-  sentence: string;
-  displaced: IDisplacedTask[];
-  /** Tasks that would stay on these nodes until their runs end. */
-  staying: IPreviewTask[];
-  moved: IMovedTask[];
-  /** The first 100 of each node group, the soonest first; and how many there are beyond them. */
-  later: ILaterTask[];
-  later_left_out: number;
-  /** When the last task that is told to leave is away at the latest; null: none is told. */
-  empty_by: string | null;
-  /** Up to when the planner was run, and the precision of its times, in seconds. */
-  computed_until: string;
-  step_s: number;
-  /** What the times rest on, as sentences. */
-  assumptions: string[];
 }
 
 /** An environment of haienv: facts of one of its generations. */
@@ -482,6 +485,238 @@ export interface ITaskSeries {
   runs: IRunSeries[];
 }
 
+/** Over which channels a kind of notification is to be told. */
+export interface INotificationRuleIn {
+  kind: string;
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink; none: it is not told. */
+  channels: string[];
+}
+
+/** Write what the caller is told, and where. */
+export interface INotificationRulesPut {
+  /** Kinds that are left out stay as they are. */
+  rules?: INotificationRuleIn[];
+  /** How long a task waits before `waiting` is told, seconds; from a minute to 30 days. */
+  waits_longer_s?: number;
+  /** The address that mail goes to; null: none. */
+  mail?: string | null;
+  /** The address of the webhook, `https://...`; null: none. */
+  webhook?: string | null;
+  /** Whether the webhook gets a new key; the old one does not count any more. */
+  new_secret?: boolean;
+}
+
+/** Over which channels a kind of notification is told. */
+export interface INotificationRule {
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  channels: string[];
+}
+
+/** A channel, as the caller may use it. */
+export interface INotificationChannel {
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink. */
+  name: string;
+  /** Why it cannot be used now, and what to do; null: it can. */
+  missing: string | null;
+  /** Why the newest message with trouble was not delivered at once; null: there was none in the last seven days. */
+  error: string | null;
+  error_at: string | null;
+}
+
+/** What the caller is told, and where. */
+export interface INotificationRules {
+  /** All kinds, in the order in which they are shown. */
+  rules: INotificationRule[];
+  waits_longer_s: number;
+  mail: string | null;
+  webhook: string | null;
+  /** The key of the webhook's signatures, in the answer that has made it; else null. */
+  webhook_secret: string | null;
+  channels: INotificationChannel[];
+}
+
+/** What came of a notification over one channel. */
+export interface IDelivery {
+  /** `feed` is JupyterLab and the browser. */
+  channel: string;
+  state: 'pending' | 'sent' | 'given_up';
+  attempts: number;
+  /** When it was sent or given up; null: neither yet. */
+  ended_at: string | null;
+  /** Why the newest attempt failed; null: it did not. */
+  error: string | null;
+  /** Whether it was sent together with others. */
+  digest: boolean;
+}
+
+/** What a user was told. */
+export interface INotification {
+  id: number;
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  at: string;
+  task_id: number | null;
+  /** The id of the sentence, for clients that write it in other languages, with its parameters. */
+  sentence: string;
+  params: Record<string, unknown>;
+  /** The sentence in English. */
+  text: string;
+  /** The last lines of a failed task. */
+  lines: string[];
+  read: boolean;
+  deliveries: IDelivery[];
+}
+
+/** What a user was told, the newest first. */
+export interface INotificationPage {
+  items: INotification[];
+  /** How many notifications of the user are not read, on all pages. */
+  unread: number;
+  /** `before` of the next page; null: this is the last one. */
+  next_before: number | null;
+}
+
+/** Why a task waits, in a few words. */
+export interface IShortWait {
+  id:
+    | 'quota'
+    | 'quota_of_others'
+    | 'capacity'
+    | 'turn'
+    | 'reserved'
+    | 'draining'
+    | 'topology'
+    | 'retry'
+    | 'held'
+    | 'paused'
+    | 'never'
+    | 'next';
+  /** What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and `retry` and `of` (retry). */
+  data: Record<string, unknown>;
+  /** About when that is over, if it can be said; the words then end with it. */
+  until: string | null;
+  /** The words in English, without capital and full stop. */
+  text: string;
+}
+
+/** A task that waits. Of another user's task the name is not told, and of its quota nothing. */
+export interface IQueueTask {
+  /** Its number in this list. */
+  number: number;
+  /** Its place among the waiting tasks of its group, from 1; null: its owner holds it. */
+  position: number | null;
+  task_id: number;
+  user: string;
+  /** Its name; empty: it is not told. */
+  name: string;
+  /** The priority that counts now. */
+  priority: PriorityName;
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+  state: 'queued' | 'suspended';
+  submitted_at: string;
+  waiting_since: string;
+  short: IShortWait;
+}
+
+/** The queue of a node group. */
+export interface IGroupQueue {
+  group: string;
+  /** How many tasks wait for a turn, and how many are held by their owners. */
+  waiting: number;
+  held: number;
+  items: IQueueTask[];
+  /** `after` of the next page; null: this is the last one. */
+  next: number | null;
+}
+
+/** The queues of node groups, as the latest plan has them; groups in which nothing waits are left out. */
+export interface IQueue {
+  /** When that plan was made. */
+  at: string | null;
+  groups: IGroupQueue[];
+}
+
+/** What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node. */
+export interface IUseNow {
+  nodes: number;
+  /** Nodes that runs hold: the sum of the four below. */
+  held: number;
+  /** Those of runs that start, that compute, whose GPUs are idle, and that were told to leave. */
+  starting: number;
+  useful: number;
+  idle: number;
+  leaving: number;
+  /** The parts of all nodes that are held, and that compute, 0 to 1; null: there is no node. */
+  occupancy: number | null;
+  useful_share: number | null;
+}
+
+/** What the nodes did in an hour. Lengths of time are seconds of nodes. */
+export interface IHour {
+  hour: string;
+  /** Up to when it is counted: its end, but for the present hour. */
+  until: string;
+  /** All node time there was, and in it that of nodes which took no new runs; null: it was not recorded. */
+  capacity_s: number | null;
+  down_s: number | null;
+  /** Node time that runs held, and in it that of their starts, of work, of saving and of lost work. */
+  held_s: number;
+  starting_s: number;
+  useful_s: number;
+  saving_s: number;
+  lost_s: number;
+  /** Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet. */
+  gpu_idle_s: number;
+  /** The parts of all node time that were held, and useful, 0 to 1; null: not known. */
+  occupancy: number | null;
+  useful_share: number | null;
+}
+
+/** How many tasks ended in some time. */
+export interface IEndedCount {
+  succeeded: number;
+  failed: number;
+  stopped: number;
+}
+
+/** The cluster now and over the last day, the same for every reader. */
+export interface IOverview {
+  at: string;
+  /** The number of the last event before: with `after` of it, `GET /events` tells all that has changed since. */
+  change: number;
+  paused: boolean;
+  /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
+  standstill: string | null;
+  now: IUseNow;
+  /** The last 24 hours and the present one, the oldest first. */
+  hours: IHour[];
+  /** Running and waiting tasks by priority, over all node groups; the highest first. */
+  levels: ILevelCount[];
+  groups: IGroupOverview[];
+  /** How many tasks were submitted, and ended, in the last three hours. */
+  submitted_3h: number;
+  ended_3h: IEndedCount;
+}
+
 /** Since when a user is archived, by whom, and why. */
 export interface IArchived {
   at: string;
@@ -597,212 +832,6 @@ export interface IPlatformHealth {
   /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
   versions: Record<string, string | null>;
   alarms: IAlarm[];
-/** Over which channels a kind of notification is to be told. */
-export interface INotificationRuleIn {
-  kind: string;
-  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink; none: it is not told. */
-  channels: string[];
-
-/** Write what the caller is told, and where. */
-export interface INotificationRulesPut {
-  /** Kinds that are left out stay as they are. */
-  rules?: INotificationRuleIn[];
-  /** How long a task waits before `waiting` is told, seconds; from a minute to 30 days. */
-  waits_longer_s?: number;
-  /** The address that mail goes to; null: none. */
-  mail?: string | null;
-  /** The address of the webhook, `https://...`; null: none. */
-  webhook?: string | null;
-  /** Whether the webhook gets a new key; the old one does not count any more. */
-  new_secret?: boolean;
-
-/** Over which channels a kind of notification is told. */
-export interface INotificationRule {
-  kind:
-    | 'started'
-    | 'resumed'
-    | 'interrupted'
-    | 'ended'
-    | 'failed'
-    | 'waiting'
-    | 'gpus_idle'
-    | 'environment_built'
-    | 'test';
-  channels: string[];
-
-/** A channel, as the caller may use it. */
-export interface INotificationChannel {
-  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink. */
-  /** Why it cannot be used now, and what to do; null: it can. */
-  missing: string | null;
-  /** Why the newest message with trouble was not delivered at once; null: there was none in the last seven days. */
-  error: string | null;
-  error_at: string | null;
-
-/** What the caller is told, and where. */
-export interface INotificationRules {
-  /** All kinds, in the order in which they are shown. */
-  rules: INotificationRule[];
-  waits_longer_s: number;
-  mail: string | null;
-  webhook: string | null;
-  /** The key of the webhook's signatures, in the answer that has made it; else null. */
-  webhook_secret: string | null;
-  channels: INotificationChannel[];
-
-/** What came of a notification over one channel. */
-export interface IDelivery {
-  /** `feed` is JupyterLab and the browser. */
-  channel: string;
-  state: 'pending' | 'sent' | 'given_up';
-  attempts: number;
-  /** When it was sent or given up; null: neither yet. */
-  ended_at: string | null;
-  /** Why the newest attempt failed; null: it did not. */
-  error: string | null;
-  /** Whether it was sent together with others. */
-  digest: boolean;
-
-/** What a user was told. */
-export interface INotification {
-  id: number;
-  kind:
-    | 'started'
-    | 'resumed'
-    | 'interrupted'
-    | 'ended'
-    | 'failed'
-    | 'waiting'
-    | 'gpus_idle'
-    | 'environment_built'
-    | 'test';
-  task_id: number | null;
-  /** The id of the sentence, for clients that write it in other languages, with its parameters. */
-  sentence: string;
-  params: Record<string, unknown>;
-  /** The sentence in English. */
-  text: string;
-  /** The last lines of a failed task. */
-  lines: string[];
-  read: boolean;
-  deliveries: IDelivery[];
-
-/** What a user was told, the newest first. */
-export interface INotificationPage {
-  items: INotification[];
-  /** How many notifications of the user are not read, on all pages. */
-  unread: number;
-  /** `before` of the next page; null: this is the last one. */
-  next_before: number | null;
-/** Why a task waits, in a few words. */
-export interface IShortWait {
-  id:
-    | 'quota'
-    | 'quota_of_others'
-    | 'capacity'
-    | 'turn'
-    | 'reserved'
-    | 'draining'
-    | 'topology'
-    | 'retry'
-    | 'held'
-    | 'paused'
-    | 'never'
-    | 'next';
-  /** What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and `retry` and `of` (retry). */
-  data: Record<string, unknown>;
-  /** About when that is over, if it can be said; the words then end with it. */
-  until: string | null;
-  /** The words in English, without capital and full stop. */
-
-/** A task that waits. Of another user's task the name is not told, and of its quota nothing. */
-export interface IQueueTask {
-  /** Its number in this list. */
-  number: number;
-  /** Its place among the waiting tasks of its group, from 1; null: its owner holds it. */
-  position: number | null;
-  task_id: number;
-  user: string;
-  /** Its name; empty: it is not told. */
-  /** The priority that counts now. */
-  priority: PriorityName;
-  nodes: number;
-  /** GPUs on each of its nodes; null: whole nodes. */
-  gpus: number | null;
-  state: 'queued' | 'suspended';
-  submitted_at: string;
-  waiting_since: string;
-  short: IShortWait;
-
-/** The queue of a node group. */
-export interface IGroupQueue {
-  group: string;
-  /** How many tasks wait for a turn, and how many are held by their owners. */
-  waiting: number;
-  held: number;
-  items: IQueueTask[];
-  /** `after` of the next page; null: this is the last one. */
-  next: number | null;
-
-/** The queues of node groups, as the latest plan has them; groups in which nothing waits are left out. */
-export interface IQueue {
-  /** When that plan was made. */
-  at: string | null;
-  groups: IGroupQueue[];
-
-/** What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node. */
-export interface IUseNow {
-  nodes: number;
-  /** Nodes that runs hold: the sum of the four below. */
-  held: number;
-  /** Those of runs that start, that compute, whose GPUs are idle, and that were told to leave. */
-  starting: number;
-  useful: number;
-  idle: number;
-  leaving: number;
-  /** The parts of all nodes that are held, and that compute, 0 to 1; null: there is no node. */
-  occupancy: number | null;
-  useful_share: number | null;
-
-/** What the nodes did in an hour. Lengths of time are seconds of nodes. */
-export interface IHour {
-  hour: string;
-  /** Up to when it is counted: its end, but for the present hour. */
-  until: string;
-  /** All node time there was, and in it that of nodes which took no new runs; null: it was not recorded. */
-  capacity_s: number | null;
-  down_s: number | null;
-  /** Node time that runs held, and in it that of their starts, of work, of saving and of lost work. */
-  held_s: number;
-  starting_s: number;
-  useful_s: number;
-  saving_s: number;
-  lost_s: number;
-  /** Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet. */
-  gpu_idle_s: number;
-  /** The parts of all node time that were held, and useful, 0 to 1; null: not known. */
-  occupancy: number | null;
-  useful_share: number | null;
-
-/** How many tasks ended in some time. */
-export interface IEndedCount {
-  succeeded: number;
-  failed: number;
-
-/** The cluster now and over the last day, the same for every reader. */
-export interface IOverview {
-  /** The number of the last event before: with `after` of it, `GET /events` tells all that has changed since. */
-  change: number;
-  /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
-  standstill: string | null;
-  now: IUseNow;
-  /** The last 24 hours and the present one, the oldest first. */
-  hours: IHour[];
-  /** Running and waiting tasks by priority, over all node groups; the highest first. */
-  groups: IGroupOverview[];
-  /** How many tasks were submitted, and ended, in the last three hours. */
-  submitted_3h: number;
-  ended_3h: IEndedCount;
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
@@ -1158,6 +1187,8 @@ export interface IReportRow {
   /** Node time, and GPU time. */
   node_s: number;
   gpu_s: number;
+  /** Core time of development containers: the cores that each had for itself. Tasks have none, they take whole nodes. */
+  core_s: number;
   /** Node time until all ranks were up, while they were, from a notice to the end, and of work that was lost. */
   starting_s: number;
   useful_s: number;
@@ -1171,10 +1202,16 @@ export interface IReportRow {
   energy_j: number;
   /** The useful part of the node time, 0 to 1; null: there was none. */
   useful_share: number | null;
-  /** How long tasks had waited for the runs that started; null: none did. */
+  /** How long tasks had waited for the runs that started; null: none did. The mean is exact; median and 90 % quantile are right to within 2 %. */
   wait_mean_s: number | null;
   wait_median_s: number | null;
   wait_p90_s: number | null;
+  /** Tasks that ended by themselves in this time. */
+  tasks: number;
+  /** Their slowdown: time from submission to end, by running time (of at least 10 s), at least 1; null: none ended. The mean is exact; median and 90 % quantile are right to within 2 %. */
+  slowdown_mean: number | null;
+  slowdown_median: number | null;
+  slowdown_p90: number | null;
   /** Runs that ended because they were told to leave or broke; of these those that broke. */
   interruptions: number;
   broken: number;

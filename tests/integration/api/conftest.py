@@ -52,10 +52,10 @@ from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
-from hai_scheduler.service.insight.people import People
-from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.node_map import NodeMap
 from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
 from hai_scheduler.service.insight.previews import Previews
 from hai_scheduler.service.insight.queries import Queries
 from hai_scheduler.service.insight.queue_lists import QueueLists

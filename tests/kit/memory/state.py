@@ -43,7 +43,8 @@ class HeldLease:
 class State:
     """One consistent state of the store. A change makes a new state."""
 
-    #: The last task id, event seq, recording, entry of the audit, notification and delivery that were given; none is given twice.
+    #: The last task id, event seq, recording, entry of the audit, notification and delivery that were given;
+    #: none is given twice.
     last_task: int = 0
     last_event: int = 0
     last_recording: int = 0

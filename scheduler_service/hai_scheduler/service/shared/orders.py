@@ -166,7 +166,9 @@ class TrialOrder:
     most_seconds: float
 
 
-Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder | PreviewOrder | TrialOrder
+Order = (
+    ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder | PreviewOrder | TrialOrder
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0024"
-down_revision = "0018"
+down_revision = "0023"
 branch_labels = None
 depends_on = None
 
