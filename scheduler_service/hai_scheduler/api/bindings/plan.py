@@ -69,6 +69,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     logs.LogPage,
     logs.LogHits,
     metrics.TaskSeriesOut,
+    metrics.ClusterUseOut,
     events.EventOut,
     cluster.ClusterOut,
     cluster.NodeList,
