@@ -127,7 +127,7 @@ function Figures({ glance }: { glance: GlanceModel }): JSX.Element | null {
       <Figure
         title={trans.__('Out of service')}
         value={String(totals.unavailable)}
-        more={trans.__('nodes that take no runs')}
+        more={trans.__('nodes')}
       />
     </dl>
   );
