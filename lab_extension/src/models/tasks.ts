@@ -80,6 +80,8 @@ export class TasksModel extends LiveModel {
     const take = (task: ITaskSummary): void => void found.set(task.id, this.keep(task));
     const whose = this.reach.user === undefined ? {} : { user: this.reach.user };
     const recent = this.api.tasks({ ...whose, limit: this.reach.recent });
+    // When both fail, the first failure is the one that is told.
+    recent.catch(() => undefined);
     let cursor: string | undefined;
     for (let page = 0; page < this.reach.pages; page++) {
       const { items, next_cursor } = await this.api.tasks({
