@@ -75,7 +75,9 @@ describe('the page around Studio', () => {
 
   it('tells when the login has ended, with a link that comes back to here', async () => {
     vi.stubGlobal('fetch', async () => new Response('{}', { status: 401 }));
-    await act(async () => void (await transport.fetch('/x', {})));
+    await act(async () => {
+      await transport.fetch('/x', {});
+    });
     expect(screen.getByTestId('hai-log-in').getAttribute('href')).toContain('/services/hai/nosuch');
     vi.unstubAllGlobals();
   });

@@ -12,7 +12,11 @@ describe('addresses of the page', () => {
       id: 41,
       query: { tab: 'performance' }
     });
-    expect(read('tasks', '?q=&state=running')).toEqual({ page: 'tasks', id: null, query: { state: 'running' } });
+    expect(read('tasks', '?q=&state=running')).toEqual({
+      page: 'tasks',
+      id: null,
+      query: { state: 'running' }
+    });
   });
 
   it('that are no place of the page lead to none', () => {

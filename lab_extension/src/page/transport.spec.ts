@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi, type Mock } from 'vitest';
 import { PageTransport, proofOf } from './transport';
 
 afterEach(() => vi.unstubAllGlobals());
 
-function answering(status: number): ReturnType<typeof vi.fn> {
-  const send = vi.fn(async () => new Response('{}', { status }));
+type Send = (url: string, init: RequestInit) => Promise<Response>;
+
+function answering(status: number): Mock<Send> {
+  const send = vi.fn<Send>(async () => new Response('{}', { status }));
   vi.stubGlobal('fetch', send);
   return send;
 }
@@ -20,7 +22,7 @@ describe('the proof that a request comes from the page', () => {
     const transport = new PageTransport('/services/hai/', () => '_xsrf=proof');
     expect(transport.url('api/tasks')).toBe('/services/hai/api/v1/tasks');
     await transport.fetch('/x', { headers: { Accept: 'a/b' } });
-    const [, init] = send.mock.calls[0] as [string, RequestInit];
+    const init = send.mock.calls[0]![1];
     expect([...new Headers(init.headers)]).toEqual([
       ['accept', 'a/b'],
       ['x-xsrftoken', 'proof']

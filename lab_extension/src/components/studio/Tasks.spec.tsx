@@ -131,7 +131,7 @@ describe('the table of tasks', () => {
     const { router } = await page();
     fireEvent.click(screen.getByLabelText('Choose vit (#1)'));
     fireEvent.click(screen.getByLabelText('Choose old (#3)'));
-    act(() => fireEvent.click(screen.getByText('Compare')));
+    await act(async () => void fireEvent.click(screen.getByText('Compare')));
     expect(router.route.query).toEqual({ compare: '1,3' });
     const row = await screen.findByRole('row', { name: /^Name/ });
     expect(row.textContent).toBe('Namevitolddiffers');

@@ -24,7 +24,7 @@ describe('one action on several tasks', () => {
       return aTask({ id });
     });
     const tasks = Array.from({ length: 10 }, (_, n) => aTask({ id: n + 1 }));
-    const result = await actOnAll({ act: act as never }, 'stop', tasks);
+    const result = await actOnAll({ act }, 'stop', tasks);
     expect(most).toBe(3);
     expect(result.done).toHaveLength(9);
     expect(resultText('stop', result)).toBe('Stopping 9 tasks. Task 7: It has ended.');

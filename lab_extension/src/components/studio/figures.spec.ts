@@ -41,7 +41,9 @@ function days(rows: INodesRow[]): INodesReport {
 
 describe('the figures of the overview', () => {
   it('are of all node groups', () => {
-    expect(totalsOf({ paused: false, standstill: null, groups: [group, { ...group, group: 'b' }] })).toMatchObject({
+    expect(
+      totalsOf({ paused: false, standstill: null, groups: [group, { ...group, group: 'b' }] })
+    ).toMatchObject({
       nodes: 8,
       held: 6,
       gpusFree: 16,

@@ -32,11 +32,11 @@ describe('the rows of an address', () => {
   });
 
   it('go up, down and back by clicks', () => {
-    expect([nextSort(null, 'name'), nextSort(sortOf('name'), 'name'), nextSort(sortOf('-name'), 'name')]).toEqual([
-      'name',
-      '-name',
-      ''
-    ]);
+    expect([
+      nextSort(null, 'name'),
+      nextSort(sortOf('name'), 'name'),
+      nextSort(sortOf('-name'), 'name')
+    ]).toEqual(['name', '-name', '']);
     expect(nextSort(sortOf('-name'), 'id')).toBe('id');
   });
 });
