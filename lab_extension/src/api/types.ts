@@ -454,6 +454,54 @@ export interface ILogCount {
   hits: number;
 }
 
+/** What the ranks of a task use together, at their newest points; null: not measured. */
+export interface ITaskUse {
+  /** Processor cores. */
+  cpu: number | null;
+  /** Bytes of memory. */
+  memory: number | null;
+  /** Bytes a second, of disks and of networks. */
+  disk_read: number | null;
+  disk_written: number | null;
+  net_received: number | null;
+  net_sent: number | null;
+  /** The mean of all GPUs, %. */
+  gpu_use: number | null;
+  /** Bytes of memory, and watts, of all GPUs. */
+  gpu_memory: number | null;
+  gpu_power: number | null;
+}
+
+/** A task that holds nodes now. Of another user's task only the id, the user and the nodes are told. */
+export interface IHolderUse {
+  task_id: number;
+  user: string;
+  /** Number of nodes, and GPUs on each of them; null: whole nodes. */
+  nodes: number;
+  gpus: number | null;
+  /** Whether the rest is told. */
+  known: boolean;
+  name: string;
+  state: TaskState | null;
+  priority: PriorityName | null;
+  /** When its run was up. */
+  running_since: string | null;
+  /** How long no equal may have its nodes, in seconds; 0: one may; null: not known, as while it starts or leaves. */
+  turn_left_s: number | null;
+  /** Deadline of its notice; null: there is none. */
+  deadline: string | null;
+  progress: ITaskProgress | null;
+  /** Null: nothing was measured in the last five minutes. */
+  use: ITaskUse | null;
+}
+
+/** The tasks that hold nodes now: the caller's own first, then those with most nodes. */
+export interface IClusterUse {
+  items: IHolderUse[];
+  /** How many further tasks there are, which the answer leaves out. */
+  left_out: number;
+}
+
 /** The metrics of a rank in one run: of each metric a list, with null where a point has no value. */
 export interface IRankSeries {
   rank: number;

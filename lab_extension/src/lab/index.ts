@@ -10,6 +10,7 @@ import { ICommandPalette, Notification, WidgetTracker, type MainAreaWidget } fro
 import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
@@ -22,6 +23,7 @@ import { pathOf } from './documents';
 import { ClusterModel } from '../models/cluster';
 import { lifetimePlugin } from './lifetime';
 import { EnvironmentsModel } from '../models/environments';
+import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
 import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
@@ -36,7 +38,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The cluster, your tasks, their timelines and logs.',
   autoStart: true,
   requires: [IDocumentManager],
-  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory],
+  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory, ILauncher],
   activate
 };
 
@@ -47,7 +49,8 @@ function activate(
   restorer: ILayoutRestorer | null,
   palette: ICommandPalette | null,
   registry: ISettingRegistry | null,
-  browsers: IFileBrowserFactory | null
+  browsers: IFileBrowserFactory | null,
+  launcher: ILauncher | null
 ): void {
   const transport = new LabTransport(app.serviceManager.serverSettings);
   const api = new Api(transport);
@@ -84,9 +87,18 @@ function activate(
       });
     }
   });
-  for (const command of [CommandIDs.submit, CommandIDs.environments, CommandIDs.showPanel]) {
+  for (const command of [
+    CommandIDs.submit,
+    CommandIDs.studio,
+    CommandIDs.environments,
+    CommandIDs.showPanel
+  ]) {
     palette?.addItem({ command, category: 'HAI' });
   }
+  for (const { id } of PAGES.filter(page => page.admin !== true && page.id !== 'environments')) {
+    palette?.addItem({ command: CommandIDs.studio, args: { page: id }, category: 'HAI' });
+  }
+  launcher?.add({ command: CommandIDs.studio, args: { isLauncher: true }, category: 'HAI', rank: 1 });
   if (labShell) {
     const panel = new OverviewWidget({
       tasks,

@@ -43,6 +43,8 @@ export class Themes {
 
   private apply(): void {
     this.root.dataset.theme = this.shown;
+    // As in JupyterLab: charts read the colours again.
+    document.body.dataset.jpThemeName = this.shown;
     this._changed.emit(this.shown);
   }
 }

@@ -15,7 +15,7 @@ from hai_scheduler.api.server.auth import Auth, Callback
 from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
-from hai_scheduler.api.server.page import FILES, PATHS, Page, PageDocument, PageFiles, read_page
+from hai_scheduler.api.server.page import FILES, PATHS, PageDocument, PageFiles, StudioPage, read_page
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def make_application(
-    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: Page | None = None
+    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: StudioPage | None = None
 ) -> Application:
     """Return the application of the interface and the page.
 

@@ -29,7 +29,7 @@ from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.metrics import Metrics
-from hai_scheduler.api.server.page import Page, PageFile
+from hai_scheduler.api.server.page import PageFile, StudioPage
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.leaving import Left
@@ -113,7 +113,7 @@ READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
 PREFIX = "/services/hai/"
 #: A page of one small file.
-PAGE = Page(
+PAGE = StudioPage(
     '<div data-prefix="%PREFIX%" data-hub="%HUB%">',
     {"main.0123456789abcdef.js": PageFile("text/javascript; charset=utf-8", b"open()", gzip.compress(b"open()"))},
 )

@@ -87,6 +87,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     logs.LogPage,
     logs.LogHits,
     metrics.TaskSeriesOut,
+    metrics.ClusterUseOut,
     events.EventOut,
     cluster.ClusterOut,
     cluster.NodeList,
