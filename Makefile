@@ -20,7 +20,7 @@ PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
 PIP_OURS := $(PIP) --no-deps --no-build-isolation
 UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
-RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook postgres redis scheduler sim
+RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook notify postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
 .PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean

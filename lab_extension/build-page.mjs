@@ -79,7 +79,9 @@ const one = ending => {
 const [script, style, icon] = ['.js', '.css', '.svg'].map(one);
 // The catalogues of JupyterLab's translator, for the page under names that hold digests: `zh-CN=zh_CN.1234.json`.
 const catalogues = readdirSync(locales).map(locale => {
-  const text = JSON.stringify(JSON.parse(readFileSync(join(locales, locale, 'LC_MESSAGES', 'hai_lab.json'), 'utf8')));
+  const text = JSON.stringify(
+    JSON.parse(readFileSync(join(locales, locale, 'LC_MESSAGES', 'hai_lab.json'), 'utf8'))
+  );
   const name = `${locale}.${createHash('sha256').update(text).digest('hex').slice(0, 16)}.json`;
   writeFileSync(join(out, name), text);
   return `${locale.replace('_', '-')}=${name}`;

@@ -46,7 +46,13 @@ export default ts.config(
   },
   {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
-    ignores: ['src/**/*.spec.ts', 'src/**/*.spec.tsx', 'src/testing/**', 'src/api/**', 'src/text/commandLine.ts'],
+    ignores: [
+      'src/**/*.spec.ts',
+      'src/**/*.spec.tsx',
+      'src/testing/**',
+      'src/api/**',
+      'src/text/commandLine.ts'
+    ],
     plugins: { hai: { rules: { translated } } },
     rules: { 'hai/translated': 'error' }
   },

@@ -8,7 +8,9 @@ from hai_client import settings
 from hai_client.calls.cluster import ClusterCalls
 from hai_client.calls.feed import FeedCalls
 from hai_client.calls.metrics import MetricsCalls
+from hai_client.calls.notifications import NotificationCalls
 from hai_client.calls.orphans import OrphanCalls
+from hai_client.calls.people import PeopleCalls
 from hai_client.calls.profiles import ProfileCalls
 from hai_client.calls.quota import QuotaCalls
 from hai_client.calls.reports import ReportCalls
@@ -27,9 +29,11 @@ class Client(
     StorageCalls,
     SnapshotCalls,
     OrphanCalls,
+    PeopleCalls,
     MetricsCalls,
     ReportCalls,
     ProfileCalls,
+    NotificationCalls,
 ):
     """A connection to a platform, with one user's rights.
 

@@ -148,6 +148,7 @@ class Transport:
         path: str,
         *,
         query: Query | None = None,
+        body: Any = None,
         headers: Mapping[str, str] | None = None,
         silence_s: float = 60.0,
     ) -> http.client.HTTPResponse:
@@ -156,6 +157,7 @@ class Transport:
         Args:
             path: The path below the base address, already quoted.
             query: Query parameters.
+            body: What to send with POST, as for `call`; None: the answer is asked for with GET.
             headers: Further headers.
             silence_s: Reading fails when nothing at all came for this long, seconds.
 
@@ -163,7 +165,8 @@ class Transport:
             HaiError: As for `call`; nothing is tried again here.
         """
         accept = {"Accept": "text/event-stream", "Cache-Control": "no-store", **(headers or {})}
-        return self._open(self._request("GET", path, query, None, accept), silence_s)
+        method = "GET" if body is None else "POST"
+        return self._open(self._request(method, path, query, body, accept), silence_s)
 
     def _request(
         self, method: str, path: str, query: Query | None, body: Any, headers: Mapping[str, str] | None

@@ -21,6 +21,8 @@ _Item = TypeVar("_Item")
 
 #: The shortest time between two writes, seconds.
 EVERY_S = 1.0
+#: The same of what counts if the process is killed before the next write.
+LAST_EVERY_S = 0.02
 #: Words of complaint of one process at most.
 MOST_WORDS = 10
 _NAME = re.compile(JOB_NUMBER_PATTERN)
@@ -45,9 +47,10 @@ class Reporter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._path = None if folder is None else folder / f"{number:03d}.json"
+        self._last_path = "" if folder is None else str(folder / f"{number:03d}.last")
         self._alive = alive
         self._clock = clock
-        self._next = float("-inf")
+        self._next = self._next_last = float("-inf")
         self._pid = 0
         self._total: int | None = None
         self._step: int | None = None
@@ -83,13 +86,17 @@ class Reporter:
         self._step = operator.index(step)
         if total is not None:
             self._total = operator.index(total)
-        due = self._clock() >= self._next
+        now = self._clock()
+        due = now >= self._next
         for name, value in numbers.items():
             # Only what is plain is kept until later: a tensor would keep the graph that it was computed by.
             if due or type(value) is float or type(value) is int:
                 self._take(name, value)
         if due:
             self.flush()
+        elif now >= self._next_last:
+            self._next_last = now + LAST_EVERY_S
+            self._leave()
 
     def progress(self, items: Iterable[_Item], total: int | None = None, *, start: int = 0) -> Iterator[_Item]:
         """Yield the items, and report a step after each: `for batch in job.progress(loader, total=steps, start=step)`.
@@ -117,12 +124,32 @@ class Reporter:
         if self._path is None or self._step is None or os.getpid() != self._pid:
             return
         self._next = self._clock() + EVERY_S
-        record = {"at": time.time(), "step": self._step, "total": self._total, "numbers": self._numbers}
+        record = self._record()
         self._numbers, self._step = {}, None
         try:
-            _write(self._path, json.dumps(record))
+            _write(self._path, record)
         except OSError as error:
             self._say(f"report: the platform could not be told: {error.strerror}")
+
+    def _record(self) -> str:
+        return json.dumps(
+            {"at": time.time(), "step": self._step, "total": self._total, "numbers": self._numbers},
+        )
+
+    def _leave(self) -> None:
+        """Leave what was not written yet where the supervisor finds it if this process is killed now."""
+        # In place, and opened each time: a descriptor that is kept could be closed by the job and be another file then.
+        # One write to one page is there whole or not at all; what is left of a longer one stands in the second line.
+        try:
+            descriptor = os.open(self._last_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:
+            return
+        try:
+            os.write(descriptor, self._record().encode() + b"\n")
+        except OSError:
+            return
+        finally:
+            os.close(descriptor)
 
     def _begin(self) -> None:
         """Begin in this process; a fork of it has reports of its own."""
@@ -140,7 +167,9 @@ class Reporter:
                 self._say(f"report: {name} is not kept: a process has {MAX_JOB_NUMBERS} names at most", "names")
                 return
         try:
-            number = float(value)
+            # PyTorch would warn of a loss that still has the graph that it was computed by.
+            detach = getattr(value, "detach", None)
+            number = float(value if detach is None else detach())
         except Exception:  # noqa: BLE001
             # Whatever kind of object it is: a report must not end the job.
             self._say(f"report: {name} is {_short(value)}, which is no number", name)

@@ -90,7 +90,7 @@ def follow(
                 since, patience = clock(), patience_s
                 for message in messages(response):
                     if message.event == "problem":
-                        raise _trouble(message.data)
+                        raise trouble(message.data)
                     last_id, tries, since = message.id or last_id, 0, clock()
                     if message.event == "end":
                         return
@@ -110,7 +110,7 @@ def follow(
         tries += 1
 
 
-def _trouble(data: str) -> HaiError:
+def trouble(data: str) -> HaiError:
     """The error for a stream that its service has broken off: a fault on that side is one to read on after."""
     try:
         found = json.loads(data)

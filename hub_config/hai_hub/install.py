@@ -11,8 +11,8 @@ from hai_hub.config.branding import show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
-from hai_hub.config.services import loop_service, scheduler_service, up_service
-from hai_hub.config.settings import API_PATH, LOOP_NAME, SERVICE_NAME, HubSettings
+from hai_hub.config.services import loop_service, scheduler_service, spawner_service, up_service
+from hai_hub.config.settings import API_PATH, LOOP_NAME, SERVICE_NAME, SPAWNER_TOKEN, HubSettings
 from hai_hub.config.spawner_check import check_spawner
 from hai_hub.config.spot import install_spot
 from hai_hub.culler.setup import install_culler
@@ -43,6 +43,7 @@ def install(c: Config, settings: HubSettings) -> None:
     # Importing JupyterHub takes seconds: `hai up` imports this package and should not pay for it.
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
+    from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -55,6 +56,7 @@ def install(c: Config, settings: HubSettings) -> None:
     _rights(c, settings)
     add_named(c, "services", _services(c, settings))
     install_spot(c, settings.service_url + API_PATH)
+    keep_out(ArchivedUsers(asking(settings.service_url + API_PATH)))
     _culling(c, settings)
     check_spawner(c)
     watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})
@@ -62,7 +64,7 @@ def install(c: Config, settings: HubSettings) -> None:
 
 
 def _services(c: Config, settings: HubSettings) -> list[dict[str, Any]]:
-    own = [scheduler_service(settings), up_service(settings)]
+    own = [scheduler_service(settings), up_service(settings), spawner_service(settings)]
     if settings.service_apart:
         return own
     base = str(c.JupyterHub.base_url) if given(c, "JupyterHub", "base_url") else "/"
@@ -114,6 +116,7 @@ def _servers(c: Config, settings: HubSettings) -> None:
     set_default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))
     set_default(c, "HaiLocalSpawner", "hai_url", settings.url)
     set_default(c, "HaiLocalSpawner", "hai_api_url", settings.service_url + API_PATH)
+    set_default(c, "HaiLocalSpawner", "scheduler_token_file", str(settings.secret_file(SPAWNER_TOKEN)))
     if settings.haienv_root is not None:
         set_default(c, "HaiLocalSpawner", "haienv_root", str(settings.haienv_root))
     set_default(c, "Spawner", "server_token_scopes", list(SERVER_SCOPES))

@@ -8,6 +8,8 @@ from typing import Any
 from jupyter_server._tz import utcnow
 
 from hai_lab import activity
+from hai_lab.boards import handlers as board_handlers
+from hai_lab.boards.processes import Boards
 from hai_lab.environments import handlers as environments
 from hai_lab.environments.builds import Builds
 from hai_lab.lifetime import Lifetime
@@ -42,5 +44,8 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     web_app.settings[environments.SETTING] = builds
     # What a build has begun is undone by itself when it is told to end.
     atexit.register(builds.close)
+    boards = Boards()
+    web_app.settings[board_handlers.SETTING] = boards
+    atexit.register(boards.close)
     web_app.settings["hai_lab_watch"] = activity.watch(web_app.settings, activity.kept())
     web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))

@@ -13,6 +13,7 @@ import tornado.web
 from tornado.iostream import StreamClosedError
 
 from hai_lab import kernels
+from hai_lab.boards import handlers as boards
 from hai_lab.defaults import submit_defaults
 from hai_lab.environments import handlers as environments
 from hai_lab.handler import HaiHandler
@@ -23,7 +24,9 @@ from hai_lab.snapshots import SnapshotHandler
 from hai_lab.spot import LeaveHandler, SpotHandler
 
 #: Headers of the platform that are forwarded to the browser.
-RESPONSE_HEADERS = ("Cache-Control", "Content-Type", "Retry-After")
+RESPONSE_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Type", "Retry-After")
+#: Content types of answers that are passed on piece by piece.
+STREAMED = ("text/event-stream", "application/gzip")
 #: The platform's own limit, checked here so that a larger request is not sent.
 MAX_BODY = 1024 * 1024
 
@@ -67,13 +70,20 @@ class ForwardHandler(HaiHandler):
         if self.relay.cancelled():
             return
         error = self.relay.exception()
-        if isinstance(error, Problem) and self._headers_written:
+        if isinstance(error, Problem) and self._headers_written and not self._is_stream_of_events():
+            # A file without its end is seen to be one.
+            connection: Any = self.request.connection
+            connection.stream.close()
+        elif isinstance(error, Problem) and self._headers_written:
             # A stream was cut: without an `end` message the browser opens the stream again.
             self.finish(set_content_type="text/event-stream")
         elif isinstance(error, Problem):
             self.refuse(error)
         elif error is not None and not isinstance(error, StreamClosedError):
             raise error
+
+    def _is_stream_of_events(self) -> bool:
+        return str(self._headers.get("Content-Type", "")).startswith("text/event-stream")
 
     async def pass_on(self) -> None:
         """Forward one request.
@@ -107,7 +117,7 @@ class ForwardHandler(HaiHandler):
         if response.status_code == 204:
             self.finish(set_content_type=kind)
             return
-        if kind.startswith("text/event-stream"):
+        if kind.startswith(STREAMED):
             self.set_header("X-Accel-Buffering", "no")
             await self.flush()
             async for piece in response.aiter_bytes():
@@ -147,4 +157,5 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
         (f"{base}hai-lab/spot", SpotHandler),
         (f"{base}hai-lab/spot/leave", LeaveHandler),
         *environments.routes(base_url),
+        *boards.routes(base_url),
     ]

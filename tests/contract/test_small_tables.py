@@ -11,10 +11,10 @@ from sqlalchemy import event
 
 from contract.store_kit import Opener, on_disk
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
-from kit.builders import a_quota, a_spec, a_strike, a_task, a_use, an_event, at
+from kit.builders import a_node, a_quota, a_spec, a_strike, a_task, a_use, an_event, at
 
 
 class FactWalk:
@@ -46,6 +46,8 @@ class FactWalk:
             lambda: tx.nodes.forget_strikes(before=at(choose.randint(0, 99))),
             lambda: tx.users.put(UserRecord(name=name, groups=frozenset({choose.choice("abc")}))),
             lambda: tx.nodes.put_mark(name, choose.choice(list(NodeMark))),
+            lambda: tx.nodes.put_conditions([NodeCondition.of(a_node(name), at(choose.randint(0, 99)))]),
+            lambda: tx.nodes.forget_conditions([name]),
             lambda: tx.settings.put(name, choose.choice(["1", "2", None])),
             lambda: tx.events.add(an_event()),
             lambda: tx.events.add_all([an_event(), an_event()]),
@@ -62,6 +64,7 @@ async def facts(tx: Tx) -> list[object]:
         list(await tx.nodes.strikes()),
         list(await tx.users.all()),
         dict(await tx.nodes.marks()),
+        dict(await tx.nodes.conditions()),
         [await tx.settings.get(name) for name in ("alice", "bob")],
         await tx.events.last_seq(),
         await tx.database.mark(),
@@ -73,6 +76,9 @@ async def facts(tx: Tx) -> list[object]:
 async def test_small_tables_are_read_as_they_are(opener: Opener, seed: int) -> None:
     walk, other = FactWalk(seed, [await opener(), await opener()]), await opener()
     assert isinstance(other, SqlStore)
+    async with other.write() as tx:
+        # Strikes are of a task that there is: it says whose they are.
+        await tx.tasks.add(a_task(), a_spec())
     for _ in range(40):
         await walk.step()
         other.forget()

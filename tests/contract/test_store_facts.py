@@ -10,7 +10,7 @@ import pytest
 
 from contract.store_kit import MINUTE, Opener, add, get, like_default
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota
@@ -255,6 +255,24 @@ class TestFacts:
             await tx.nodes.put_mark("node-3", NodeMark.NONE)
         async with store.read() as tx:
             assert await tx.nodes.marks() == {"node-2": NodeMark.DRAINING}
+
+    async def test_how_a_node_is_and_since_when_is_as_last_written(self, store: Store) -> None:
+        well = NodeCondition(node="node-1", ready=True, closed=False, mark=NodeMark.NONE, since=at(1))
+        away = replace(well, ready=False, closed=True, since=at(2, hours=1))
+        marked = replace(well, node="node-2", mark=NodeMark.CORDONED, by="root")
+        async with store.write() as tx:
+            await tx.nodes.put_conditions([well, marked, replace(well, node="node-3")])
+            await tx.nodes.put_conditions([away])
+            await tx.nodes.put_conditions([])
+        async with store.read() as tx:
+            assert dict(await tx.nodes.conditions()) == {
+                "node-1": away, "node-2": marked, "node-3": replace(well, node="node-3"),
+            }  # fmt: skip
+        async with store.write() as tx:
+            await tx.nodes.forget_conditions(["node-2", "node-3", "node-9"])
+            await tx.nodes.forget_conditions([])
+        async with store.read() as tx:
+            assert dict(await tx.nodes.conditions()) == {"node-1": away}
 
     async def test_a_setting_is_written_replaced_and_removed(self, store: Store) -> None:
         async with store.write() as tx:

@@ -13,10 +13,10 @@ from contract.store_kit import Opener, add, on_disk
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion
 from hai_scheduler.core.ledger.cutting import GpuUse
+from hai_scheduler.core.ledger.histograms import bucket_of_wait
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.row import ERASED, LedgerOutcome, LedgerRow
 from hai_scheduler.core.ledger.sums import Sums
-from hai_scheduler.core.ledger.waits import bucket_of
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
@@ -63,7 +63,8 @@ def full_rows() -> tuple[LedgerRow, ...]:
     task = a_task(7, nodes=2, gpus=3, user="bob", waiting_since=at(-30))
     use = GpuUse(idle=timedelta(hours=3), energy_j=1_000_000)
     first, second = rows_for(run, task=task, groups={"nlp", 'a "b"'}, kind=WorkKind.SPOT, use=use)
-    return first, replace(second, short=True)
+    facts = replace(first.facts, millicores=2500)
+    return replace(first, facts=facts), replace(second, facts=facts, short=True, slowdown=2_500_000)
 
 
 class TestRows:
@@ -204,9 +205,9 @@ class TestSums:
             await put(store, rows_for(a_run(number, started_at=T0), task=task))
         sums = await the_sums(store, rows_for(a_run(1, started_at=T0)))
         assert (sums.starts, sums.wait_us) == (5, sum(waits) * 1_000_000)
-        assert sums.waits == {bucket_of(timedelta(seconds=wait)): waits.count(wait) for wait in waits}
+        assert sums.waits == {bucket_of_wait(timedelta(seconds=wait)): waits.count(wait) for wait in waits}
         (line,) = await ask(store, LedgerQuestion(since=T0, until=at(hours=1), waits=False))
-        assert line.sums == replace(sums, waits={})
+        assert line.sums == replace(sums, waits={}, slowdowns={})
 
 
 class TestWritingAgain:
@@ -270,7 +271,7 @@ class TestWritingAgain:
         await put(store, rows)
         async with store.engine.begin() as connection:
             await connection.execute(text("UPDATE hai_ledger_sums SET useful_us = 1"))
-            await connection.execute(text("DELETE FROM hai_ledger_waits"))
+            await connection.execute(text("DELETE FROM hai_ledger_histograms"))
         assert await the_sums(store, rows) != sums_of_rows(rows)
         async with store.write() as tx:
             await tx.ledger.recompute(T0, at(hours=31))

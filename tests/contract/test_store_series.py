@@ -10,6 +10,7 @@ import pytest
 from contract.store_kit import Opener, on_disk
 from hai_scheduler.core.metrics.retention import DAY, HOUR
 from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.series import SeriesStore
 from hai_scheduler.ports.store import Store
@@ -66,6 +67,41 @@ async def test_a_piece_that_is_sent_again_counts_once(series: SeriesStore) -> No
 async def test_pieces_of_one_rank_that_come_at_once_count_once(series: SeriesStore) -> None:
     await asyncio.gather(*(series.append(RUN, 0, points(0, 60)) for _ in range(5)))
     assert await ends(series) == [10, 20, 30, 40, 50, 60]
+
+
+def a_piece(rank: int, first: int, last: int, value: float = 1.0, run: RunId = RUN) -> RankPiece:
+    return RankPiece(run, rank, SeriesPiece.of(points(first, last, value)))
+
+
+async def test_pieces_of_many_ranks_are_added_at_once(series: SeriesStore) -> None:
+    pieces = [a_piece(0, 0, 60), a_piece(1, 0, 30), a_piece(0, 0, 10, run=OTHER)]
+    assert list(await series.add(pieces)) == [BEGIN + 60, BEGIN + 30, BEGIN + 10]
+    assert await ends(series) == [10, 20, 30, 40, 50, 60]
+    assert (await ends(series, rank=1), await ends(series, run=OTHER)) == ([10, 20, 30], [10])
+    assert list(await series.add([])) == []
+
+
+async def test_what_is_new_of_each_of_many_pieces_is_added(series: SeriesStore) -> None:
+    await series.add([a_piece(0, 0, 60, 2), a_piece(1, 0, 60, 2)])
+    pieces = [
+        a_piece(0, 0, 60, 9),
+        a_piece(1, 30, 90, 9),
+        a_piece(2, HOUR - 20, HOUR + 20),
+        a_piece(3, 0, 0),
+        a_piece(4, 0, 20),
+        a_piece(4, 10, 40, 9),
+    ]
+    assert [end and end - BEGIN for end in await series.add(pieces)] == [60, 90, HOUR + 20, 0, 20, 40]
+    found = await series.read(RUN, since=BEGIN, until=EVER, step=10)
+    shown = {
+        rank: [(one.at - BEGIN, round(one.values["cpu"].mean)) for one in seen][-3:] for rank, seen in found.items()
+    }
+    assert shown == {
+        0: [(40, 2), (50, 2), (60, 2)],
+        1: [(70, 9), (80, 9), (90, 9)],
+        2: [(HOUR, 1), (HOUR + 10, 1), (HOUR + 20, 1)],
+        4: [(20, 1), (30, 9), (40, 9)],
+    }
 
 
 async def test_hours_that_are_over_are_packed_and_shown_by_minutes(series: SeriesStore) -> None:
@@ -194,6 +230,19 @@ async def test_the_newest_point_of_each_rank_of_several_runs(series: SeriesStore
     late = await series.newest([RUN, OTHER], since=BEGIN + HOUR)
     assert {run: set(ranks) for run, ranks in late.items()} == {RUN: {0}}
     assert await series.newest([], since=0) == {}
+
+
+async def test_the_newest_points_have_the_metrics_that_are_asked_for(series: SeriesStore) -> None:
+    one = Spread(1, 1, 1)
+    await series.append(RUN, 0, [Point(BEGIN + 10, {"cpu": one, "memory": one}), Point(BEGIN + 20, {"memory": one})])
+    await series.append(RUN, 1, [Point(BEGIN + 10, {"cpu": one, "memory": one})])
+    for names in (["cpu"], ["cpu", "memory"], ["gpu0_use"], None, ["memory"]):
+        found = await series.newest([RUN], since=BEGIN, names=None if names is None else frozenset(names))
+        wanted = {"cpu", "memory"} if names is None else {"cpu", "memory"} & set(names)
+        assert {rank: (point.at - BEGIN, set(point.values)) for rank, point in found[RUN].items()} == {
+            0: (20, wanted - {"cpu"}),
+            1: (10, wanted),
+        }
 
 
 @on_disk

@@ -17,6 +17,11 @@ EXCEPTIONS = {
         OwnQuota Phases Policy PolicyNumber PolicyValue Quota QuotaList Rank Recording RecordingList
         ProcessTrace RecordingPart Run RunList SnapshotIn TraceSummary UsageLevel
         BudgetList GroupBudget NodesReport NodesRow Rate RateList ReportRow
+        AuditEntry AuditPage ClusterHealth DatabaseHealth PlatformHealth ResolvedMounts
+        SchedulerHealth UserDetail UserList UserQuota
+        Delivery Notification NotificationChannel NotificationPage NotificationRule NotificationRules
+        DisplacedTask EndedCount GroupQueue GroupTrial LaterTask LevelTrial MarkPreview MeanUse MovedTask
+        Overview PreviewTask Queue QueueTask ShortWait TaskActionResult TaskActionResults Trial TrialSide UseNow
         SnapshotRules SnapshotState Task TaskPage TaskSummary Verdict WhatIf""",
     "the same error on both sides of REST": """
         HaiError Invalid NotFound Forbidden Conflict QuotaExceeded Unavailable Problem""",

@@ -151,6 +151,22 @@ def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform,
     assert platform.json("status", "from-lab")["nodes"] == 2
 
 
+def test_studio_is_in_the_launcher_and_opens_tasks_in_tabs(page: Page, platform: Platform, tmp_path: Path) -> None:
+    loop = ("python", "-c", "import time; time.sleep(600)")
+    platform.client().submit(TaskRequest(name="for-studio", command=loop, cwd="/", nodes=1, profile="kill"))
+    page.locator(".jp-LauncherCard", has_text="HAI Studio").first.click()
+    studio = page.locator(".hai-StudioWidget")
+    expect(studio.get_by_test_id("hai-figures")).to_contain_text("1 of 4", timeout=SLOW)
+    shot(page, tmp_path, "studio")
+    studio.get_by_role("link", name="Tasks").click()
+    studio.get_by_test_id("hai-tasks-table").get_by_role("link", name="for-studio").click()
+    expect(page.get_by_label("for-studio").get_by_test_id("hai-task-state")).to_have_text("running", timeout=SLOW)
+    shot(page, tmp_path, "studio-task")
+    platform.hai("stop", "for-studio")
+    page.locator('.lm-TabBar-tab:has-text("HAI: Tasks") .lm-TabBar-tabCloseIcon').click()
+    page.locator('.lm-TabBar-tab:has-text("Launcher")').click()
+
+
 def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platform: Platform, tmp_path: Path) -> None:
     client = platform.client()
     loop = ("python", "-c", "import time; time.sleep(600)")

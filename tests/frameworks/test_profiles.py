@@ -84,6 +84,17 @@ def test_the_traces_are_of_one_moment_and_json_for_perfetto(recorded: dict[str, 
     assert overlap > 1e6, spans
 
 
+def test_the_trace_of_all_ranks_has_each_rank_by_name(recorded: dict[str, Any]) -> None:
+    whole = json.loads(gzip.decompress(Path(recorded["all_ranks"]).read_bytes()))
+    events = whole["traceEvents"]
+    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    for rank, path in enumerate(recorded["files"]):
+        own = json.loads(gzip.decompress(Path(path).read_bytes()))["traceEvents"]
+        count = sum(event.get("cat") == "cpu_op" for event in own)
+        found = [names[event["pid"]] for event in events if event.get("cat") == "cpu_op"]
+        assert found.count(f"rank {rank}: python") == count > 0
+
+
 def test_steps_may_be_counted(platform: Platform, training: int, recorded: dict[str, Any]) -> None:
     found = platform.json("profile", str(training), "--steps", "5", "--ranks", "0")["recording"]
     [part] = found["parts"]

@@ -127,6 +127,22 @@ def test_it_asks_registries_with_the_pull_secret_that_is_named(read: Read) -> No
     assert without.kubernetes.registry_auth_file is None
 
 
+def test_secrets_of_notifications_are_files_of_the_pod(render: Render) -> None:
+    chosen = {"smtpSecret": {"name": "mail"}, "sinksSecret": "sinks"}
+    rendered = render({"scheduler": {"separate": True, "notifications": chosen}})
+    pod = dict(rendered.pods())["scheduler"]
+    volumes = {one["name"]: one for one in pod["volumes"]}
+    wanted = {"secret": {"name": "mail", "items": [{"key": "password", "path": "smtp-password"}]}}
+    assert wanted in volumes["scheduler-secrets"]["projected"]["sources"]
+    assert volumes["sinks"]["secret"] == {"secretName": "sinks", "defaultMode": 0o440}
+    (container,) = pod["containers"]
+    assert {"name": "sinks", "mountPath": "/etc/hai/sinks", "readOnly": True} in container["volumeMounts"]
+    env = {one["name"]: one.get("value") for one in container["env"]}
+    assert env["HAI_SMTP_PASSWORD_FILE"] == "/etc/hai/scheduler-secrets/smtp-password"
+    plain = dict(render({"scheduler": {"separate": True}}).pods())["scheduler"]
+    assert "sinks" not in {one["name"] for one in plain["volumes"]}
+
+
 def test_the_pull_secret_is_a_file_of_the_pod(render: Render) -> None:
     pod = dict(render({"scheduler": {"separate": True, "registrySecret": "pull"}}).pods())["api"]
     (volume,) = (one for one in pod["volumes"] if one["name"] == "scheduler-secrets")

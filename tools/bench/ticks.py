@@ -292,7 +292,7 @@ async def _reads(report: Report, topic: str, bench: Bench, *, profile: bool) -> 
         await services.queries.own_quota(owner)
 
     async def explain() -> None:
-        last = (await services.queries.tasks(owner, TaskFilter(), cursor=None, limit=1)).items[0]
+        last = (await services.task_lists.page(owner, TaskFilter(), cursor=None, limit=1)).items[0]
         ask = Ask(services=services, who=owner, path={"task": str(last.task.id)}, query=None, body=None, headers={})
         (await explaining.explain(ask)).model_dump_json()
 

@@ -43,6 +43,7 @@ _LISTS = {
     "node": "`hai nodes` shows the names",
     "environment": "`hai environments` shows the names",
     "mount": "`hai admin mounts list` shows the names",
+    "user": "`hai admin user list` shows the names",
     "run": "`hai admin orphans list` shows the ids",
 }
 
@@ -53,6 +54,15 @@ def quoted(text: str, field: str) -> str:
     if not text.strip("."):
         raise Invalid(f"{field}: {text!r} is not a name; {_LISTS[field]}")
     return quote(text, safe="", errors="replace")
+
+
+def if_match(version: str | None) -> dict[str, str] | None:
+    """Return the headers of a change that is refused (`Conflict`) if there is another version by now.
+
+    Args:
+        version: The version that was read; None: the change is made in any case.
+    """
+    return None if version is None else {"If-Match": f'"{version}"'}
 
 
 def task_path(task: TaskKey, verb: str | None = None) -> str:

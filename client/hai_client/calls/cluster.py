@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hai_client.calls.base import Calls, quoted
+from hai_client.http import Query
 from hai_client.wire import schema
 
 
@@ -24,6 +27,34 @@ class ClusterCalls(Calls):
     def drain(self, node: str) -> schema.Node:
         """Give a node no new runs, and have its runs leave with a notice. For admins."""
         return self._get(schema.Node, "POST", f"/nodes/{quoted(node, 'node')}/drain", again=True)
+
+    def preview_mark(self, nodes: Sequence[str], mark: str = "draining") -> schema.MarkPreview:
+        """Return what a mark on nodes would do; nothing is done. For admins.
+
+        Args:
+            nodes: The names of the nodes.
+            mark: `draining`, or `cordoned`.
+        """
+        body = {"nodes": list(nodes), "mark": mark}
+        return self._get(schema.MarkPreview, "POST", "/nodes/preview", body=body, again=True)
+
+    def overview(self) -> schema.Overview:
+        """Return the cluster now and over the last 24 hours."""
+        return self._get(schema.Overview, "GET", "/overview")
+
+    def queue(
+        self, *, group: str | None = None, after: int | None = None, limit: int | None = None, mine: bool = False
+    ) -> schema.Queue:
+        """Return the queue in its order.
+
+        Args:
+            group: The node group (default: all).
+            after: With `group`: go on after a page with this `next`.
+            limit: The most tasks of each group.
+            mine: Only the caller's own tasks, with their places among all.
+        """
+        query: Query = {"group": group, "after": after, "limit": limit, "mine": "true" if mine else None}
+        return self._get(schema.Queue, "GET", "/queue", query=query)
 
     def cluster(self) -> schema.Cluster:
         """Return an overview of the cluster."""

@@ -55,3 +55,12 @@ class ProfileCalls(Calls):
     def trace(self, task: TaskKey, number: int, rank: int, trace: int) -> bytes:
         """Return the trace of one process: JSON, compressed with gzip."""
         return self._http.fetch(task_path(task, f"profiles/{number}/ranks/{rank}/traces/{trace}"))
+
+    def all_traces(self, task: TaskKey, number: int, *, ranks: Sequence[int] | None = None) -> bytes:
+        """Return the traces of all ranks, or of some, as one: JSON, compressed with gzip.
+
+        Raises:
+            Conflict: They are too large together; name fewer ranks.
+        """
+        query = {"ranks": None if ranks is None else ",".join(map(str, ranks))}
+        return self._http.fetch(task_path(task, f"profiles/{number}/trace"), query=query)

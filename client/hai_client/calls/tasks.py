@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hai_client import own_python
@@ -57,10 +57,16 @@ class TaskCalls(Calls):
         group: str | None = None,
         priority: str | None = None,
         name: str | None = None,
+        text: str | None = None,
+        tag: str | None = None,
+        starred: bool = False,
+        sort: str | None = None,
+        order: str | None = None,
+        use: bool = False,
         limit: int | None = None,
         told: Callable[[str], None] | None = None,
     ) -> Iterator[schema.TaskSummary]:
-        """Yield tasks, newest first; pages are fetched as needed.
+        """Yield tasks, newest first or in another order; pages are fetched as needed.
 
         Args:
             user: The owner (default: the caller). Admins may name another user, or `*` for all.
@@ -68,6 +74,12 @@ class TaskCalls(Calls):
             group: Only tasks of this node group.
             priority: Only tasks that asked for this priority.
             name: Only tasks of this name.
+            text: Only tasks with this text in their name, their user's name or a tag, or with this number.
+            tag: Only tasks with this tag.
+            starred: Only tasks that the caller has starred.
+            sort: What they are in the order of: id, name, user, group, state, priority, nodes, ended or ran.
+            order: `falling` (the default) or `rising`.
+            use: Tell also what each task uses.
             limit: Yield at most this many tasks.
             told: Called with each sentence that the platform tells the caller beside the list.
         """
@@ -84,6 +96,12 @@ class TaskCalls(Calls):
                     "group": group,
                     "priority": priority,
                     "name": name,
+                    "text": text,
+                    "tag": tag,
+                    "starred": "true" if starred else None,
+                    "sort": sort,
+                    "order": order,
+                    "use": "true" if use else None,
                     "limit": _PAGE if left is None else min(left, _PAGE),
                     "cursor": cursor,
                 },
@@ -116,6 +134,24 @@ class TaskCalls(Calls):
     def hold(self, task: TaskKey) -> schema.Task:
         """Do not start a task (again) until it is resumed; a running task goes on."""
         return self._get(schema.Task, "POST", task_path(task, "hold"))
+
+    def act(self, action: str, tasks: Sequence[TaskKey]) -> schema.TaskActionResults:
+        """Do one action to many tasks, each with a result of its own.
+
+        Args:
+            action: `stop`, `suspend`, `resume` or `hold`.
+            tasks: At most 200.
+        """
+        body = {"action": action, "tasks": [str(task) for task in tasks]}
+        return self._get(schema.TaskActionResults, "POST", "/tasks/actions", body=body)
+
+    def set_tags(self, task: TaskKey, tags: Sequence[str]) -> schema.Task:
+        """Give a task these tags, in place of those that it has."""
+        return self._get(schema.Task, "PUT", task_path(task, "tags"), body={"tags": list(tags)})
+
+    def set_star(self, task: TaskKey, *, starred: bool = True) -> schema.Task:
+        """Star a task, for the caller alone, or take the star away."""
+        return self._get(schema.Task, "PUT" if starred else "DELETE", task_path(task, "star"), again=True)
 
     def set_priority(self, task: TaskKey, priority: str) -> schema.Task:
         """Change the priority that a task asks for: a level or AUTO."""

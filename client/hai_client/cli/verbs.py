@@ -41,17 +41,22 @@ VERBS: tuple[Verb, ...] = (
     Verb("suspend", "take the nodes of tasks now; resume later", "tasks.control", _STEER),
     Verb("resume", "let held or suspended tasks run again", "tasks.control", _STEER),
     Verb("hold", "do not start tasks (again) until they are resumed", "tasks.control", _STEER),
+    Verb("tag", "show or change the tags of a task", "tasks.tags", _STEER),
+    Verb("star", "star a task, for yourself", "tasks.tags", _STEER),
     Verb("priority", "change the priority of a task", "tasks.control", _STEER),
     Verb("nodes", "list the nodes and what runs on them", "platform.nodes", _PLATFORM),
     Verb("quota", "show what you may use, and use; raise or lower it", "platform.quota", _PLATFORM),
     Verb("environments", "what tasks may run in; have environments built", "submitting.environments", _PLATFORM),
     Verb("policy", "show the numbers that the scheduler decides with", "platform.policy", _PLATFORM),
     Verb("report", "show what was used, waited, lost, and what it costs", "platform.report", _PLATFORM),
+    Verb(
+        "notify", "what you are told of your tasks, and where: JupyterLab, mail, webhooks", "platform.notify", _PLATFORM
+    ),
     Verb("whoami", "show who you are and what you may do", "platform.account", _PLATFORM),
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
         "admin",
-        "nodes, quota, policy, rates, budgets, mounts, environments, orphans, users, pauses; for admins",
+        "nodes, quota, policy, rates, budgets, mounts, users, pauses, audit, health and more; for admins",
         "platform.admin",
         _PLATFORM,
     ),

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 WINDOW_S = 10
 #: What the names of the job's own numbers begin with (`job.report`).
 OWN = "job_"
+#: The form of packed pieces (`hai_client.metrics.packing`): their first byte.
+PACKED_FORM = 2
 
 
 class Window:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 
+from hai_client.metrics.window import PACKED_FORM
 from hai_client.rank.address import Address
 
 TYPE_CHECKING = False
@@ -55,6 +56,8 @@ class RankApi:
         self._run = f"/runs/{run_id}"
         self._token = token
         self._rank = rank
+        #: Whether the service has said that it takes packed points.
+        self._packs = False
 
     def notice(self, seen: int, wait: int, recording: int | None = None) -> tuple[int, dict[str, Any]]:
         """Wait for a notice with a revision greater than `seen`, or for an order to record; return status and body.
@@ -86,8 +89,26 @@ class RankApi:
     def send_metrics(
         self, points: list[dict[str, Any]], patience: float, progress: dict[str, Any] | None = None
     ) -> Answer:
-        """Send points of metrics, with the job's newest progress; return the service's answer. Raises Unreachable."""
-        body = {"points": points} if progress is None else {"points": points, "progress": progress}
+        """Send points of metrics, with the job's newest progress; return the service's answer. Raises Unreachable.
+
+        They are packed if the service has said that it takes that. One that was set back to an earlier version refuses
+        it, and gets them as they are.
+        """
+        more = {} if progress is None else {"progress": progress}
+        if self._packs and points:
+            from binascii import b2a_base64
+
+            from hai_client.metrics.packing import packed
+
+            answer = self._put_metrics({"packed": b2a_base64(packed(points), newline=False).decode(), **more}, patience)
+            if answer.status not in (400, 422):
+                return answer
+            self._packs = False
+        answer = self._put_metrics({"points": points, **more}, patience)
+        self._packs = answer.body.get("packed_form") == PACKED_FORM
+        return answer
+
+    def _put_metrics(self, body: dict[str, Any], patience: float) -> Answer:
         data = json.dumps(body, separators=(",", ":")).encode()
         return self._request("PUT", f"/ranks/{self._rank}/metrics", data, patience)
 

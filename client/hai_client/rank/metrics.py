@@ -80,7 +80,7 @@ class RankMetrics:
     def last_look(self) -> None:
         """Read what the job has reported last, after its end and while the log can be written."""
         if self._reported is not None:
-            self._last = self._reported.read(0.0)
+            self._last = self._reported.last()
 
     def summary(self) -> dict[str, Any] | None:
         """Return what the rank used so far (`SampledSummary.data`)."""

@@ -49,6 +49,8 @@ class Reported:
         #: Which file was read, and as of when.
         self._seen: tuple[str, int, int] | None = None
         self._names: set[str] = set()
+        #: When it was written, by the job.
+        self._written: float = 0.0
         #: The newest progress, as the service takes it; None: the job has reported none.
         self.progress: dict[str, Any] | None = None
 
@@ -63,6 +65,21 @@ class Reported:
             except (OSError, ValueError) as error:
                 return self._dropped(str(error))
         return {} if report is None else self._taken(report)
+
+    def last(self) -> dict[str, float]:
+        """Return the numbers that were not read yet, after the end of the job, with those of its last moment."""
+        found = self.read(0.0)
+        if self._seen is None:
+            return found
+        path = os.path.join(self._folder, self._seen[0].replace(".json", ".last"))
+        try:
+            with acting_as(self._account):
+                report = json.loads(content_of(path).partition(b"\n")[0])
+        except (OSError, ValueError, RecursionError):
+            # Most jobs have none: they ended by themselves, or report seldom.
+            return found
+        newer = isinstance(report, dict) and type(report.get("at")) is float and report["at"] > self._written
+        return {**found, **self._taken(report)} if newer else found
 
     def _file(self) -> str | None:
         """Return the path of a file that was not read yet. Raises OSError."""
@@ -84,7 +101,8 @@ class Reported:
     def _taken(self, report: Any) -> dict[str, float]:
         if not isinstance(report, dict) or not _is_count(report.get("step")):
             return self._dropped("it has no step")
-        total, numbers = report.get("total"), report.get("numbers")
+        total, numbers, at = report.get("total"), report.get("numbers"), report.get("at")
+        self._written = at if type(at) is float else 0.0
         self.progress = {
             "at": round(time.time(), 3),
             "step": report["step"],

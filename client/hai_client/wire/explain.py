@@ -38,6 +38,24 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupShare:
+    """What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3)."""
+
+    user: str
+    node_group: str
+    #: The user's part of the decayed use of all of them, 0 to 1; None: none of them has used the group lately.
+    given: float | None = None
+    #: The user's weight, and the sum of the weights of all of them.
+    weight: float
+    weights: float
+    #: The part that the weights give to the user, 0 to 1.
+    entitled: float
+    #: Users who have had less for their weight: of tasks of equal priority and level, theirs go first.
+    users_before: int
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """Why a task waits, or what it does."""
 
@@ -50,6 +68,10 @@ class Explanation:
     ahead: int | None = None
     #: Changes that would let the task start.
     what_if: tuple[WhatIf, ...]
+    #: Null for a task that does not wait for a turn.
+    share: GroupShare | None = None
+    #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
+    budgets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,3 +61,73 @@ class Policy:
     trouble: str | None = None
     #: Warnings on values that are probably mistakes.
     warnings: tuple[str, ...]
+    #: Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in
+    #: the meantime.
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelTrial:
+    """The tasks of a trial that ask for one priority. Waits are those for the first turn, in seconds."""
+
+    level: str
+    tasks: int
+    wait_p50_s: float | None = None
+    wait_p90_s: float | None = None
+    interruptions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTrial:
+    """The tasks of a trial in one node group."""
+
+    group: str
+    nodes: int
+    tasks: int
+    #: The parts of the node time that runs held, and that was useful, 0 to 1.
+    occupancy: float | None = None
+    useful: float | None = None
+    wait_p50_s: float | None = None
+    wait_p90_s: float | None = None
+    interruptions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSide:
+    """What happens with some policy numbers, or what has happened."""
+
+    #: The parts of the node time that runs held, and that was useful, 0 to 1; None: not known.
+    occupancy: float | None = None
+    useful: float | None = None
+    turns: int
+    interruptions: int
+    #: Node time whose work was lost, in seconds; None: not known.
+    lost_node_s: float | None = None
+    #: Tasks that never end, because they never can start.
+    unfinished: int
+    levels: tuple[LevelTrial, ...]
+    groups: tuple[GroupTrial, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """The tasks of the last days, simulated with the policy numbers in force and with others."""
+
+    since: datetime
+    until: datetime
+    #: How many tasks were simulated.
+    tasks: int
+    old: TrialSide
+    new: TrialSide
+    #: What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes.
+    measured: TrialSide
+    #: What the figures rest on, and what they cannot know, as sentences.
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialProgress:
+    """How far a trial has come."""
+
+    #: From 0 to 1.
+    done: float

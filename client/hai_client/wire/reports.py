@@ -24,6 +24,8 @@ class ReportRow:
     #: Node time, and GPU time.
     node_s: float
     gpu_s: float
+    #: Core time of development containers: the cores that each had for itself. Tasks have none, they take whole nodes.
+    core_s: float
     #: Node time until all ranks were up, while they were, from a notice to the end, and of work that was lost.
     starting_s: float
     useful_s: float
@@ -37,10 +39,18 @@ class ReportRow:
     energy_j: int
     #: The useful part of the node time, 0 to 1; None: there was none.
     useful_share: float | None = None
-    #: How long tasks had waited for the runs that started; None: none did.
+    #: How long tasks had waited for the runs that started; None: none did. The mean is exact; median and 90 % quantile
+    #: are right to within 2 %.
     wait_mean_s: float | None = None
     wait_median_s: float | None = None
     wait_p90_s: float | None = None
+    #: Tasks that ended by themselves in this time.
+    tasks: int
+    #: Their slowdown: time from submission to end, by running time (of at least 10 s), at least 1; None: none ended.
+    #: The mean is exact; median and 90 % quantile are right to within 2 %.
+    slowdown_mean: float | None = None
+    slowdown_median: float | None = None
+    slowdown_p90: float | None = None
     #: Runs that ended because they were told to leave or broke; of these those that broke.
     interruptions: int
     broken: int
@@ -111,6 +121,8 @@ class Rate:
     per_node_hour: str
     per_gpu_hour: str
     currency: str
+    #: Sent back in `If-Match`, it makes a change fail if the rate has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 
@@ -137,6 +149,8 @@ class GroupBudget:
     #: `near`: four fifths are used. `over`: all; tasks of the members count as LOW, and go on running. One of good,
     #: near, over.
     standing: str | None = None
+    #: Sent back in `If-Match`, it makes a change fail if the budget, not its use, has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 

@@ -140,7 +140,7 @@ class TaskSummary:
     held: bool
     #: The priority that was asked for.
     priority: str
-    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
+    #: The priority that counts now: that of the run, or of the verdict while the task waits.
     effective_priority: str | None = None
     group: str
     #: Number of nodes of the task.
@@ -172,6 +172,36 @@ class TaskSummary:
     tags: tuple[str, ...] = ()
     #: What the job has reported last; None: nothing so far.
     progress: TaskProgress | None = None
+    #: Why it waits, in a few words; None: it does not wait.
+    short: ShortWait | None = None
+    #: Whether the caller has starred it; None: not known here.
+    starred: bool | None = None
+    #: In a list with `use`: what its run uses now or, of a run that has ended, used; None: nothing was measured.
+    use: MeanUse | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskActionResult:
+    """What became of one of the tasks."""
+
+    #: The task as the request has named it.
+    task: str
+    #: Its id and its state afterwards; None: it was refused.
+    task_id: int | None = None
+    state: str | None = None
+    held: bool | None = None
+    #: Why it was refused, as a code and a sentence; None: it was done.
+    code: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskActionResults:
+    """What became of each task, in the order of the request."""
+
+    items: tuple[TaskActionResult, ...]
+    done: int
+    refused: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,10 +261,12 @@ class Task(TaskSummary):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPage:
-    """A page of tasks, newest first."""
+    """A page of tasks, newest first or in the order that was asked for."""
 
     items: tuple[TaskSummary, ...]
     next_cursor: str | None = None
+    #: With `total`: how many tasks match, on all pages.
+    total: int | None = None
     #: On the first page: what the caller should know, as sentences; now, of budgets that are almost used up.
     notes: tuple[str, ...] = ()
 
@@ -461,6 +493,44 @@ class EventPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeanUse:
+    """What a run uses in the mean; None: not measured."""
+
+    #: Cores, and bytes of memory, of a rank.
+    cpu: float | None = None
+    memory: float | None = None
+    #: Per cent, bytes of memory and watts, of a GPU.
+    gpu_use: float | None = None
+    gpu_memory: float | None = None
+    gpu_power: float | None = None
+    #: The part of the time of its GPUs in which they did nothing, 0 to 1, of a run that has ended.
+    gpu_idle: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTask:
+    """A task on a node. Of another user's task the name and the use are not told."""
+
+    task_id: int
+    user: str
+    #: Indices of the GPUs that the task holds there; empty: the whole node.
+    gpus: tuple[int, ...]
+    #: Its name; empty: it is not told.
+    name: str = ""
+    #: Number of its run, and the priority that the run holds.
+    run: int | None = None
+    priority: str | None = None
+    #: What the run does: its ranks start, they run, or they were told to leave. One of starting, running, leaving.
+    phase: str | None = None
+    #: When all its ranks were up.
+    running_since: datetime | None = None
+    #: Deadline of its notice; None: there is none.
+    deadline: datetime | None = None
+    #: What it uses on this node; None: nothing was measured in the last five minutes, or it was not asked for.
+    use: MeanUse | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A node, its mark and what runs on it."""
 
@@ -481,16 +551,17 @@ class Node:
     tasks: tuple[NodeTask, ...] = ()
     #: The orphaned run that holds the node, which belongs to no task of the database; None: none does.
     orphan: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeTask:
-    """A task on a node."""
-
-    task_id: int
-    user: str
-    #: Indices of the GPUs that the task holds there; empty: the whole node.
-    gpus: tuple[int, ...]
+    #: Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself
+    #: takes no new runs on it. One of down, orphaned, draining, cordoned, quarantined, closed, held, shared, free.
+    state: str = "free"
+    #: Why it takes no new runs, as sentences; None: it does.
+    reason: str | None = None
+    #: Since when it is ready or not, closed or open, and marked or not; None: not known.
+    since: datetime | None = None
+    #: The admin who has put the mark on it, or has taken it away; None: no admin has.
+    by: str | None = None
+    #: When the service saw it last.
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -540,6 +611,79 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewTask:
+    """A task in a preview."""
+
+    task_id: int
+    name: str
+    user: str
+    #: The priority that its run holds, or that was asked for; None: AUTO, and it waits.
+    priority: str | None = None
+    nodes: int
+    #: GPUs on each of its nodes; None: whole nodes.
+    gpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplacedTask(PreviewTask):
+    """A task that would be told to leave."""
+
+    #: Those of its nodes that would be marked.
+    node_names: tuple[str, ...]
+    #: When it is away at the latest: the deadline of its notice; None: not known.
+    away_by: datetime | None = None
+    #: When and where it would go on; None and empty: not in the time that was computed.
+    goes_on_at: datetime | None = None
+    goes_on_nodes: tuple[str, ...]
+    #: Whether it would end by itself instead.
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedTask(PreviewTask):
+    """A task on other nodes that would make room for a displaced one."""
+
+    at: datetime
+    #: That one.
+    beneficiary: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterTask(PreviewTask):
+    """A waiting task that would start later."""
+
+    #: When it would start without the mark, and with it; None: not in the time that was computed.
+    without: datetime
+    with_mark: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkPreview:
+    """What a mark on nodes would do, from the planner itself; nothing was done."""
+
+    at: datetime
+    nodes: tuple[str, ...]
+    #: One of cordoned, draining.
+    mark: str
+    #: The whole in a few sentences.
+    sentence: str
+    displaced: tuple[DisplacedTask, ...]
+    #: Tasks that would stay on these nodes until their runs end.
+    staying: tuple[PreviewTask, ...]
+    moved: tuple[MovedTask, ...]
+    #: The first 100 of each node group, the soonest first; and how many there are beyond them.
+    later: tuple[LaterTask, ...]
+    later_left_out: int
+    #: When the last task that is told to leave is away at the latest; None: none is told.
+    empty_by: datetime | None = None
+    #: Up to when the planner was run, and the precision of its times, in seconds.
+    computed_until: datetime
+    step_s: float
+    #: What the times rest on, as sentences.
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
     """Whether the service is well. `status` is `ok` or `degraded`."""
 
@@ -552,6 +696,137 @@ class Health:
     detail: str | None = None
     #: Whether the scheduler decides. While it does not, no task starts, none is interrupted, and running tasks go on.
     deciding: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortWait:
+    """Why a task waits, in a few words."""
+
+    #: One of quota, quota_of_others, capacity, turn, reserved, draining, topology, retry, held, paused, never, next.
+    id: str
+    #: What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and
+    #: `retry` and `of` (retry).
+    data: dict[str, Any]
+    #: About when that is over, if it can be said; the words then end with it.
+    until: datetime | None = None
+    #: The words in English, without capital and full stop.
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueTask:
+    """A task that waits. Of another user's task the name is not told, and of its quota nothing."""
+
+    #: Its number in this list.
+    number: int
+    #: Its place among the waiting tasks of its group, from 1; None: its owner holds it.
+    position: int | None = None
+    task_id: int
+    user: str
+    #: Its name; empty: it is not told.
+    name: str
+    #: The priority that counts now.
+    priority: str
+    nodes: int
+    #: GPUs on each of its nodes; None: whole nodes.
+    gpus: int | None = None
+    #: One of queued, suspended.
+    state: str
+    submitted_at: datetime
+    waiting_since: datetime
+    short: ShortWait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupQueue:
+    """The queue of a node group."""
+
+    group: str
+    #: How many tasks wait for a turn, and how many are held by their owners.
+    waiting: int
+    held: int
+    items: tuple[QueueTask, ...]
+    #: `after` of the next page; None: this is the last one.
+    next: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The queues of node groups, as the latest plan has them; groups in which nothing waits are left out."""
+
+    #: When that plan was made.
+    at: datetime | None = None
+    groups: tuple[GroupQueue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseNow:
+    """What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node."""
+
+    nodes: int
+    #: Nodes that runs hold: the sum of the four below.
+    held: float
+    #: Those of runs that start, that compute, whose GPUs are idle, and that were told to leave.
+    starting: float
+    useful: float
+    idle: float
+    leaving: float
+    #: The parts of all nodes that are held, and that compute, 0 to 1; None: there is no node.
+    occupancy: float | None = None
+    useful_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hour:
+    """What the nodes did in an hour. Lengths of time are seconds of nodes."""
+
+    hour: datetime
+    #: Up to when it is counted: its end, but for the present hour.
+    until: datetime
+    #: All node time there was, and in it that of nodes which took no new runs; None: it was not recorded.
+    capacity_s: float | None = None
+    down_s: float | None = None
+    #: Node time that runs held, and in it that of their starts, of work, of saving and of lost work.
+    held_s: float
+    starting_s: float
+    useful_s: float
+    saving_s: float
+    lost_s: float
+    #: Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet.
+    gpu_idle_s: float
+    #: The parts of all node time that were held, and useful, 0 to 1; None: not known.
+    occupancy: float | None = None
+    useful_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedCount:
+    """How many tasks ended in some time."""
+
+    succeeded: int
+    failed: int
+    stopped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The cluster now and over the last day, the same for every reader."""
+
+    at: datetime
+    #: The number of the last event before: with `after` of it, `GET /events` tells all that has changed since.
+    change: int
+    paused: bool
+    #: Why the scheduler decides nothing now, in a sentence; None: it decides.
+    standstill: str | None = None
+    now: UseNow
+    #: The last 24 hours and the present one, the oldest first.
+    hours: tuple[Hour, ...]
+    #: Running and waiting tasks by priority, over all node groups; the highest first.
+    levels: tuple[LevelCount, ...]
+    groups: tuple[GroupOverview, ...]
+    #: How many tasks were submitted, and ended, in the last three hours.
+    submitted_3h: int
+    ended_3h: EndedCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -568,6 +843,8 @@ class Quota:
     expires_at: datetime | None = None
     #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
+    #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 
@@ -595,6 +872,16 @@ class OwnQuota:
     ceiling: int | None = None
     #: When that row expires; None: never.
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserQuota(OwnQuota):
+    """What a user may hold and holds at a level."""
+
+    #: The limit of the row `user:NAME` itself; None: it has no limit, or there is no such row.
+    own_limit: int | None = None
+    #: The version of the row `user:NAME`, for `If-Match`; None: there is none, and `If-None-Match: *` writes the first.
+    own_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,15 +28,10 @@ class MountRule:
     priority: int
     node_group: str | None = None
     description: str
+    #: Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MountRuleList:
-    """All mount rules, by name."""
-
-    items: tuple[MountRule, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +58,30 @@ class Overruled:
     mount_path: str
     #: The reason, as a part of a sentence.
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedMounts:
+    """What a user sees on nodes of a group, by the mount rules."""
+
+    user: str
+    #: The groups of the user that count.
+    groups: tuple[str, ...]
+    node_group: str
+    #: Folders by mount path, each before the folders below it.
+    mounts: tuple[Mounted, ...]
+    #: Rules for the user that stronger rules overrule.
+    left_out: tuple[Overruled, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MountRuleList:
+    """All mount rules, by name."""
+
+    items: tuple[MountRule, ...]
+    #: What they mean for the user that was asked about; None: no user was named.
+    resolved: ResolvedMounts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +170,8 @@ class Environment:
     glibc: str = ""
     #: The facts of an environment; None: it is an image.
     haienv: HaienvFacts | None = None
+    #: Of an image: sent back in `If-Match`, it makes a change fail if the image has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: tuple[str, ...] = ()
 

@@ -48,6 +48,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     # Importing JupyterHub takes seconds: `hai cluster` imports this package and should not pay for it.
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
+    from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
 
     for section, table in around.value("hub.config").items():
         for trait, value in table.items():
@@ -58,6 +59,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     _servers(c, around)
     _rights(c, around)
     install_spot(c, around.api_url)
+    keep_out(ArchivedUsers(asking(around.api_url)))
     _culling(c, around)
     if around.scheduler_config is not None:
         # No log files: the services write to the pod's own log.

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from hai_hub.cluster.chart_env import ChartEnv
-from hai_hub.config.roles import ACCESS, ADMIN_SCOPES, BROWSER_SCOPES, CONTAINERS, METRICS, SERVICE_SCOPES
+from hai_hub.config.roles import (
+    ACCESS,
+    ADMIN_SCOPES,
+    BROWSER_SCOPES,
+    CONTAINERS,
+    METRICS,
+    SERVICE_SCOPES,
+    SPAWNER_SERVICE,
+)
 from hai_hub.config.services import START_TIMEOUT_S, Role
 from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME
 
-#: The services as which Prometheus and the spawner send requests. They have no URL, only a token.
+#: The service as which Prometheus sends requests. It has no URL, only a token.
 METRICS_SERVICE: Final = "hai-metrics"
-SPAWNER_SERVICE: Final = "hai-spawner"
+_SPAWNER: Final = "Asks for users' folders, and books what containers take"
 
 Entry = dict[str, Any]
 
@@ -45,7 +53,12 @@ def cluster_roles(*, users: Sequence[str], groups: Sequence[str]) -> list[Entry]
             "groups": list(groups),
         },
         _service_role("hai-service", "The scheduler service", SERVICE_NAME, SERVICE_SCOPES),
-        _service_role("hai-spawner", "Asks for users' folders", SPAWNER_SERVICE, (ACCESS, CONTAINERS)),
+        _service_role(
+            "hai-spawner",
+            "Asks for users' folders, and books what containers take",
+            SPAWNER_SERVICE,
+            (ACCESS, CONTAINERS),
+        ),
         _service_role("hai-metrics", "Reads metrics", METRICS_SERVICE, (ACCESS, METRICS, "read:metrics")),
     ]
 

@@ -21,6 +21,8 @@ ACCESS: Final = f"access:services!service={SERVICE_NAME}"
 
 #: The service that `hai up` acts as. It has no address, only a token.
 UP_SERVICE: Final = "hai-up"
+#: The service as which spawners send requests to the scheduler service. It has no address, only a token.
+SPAWNER_SERVICE: Final = "hai-spawner"
 
 CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     READ: {"description": "See own tasks, the cluster and the queue"},
@@ -31,7 +33,7 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     },
     METRICS: {"description": "Read the scheduler's metrics"},
     CONTAINERS: {
-        "description": "Read which folders and environments a user's containers get",
+        "description": "Read which folders and environments a user's containers get, and book what containers take",
         "subscopes": [FORMER[CONTAINERS]],
     },
     ACTIVE_USERS: {"description": "Read the names of users with live tasks", "subscopes": [FORMER[ACTIVE_USERS]]},
@@ -64,8 +66,9 @@ ADMIN_SCOPES: Final = (
 #: What the `hai` command of the local user may do.
 LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
 
-#: What the scheduler service reads: who exists and who is in which group.
-SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups")
+#: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
+#: archived.
+SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups", ACCESS, CONTAINERS)
 
 
 def roles(user: str) -> list[dict[str, Any]]:
@@ -92,5 +95,11 @@ def roles(user: str) -> list[dict[str, Any]]:
             "description": "Gives the local user a token for the hai command",
             "scopes": [f"read:users!user={user}", f"tokens!user={user}"],
             "services": [UP_SERVICE],
+        },
+        {
+            "name": "hai-spawner",
+            "description": "Books what development containers take",
+            "scopes": [ACCESS, CONTAINERS],
+            "services": [SPAWNER_SERVICE],
         },
     ]

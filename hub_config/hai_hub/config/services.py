@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from hai_hub.config.overrides import Overrides
-from hai_hub.config.roles import BROWSER_SCOPES, UP_SERVICE
-from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME, HubSettings
+from hai_hub.config.roles import BROWSER_SCOPES, SPAWNER_SERVICE, UP_SERVICE
+from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME, SPAWNER_TOKEN, HubSettings
 
 #: Environment variables that a scheduler process gets beside those that JupyterHub hands on (PATH, LANG and the like):
 #: tasks run under this account and on these GPUs, and kubectl's configuration is the one used in a terminal.
@@ -169,6 +169,11 @@ def scheduler_service(settings: HubSettings, environ: Mapping[str, str] = os.env
         "oauth_no_confirm": True,
         "display": True,
     }
+
+
+def spawner_service(settings: HubSettings) -> dict[str, Any]:
+    """Return the entry of the spawners: a service with a token that may tell the ledger of servers."""
+    return {"name": SPAWNER_SERVICE, "api_token": settings.secret(SPAWNER_TOKEN), "display": False}
 
 
 def up_service(settings: HubSettings) -> dict[str, Any]:

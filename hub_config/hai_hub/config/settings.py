@@ -15,6 +15,8 @@ from hai_client.whole_files import write_whole
 SETTINGS_VARIABLE: Final = "HAI_HUB_SETTINGS"
 #: The service's name at the Hub, and with it its address: `/services/hai/`.
 SERVICE_NAME: Final = "hai"
+#: The secret with the token of the spawners.
+SPAWNER_TOKEN: Final = "spawner_token"  # noqa: S105 - the name of a file
 #: The scheduling loop's name at a Hub that starts it as a service. It has no URL there.
 LOOP_NAME: Final = "hai-loop"
 

@@ -21,7 +21,7 @@ from hai_client.rank.processes import become_subreaper
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
-from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, HubSettings
+from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, SPAWNER_TOKEN, HubSettings
 from hai_hub.shared import cautions, ports
 from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, complain, say
@@ -98,7 +98,7 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     state.secret(ADMIN_PASSWORD, new=options.password)
     if state.withdraw_shared_password():
         say(_WITHDRAWN)
-    for name in ("cookie_secret", "service_token", "up_token"):
+    for name in ("cookie_secret", "service_token", SPAWNER_TOKEN, "up_token"):
         state.secret(name)
     return HubSettings(
         state_dir=state.path,

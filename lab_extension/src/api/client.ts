@@ -6,6 +6,7 @@ import type { IServerEvent } from './sse';
 import type {
   IBuildSubmit,
   ICluster,
+  IClusterUse,
   IDecisionPage,
   IEnvironment,
   IEnvironmentList,
@@ -14,6 +15,7 @@ import type {
   ILogPage,
   IMe,
   INodeList,
+  INodesReport,
   IPolicy,
   IRecording,
   IRecordingList,
@@ -61,12 +63,22 @@ export interface IReportQuery {
   group?: string;
 }
 
+/** The same for a report on nodes. */
+export interface INodesQuery {
+  by?: INodesReport['by'];
+  since?: string;
+  until?: string;
+}
+
 /** What the models need of the platform; tests give their own. */
 export interface IApi {
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
+  /** The tasks that hold nodes now. */
+  use(): Promise<IClusterUse>;
   nodes(): Promise<INodeList>;
+  nodesReport(query: INodesQuery): Promise<INodesReport>;
   report(query: IReportQuery): Promise<IUsageReport>;
   tasks(query: ITaskQuery): Promise<ITaskPage>;
   task(id: number): Promise<ITaskDetail>;
@@ -87,6 +99,8 @@ export interface IApi {
   record(id: number, wish: IRecordingSubmit): Promise<IRecording>;
   /** Where the trace of a process can be downloaded. */
   traceUrl(id: number, recording: number, rank: number, trace: number): string;
+  /** Where the traces of all ranks can be downloaded as one. */
+  allTracesUrl(id: number, recording: number): string;
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
@@ -110,6 +124,14 @@ export class Api implements IApi {
 
   cluster(): Promise<ICluster> {
     return requestJson(this.transport, 'api/cluster');
+  }
+
+  use(): Promise<IClusterUse> {
+    return requestJson(this.transport, 'api/cluster/use');
+  }
+
+  nodesReport(query: INodesQuery): Promise<INodesReport> {
+    return requestJson(this.transport, 'api/reports/nodes', { query: { ...query } });
   }
 
   nodes(): Promise<INodeList> {
@@ -199,6 +221,10 @@ export class Api implements IApi {
   traceUrl(id: number, recording: number, rank: number, trace: number): string {
     const path = `api/tasks/${id}/profiles/${recording}/ranks/${rank}/traces/${trace}`;
     return this.transport.url(path);
+  }
+
+  allTracesUrl(id: number, recording: number): string {
+    return this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
   }
 
   events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {

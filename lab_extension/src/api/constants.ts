@@ -70,6 +70,8 @@ export const EventKind = {
   TASK_PRIORITY: 'task.priority',
   /** A user has moved a waiting task among their others. */
   TASK_ORDER: 'task.order',
+  /** A task was given other tags. */
+  TASK_TAGS: 'task.tags',
   /** A task was held or released. */
   TASK_HELD: 'task.held',
   /** A task has saved its state. */
@@ -80,6 +82,10 @@ export const EventKind = {
   TASK_ALARM: 'task.alarm',
   /** GPUs of a running task are idle, or work again. */
   TASK_GPUS_IDLE: 'task.gpus_idle',
+  /** A user is told something, by their own rules; only this user gets it. */
+  NOTIFICATION: 'notification.sent',
+  /** A user has changed what they are told, and where. */
+  NOTIFICATION_RULES: 'notification.rules',
   /** A run was told to leave, or its deadline has changed. */
   RUN_NOTICE: 'run.notice',
   /** A run was found on the cluster that belongs to no task. */
@@ -92,12 +98,18 @@ export const EventKind = {
   RUNS_ASIDE: 'runs.aside',
   /** A node was cordoned, drained, quarantined or taken back into use. */
   NODE_MARK: 'node.mark',
+  /** A node is there, ready, not ready, closed, open again, or gone. */
+  NODE_CONDITION: 'node.condition',
   /** A row of quota was written. */
   QUOTA_PUT: 'quota.put',
   /** A row of quota was removed. */
   QUOTA_DELETED: 'quota.deleted',
   /** An admin has changed policy numbers. */
   POLICY_CHANGED: 'policy.changed',
+  /** A user was archived: they may not use the platform until they are restored. */
+  USER_ARCHIVED: 'user.archived',
+  /** A user who was archived may use the platform again. */
+  USER_RESTORED: 'user.restored',
   /** An admin has taken the name of a user out of the ledger. */
   LEDGER_ERASED: 'ledger.erased',
   /** A mount rule was written. */

@@ -8,6 +8,63 @@ export type ProfileName = (typeof PROFILES)[number];
 export type VerdictKind = (typeof VERDICT_KINDS)[number];
 export type PriorityChoice = typeof AUTO | PriorityName;
 
+/** One action of an admin, or of a user on their own quota. */
+export interface IAuditEntry {
+  number: number;
+  at: string;
+  /** Who did it. */
+  actor: string;
+  action: string;
+  /** What was changed: its kind, a colon and its name. */
+  subject: string;
+  /** What was there before, and is there now, without secrets and long values; null: there was or is nothing. */
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  /** The address that the request came from; null: not known. */
+  address: string | null;
+}
+
+/** A page of the audit, newest first. */
+export interface IAuditPage {
+  items: IAuditEntry[];
+  /** null: this is the last page. */
+  next_cursor: number | null;
+}
+
+/** What a run uses in the mean; null: not measured. */
+export interface IMeanUse {
+  /** Cores, and bytes of memory, of a rank. */
+  cpu: number | null;
+  memory: number | null;
+  /** Per cent, bytes of memory and watts, of a GPU. */
+  gpu_use: number | null;
+  gpu_memory: number | null;
+  gpu_power: number | null;
+  /** The part of the time of its GPUs in which they did nothing, 0 to 1, of a run that has ended. */
+  gpu_idle: number | null;
+}
+
+/** A task on a node. Of another user's task the name and the use are not told. */
+export interface INodeTask {
+  task_id: number;
+  user: string;
+  /** Indices of the GPUs that the task holds there; empty: the whole node. */
+  gpus: number[];
+  /** Its name; empty: it is not told. */
+  name: string;
+  /** Number of its run, and the priority that the run holds. */
+  run: number | null;
+  priority: PriorityName | null;
+  /** What the run does: its ranks start, they run, or they were told to leave. */
+  phase: 'starting' | 'running' | 'leaving' | null;
+  /** When all its ranks were up. */
+  running_since: string | null;
+  /** Deadline of its notice; null: there is none. */
+  deadline: string | null;
+  /** What it uses on this node; null: nothing was measured in the last five minutes, or it was not asked for. */
+  use: IMeanUse | null;
+}
+
 /** A node, its mark and what runs on it. */
 export interface INode {
   name: string;
@@ -26,14 +83,17 @@ export interface INode {
   tasks: INodeTask[];
   /** The orphaned run that holds the node, which belongs to no task of the database; null: none does. */
   orphan: string | null;
-}
-
-/** A task on a node. */
-export interface INodeTask {
-  task_id: number;
-  user: string;
-  /** Indices of the GPUs that the task holds there; empty: the whole node. */
-  gpus: number[];
+  /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it. */
+  state:
+    'down' | 'orphaned' | 'draining' | 'cordoned' | 'quarantined' | 'closed' | 'held' | 'shared' | 'free';
+  /** Why it takes no new runs, as sentences; null: it does. */
+  reason: string | null;
+  /** Since when it is ready or not, closed or open, and marked or not; null: not known. */
+  since: string | null;
+  /** The admin who has put the mark on it, or has taken it away; null: no admin has. */
+  by: string | null;
+  /** When the service saw it last. */
+  seen_at: string | null;
 }
 
 /** All nodes, by name. */
@@ -72,6 +132,115 @@ export interface ICluster {
   groups: IGroupOverview[];
   /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
   standstill: string | null;
+}
+
+/** Nodes, and the mark that they would get. */
+export interface IMarkPreviewIn {
+  nodes: string[];
+  mark?: 'cordoned' | 'draining';
+}
+
+/** A task in a preview. */
+export interface IPreviewTask {
+  task_id: number;
+  name: string;
+  user: string;
+  /** The priority that its run holds, or that was asked for; null: AUTO, and it waits. */
+  priority: PriorityName | null;
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+}
+
+/** A task that would be told to leave. */
+export interface IDisplacedTask extends IPreviewTask {
+  /** Those of its nodes that would be marked. */
+  node_names: string[];
+  /** When it is away at the latest: the deadline of its notice; null: not known. */
+  away_by: string | null;
+  /** When and where it would go on; null and empty: not in the time that was computed. */
+  goes_on_at: string | null;
+  goes_on_nodes: string[];
+  /** Whether it would end by itself instead. */
+  ends: boolean;
+}
+
+/** A task on other nodes that would make room for a displaced one. */
+export interface IMovedTask extends IPreviewTask {
+  at: string;
+  /** That one. */
+  beneficiary: number;
+}
+
+/** A waiting task that would start later. */
+export interface ILaterTask extends IPreviewTask {
+  /** When it would start without the mark, and with it; null: not in the time that was computed. */
+  without: string;
+  with_mark: string | null;
+}
+
+/** What a mark on nodes would do, from the planner itself; nothing was done. */
+export interface IMarkPreview {
+  at: string;
+  nodes: string[];
+  mark: 'cordoned' | 'draining';
+  /** The whole in a few sentences. */
+  sentence: string;
+  displaced: IDisplacedTask[];
+  /** Tasks that would stay on these nodes until their runs end. */
+  staying: IPreviewTask[];
+  moved: IMovedTask[];
+  /** The first 100 of each node group, the soonest first; and how many there are beyond them. */
+  later: ILaterTask[];
+  later_left_out: number;
+  /** When the last task that is told to leave is away at the latest; null: none is told. */
+  empty_by: string | null;
+  /** Up to when the planner was run, and the precision of its times, in seconds. */
+  computed_until: string;
+  step_s: number;
+  /** What the times rest on, as sentences. */
+  assumptions: string[];
+}
+
+/** A rate. Amounts are decimal texts, so that no program rounds them. */
+export interface IRate {
+  node_group: string | null;
+  priority: PriorityName | null;
+  valid_from: string;
+  per_node_hour: string;
+  per_gpu_hour: string;
+  currency: string;
+  /** Sent back in `If-Match`, it makes a change fail if the rate has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: what is probably a mistake. */
+  warning: string | null;
+}
+
+/** All rates. */
+export interface IRateList {
+  items: IRate[];
+}
+
+/** A budget and how much of it is used. */
+export interface IGroupBudget {
+  group: string;
+  measure: 'node_hours' | 'gpu_hours' | 'amount';
+  limit: string;
+  window_days: number;
+  currency: string | null;
+  /** What the group has used in the window; null: it has not been counted yet. */
+  used: string | null;
+  /** `near`: four fifths are used. `over`: all; tasks of the members count as LOW, and go on running. */
+  standing: 'good' | 'near' | 'over' | null;
+  /** Sent back in `If-Match`, it makes a change fail if the budget, not its use, has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: what is probably a mistake. */
+  warning: string | null;
+}
+
+/** The budgets that the caller may see, by group. */
+export interface IBudgetList {
+  items: IGroupBudget[];
 }
 
 /** An environment of haienv: facts of one of its generations. */
@@ -127,6 +296,8 @@ export interface IEnvironment {
   glibc: string;
   /** The facts of an environment; null: it is an image. */
   haienv: IHaienvFacts | null;
+  /** Of an image: sent back in `If-Match`, it makes a change fail if the image has changed in the meantime. */
+  version: string;
   /** In the answer to a change: warnings on values that are probably mistakes. */
   warnings: string[];
 }
@@ -192,6 +363,22 @@ export interface IWhatIf {
   suspends: IHolder[];
 }
 
+/** What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3). */
+export interface IGroupShare {
+  user: string;
+  node_group: string;
+  /** The user's part of the decayed use of all of them, 0 to 1; null: none of them has used the group lately. */
+  given: number | null;
+  /** The user's weight, and the sum of the weights of all of them. */
+  weight: number;
+  weights: number;
+  /** The part that the weights give to the user, 0 to 1. */
+  entitled: number;
+  /** Users who have had less for their weight: of tasks of equal priority and level, theirs go first. */
+  users_before: number;
+  sentence: string;
+}
+
 /** Why a task waits, or what it does. */
 export interface IExplanation {
   task_id: number;
@@ -203,6 +390,10 @@ export interface IExplanation {
   ahead: number | null;
   /** Changes that would let the task start. */
   what_if: IWhatIf[];
+  /** Null for a task that does not wait for a turn. */
+  share: IGroupShare | null;
+  /** Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up. */
+  budgets: string[];
 }
 
 /** A line of the decision log: a new verdict, a start, a notice, an end, or a change by a user. */
@@ -255,6 +446,54 @@ export interface ILogCount {
   hits: number;
 }
 
+/** What the ranks of a task use together, at their newest points; null: not measured. */
+export interface ITaskUse {
+  /** Processor cores. */
+  cpu: number | null;
+  /** Bytes of memory. */
+  memory: number | null;
+  /** Bytes a second, of disks and of networks. */
+  disk_read: number | null;
+  disk_written: number | null;
+  net_received: number | null;
+  net_sent: number | null;
+  /** The mean of all GPUs, %. */
+  gpu_use: number | null;
+  /** Bytes of memory, and watts, of all GPUs. */
+  gpu_memory: number | null;
+  gpu_power: number | null;
+}
+
+/** A task that holds nodes now. Of another user's task only the id, the user and the nodes are told. */
+export interface IHolderUse {
+  task_id: number;
+  user: string;
+  /** Number of nodes, and GPUs on each of them; null: whole nodes. */
+  nodes: number;
+  gpus: number | null;
+  /** Whether the rest is told. */
+  known: boolean;
+  name: string;
+  state: TaskState | null;
+  priority: PriorityName | null;
+  /** When its run was up. */
+  running_since: string | null;
+  /** How long no equal may have its nodes, in seconds; 0: one may; null: not known, as while it starts or leaves. */
+  turn_left_s: number | null;
+  /** Deadline of its notice; null: there is none. */
+  deadline: string | null;
+  progress: ITaskProgress | null;
+  /** Null: nothing was measured in the last five minutes. */
+  use: ITaskUse | null;
+}
+
+/** The tasks that hold nodes now: the caller's own first, then those with most nodes. */
+export interface IClusterUse {
+  items: IHolderUse[];
+  /** How many further tasks there are, which the answer leaves out. */
+  left_out: number;
+}
+
 /** The metrics of a rank in one run: of each metric a list, with null where a point has no value. */
 export interface IRankSeries {
   rank: number;
@@ -284,6 +523,355 @@ export interface ITaskSeries {
   /** The unit of each metric that occurs. */
   units: Record<string, string>;
   runs: IRunSeries[];
+}
+
+/** Over which channels a kind of notification is to be told. */
+export interface INotificationRuleIn {
+  kind: string;
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink; none: it is not told. */
+  channels: string[];
+}
+
+/** Write what the caller is told, and where. */
+export interface INotificationRulesPut {
+  /** Kinds that are left out stay as they are. */
+  rules?: INotificationRuleIn[];
+  /** How long a task waits before `waiting` is told, seconds; from a minute to 30 days. */
+  waits_longer_s?: number;
+  /** The address that mail goes to; null: none. */
+  mail?: string | null;
+  /** The address of the webhook, `https://...`; null: none. */
+  webhook?: string | null;
+  /** Whether the webhook gets a new key; the old one does not count any more. */
+  new_secret?: boolean;
+}
+
+/** Over which channels a kind of notification is told. */
+export interface INotificationRule {
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  channels: string[];
+}
+
+/** A channel, as the caller may use it. */
+export interface INotificationChannel {
+  /** `lab`, `browser`, `mail`, `webhook`, or `sink:` and the name of a sink. */
+  name: string;
+  /** Why it cannot be used now, and what to do; null: it can. */
+  missing: string | null;
+  /** Why the newest message with trouble was not delivered at once; null: there was none in the last seven days. */
+  error: string | null;
+  error_at: string | null;
+}
+
+/** What the caller is told, and where. */
+export interface INotificationRules {
+  /** All kinds, in the order in which they are shown. */
+  rules: INotificationRule[];
+  waits_longer_s: number;
+  mail: string | null;
+  webhook: string | null;
+  /** The key of the webhook's signatures, in the answer that has made it; else null. */
+  webhook_secret: string | null;
+  channels: INotificationChannel[];
+}
+
+/** What came of a notification over one channel. */
+export interface IDelivery {
+  /** `feed` is JupyterLab and the browser. */
+  channel: string;
+  state: 'pending' | 'sent' | 'given_up';
+  attempts: number;
+  /** When it was sent or given up; null: neither yet. */
+  ended_at: string | null;
+  /** Why the newest attempt failed; null: it did not. */
+  error: string | null;
+  /** Whether it was sent together with others. */
+  digest: boolean;
+}
+
+/** What a user was told. */
+export interface INotification {
+  id: number;
+  kind:
+    | 'started'
+    | 'resumed'
+    | 'interrupted'
+    | 'ended'
+    | 'failed'
+    | 'waiting'
+    | 'gpus_idle'
+    | 'environment_built'
+    | 'test';
+  at: string;
+  task_id: number | null;
+  /** The id of the sentence, for clients that write it in other languages, with its parameters. */
+  sentence: string;
+  params: Record<string, unknown>;
+  /** The sentence in English. */
+  text: string;
+  /** The last lines of a failed task. */
+  lines: string[];
+  read: boolean;
+  deliveries: IDelivery[];
+}
+
+/** What a user was told, the newest first. */
+export interface INotificationPage {
+  items: INotification[];
+  /** How many notifications of the user are not read, on all pages. */
+  unread: number;
+  /** `before` of the next page; null: this is the last one. */
+  next_before: number | null;
+}
+
+/** Why a task waits, in a few words. */
+export interface IShortWait {
+  id:
+    | 'quota'
+    | 'quota_of_others'
+    | 'capacity'
+    | 'turn'
+    | 'reserved'
+    | 'draining'
+    | 'topology'
+    | 'retry'
+    | 'held'
+    | 'paused'
+    | 'never'
+    | 'next';
+  /** What the words need: `nodes`, `gpus`, `group`; also `used`, `limit` and `level` (quota), `first` (reserved), and `retry` and `of` (retry). */
+  data: Record<string, unknown>;
+  /** About when that is over, if it can be said; the words then end with it. */
+  until: string | null;
+  /** The words in English, without capital and full stop. */
+  text: string;
+}
+
+/** A task that waits. Of another user's task the name is not told, and of its quota nothing. */
+export interface IQueueTask {
+  /** Its number in this list. */
+  number: number;
+  /** Its place among the waiting tasks of its group, from 1; null: its owner holds it. */
+  position: number | null;
+  task_id: number;
+  user: string;
+  /** Its name; empty: it is not told. */
+  name: string;
+  /** The priority that counts now. */
+  priority: PriorityName;
+  nodes: number;
+  /** GPUs on each of its nodes; null: whole nodes. */
+  gpus: number | null;
+  state: 'queued' | 'suspended';
+  submitted_at: string;
+  waiting_since: string;
+  short: IShortWait;
+}
+
+/** The queue of a node group. */
+export interface IGroupQueue {
+  group: string;
+  /** How many tasks wait for a turn, and how many are held by their owners. */
+  waiting: number;
+  held: number;
+  items: IQueueTask[];
+  /** `after` of the next page; null: this is the last one. */
+  next: number | null;
+}
+
+/** The queues of node groups, as the latest plan has them; groups in which nothing waits are left out. */
+export interface IQueue {
+  /** When that plan was made. */
+  at: string | null;
+  groups: IGroupQueue[];
+}
+
+/** What the nodes do now, in nodes; k GPUs of a node count k / GPUs-of-the-node. */
+export interface IUseNow {
+  nodes: number;
+  /** Nodes that runs hold: the sum of the four below. */
+  held: number;
+  /** Those of runs that start, that compute, whose GPUs are idle, and that were told to leave. */
+  starting: number;
+  useful: number;
+  idle: number;
+  leaving: number;
+  /** The parts of all nodes that are held, and that compute, 0 to 1; null: there is no node. */
+  occupancy: number | null;
+  useful_share: number | null;
+}
+
+/** What the nodes did in an hour. Lengths of time are seconds of nodes. */
+export interface IHour {
+  hour: string;
+  /** Up to when it is counted: its end, but for the present hour. */
+  until: string;
+  /** All node time there was, and in it that of nodes which took no new runs; null: it was not recorded. */
+  capacity_s: number | null;
+  down_s: number | null;
+  /** Node time that runs held, and in it that of their starts, of work, of saving and of lost work. */
+  held_s: number;
+  starting_s: number;
+  useful_s: number;
+  saving_s: number;
+  lost_s: number;
+  /** Seconds of GPUs in which they did nothing, as far as runs have ended: of those that go on it is not known yet. */
+  gpu_idle_s: number;
+  /** The parts of all node time that were held, and useful, 0 to 1; null: not known. */
+  occupancy: number | null;
+  useful_share: number | null;
+}
+
+/** How many tasks ended in some time. */
+export interface IEndedCount {
+  succeeded: number;
+  failed: number;
+  stopped: number;
+}
+
+/** The cluster now and over the last day, the same for every reader. */
+export interface IOverview {
+  at: string;
+  /** The number of the last event before: with `after` of it, `GET /events` tells all that has changed since. */
+  change: number;
+  paused: boolean;
+  /** Why the scheduler decides nothing now, in a sentence; null: it decides. */
+  standstill: string | null;
+  now: IUseNow;
+  /** The last 24 hours and the present one, the oldest first. */
+  hours: IHour[];
+  /** Running and waiting tasks by priority, over all node groups; the highest first. */
+  levels: ILevelCount[];
+  groups: IGroupOverview[];
+  /** How many tasks were submitted, and ended, in the last three hours. */
+  submitted_3h: number;
+  ended_3h: IEndedCount;
+}
+
+/** Since when a user is archived, by whom, and why. */
+export interface IArchived {
+  at: string;
+  by: string;
+  /** In the admin's words; may be empty. */
+  note: string;
+}
+
+/** A user that the service has seen, or that tasks, quota or the ledger name. */
+export interface IUser {
+  name: string;
+  /** The groups that the Hub last named. */
+  groups: string[];
+  /** Whether a token of theirs had the right of admins within the last day on which they were seen. */
+  admin: boolean;
+  /** null: the user is not archived. */
+  archived: IArchived | null;
+  /** When they last used the service, to about ten minutes; null: never, as far as is known. */
+  seen_at: string | null;
+  running_tasks: number;
+  running_nodes: number;
+  waiting_tasks: number;
+  waiting_nodes: number;
+  /** The same by priority, highest first; levels without unfinished tasks are left out. */
+  levels: ILevelCount[];
+  /** Levels with a row of quota or held nodes, by node group, highest priority first. */
+  quota: IUserQuota[];
+}
+
+/** A page of users. */
+export interface IUserList {
+  items: IUser[];
+  /** How many users match, on all pages. */
+  total: number;
+  /** null: this is the last page. */
+  next_cursor: string | null;
+}
+
+/** One user. */
+export interface IUserDetail extends IUser {
+  /** Rows of quota that can count for the user, with their versions. */
+  rows: IQuota[];
+  /** The latest entries of the audit about the user, newest first. */
+  audit: IAuditEntry[];
+}
+
+/** A user who is archived now. */
+export interface IArchive extends IArchived {
+  name: string;
+  /** How many tasks were told to stop. */
+  stopped: number;
+}
+
+/** How the scheduling loop does. */
+export interface ISchedulerHealth {
+  /** Whether it decides. While it does not, no task starts, none is interrupted, and running tasks go on. */
+  deciding: boolean;
+  /** What is wrong, in a sentence; null: all is well. */
+  detail: string | null;
+  /** Whether an admin has paused the platform. */
+  paused: boolean;
+  /** The loop that leads, and until when without a renewal; null: none does, or it is not known. */
+  leader: string | null;
+  lease_until: string | null;
+  /** When the last tick succeeded, and seconds since; null: not known. */
+  last_tick: string | null;
+  last_tick_s: number | null;
+  /** Ticks since the loop started. */
+  ticks: number;
+  /** Seconds within which half, and 95 of 100, of its latest ticks were done. */
+  tick_p50_s: number;
+  tick_p95_s: number;
+}
+
+/** How the database does. */
+export interface IDatabaseHealth {
+  reachable: boolean;
+  /** `sqlite`, `postgresql` or `memory`; null: it does not answer. */
+  kind: string | null;
+  /** Seconds that it took for an answer. */
+  answer_s: number | null;
+  /** In bytes; null: not known. */
+  size: number | null;
+  /** The revision of its tables. */
+  revision: string | null;
+}
+
+/** How the cluster does. */
+export interface IClusterHealth {
+  reachable: boolean;
+  /** Seconds that it took to name its nodes. */
+  answer_s: number | null;
+  /** The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined. */
+  nodes: Record<string, number>;
+}
+
+/** An alarm in force, by the rule of the alert of that name. */
+export interface IAlarm {
+  name: string;
+  severity: 'critical' | 'warning' | 'info';
+  summary: string;
+  detail: string;
+  /** The page that says what to do, from the root of the documentation. */
+  runbook: string;
+}
+
+/** The health of the platform for admins. `status` is `ok` or `degraded`. */
+export interface IPlatformHealth {
+  status: 'ok' | 'degraded';
+  scheduler: ISchedulerHealth;
+  database: IDatabaseHealth;
+  cluster: IClusterHealth;
+  /** Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known. */
+  versions: Record<string, string | null>;
+  alarms: IAlarm[];
 }
 
 /** A policy number in force. Lengths of time are texts such as `15m`; weights are an object of users and numbers. */
@@ -326,6 +914,81 @@ export interface IPolicy {
   trouble: string | null;
   /** Warnings on values that are probably mistakes. */
   warnings: string[];
+  /** Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in the meantime. */
+  version: string;
+}
+
+/** The tasks of a trial that ask for one priority. Waits are those for the first turn, in seconds. */
+export interface ILevelTrial {
+  level: PriorityChoice;
+  tasks: number;
+  wait_p50_s: number | null;
+  wait_p90_s: number | null;
+  interruptions: number;
+}
+
+/** The tasks of a trial in one node group. */
+export interface IGroupTrial {
+  group: string;
+  nodes: number;
+  tasks: number;
+  /** The parts of the node time that runs held, and that was useful, 0 to 1. */
+  occupancy: number | null;
+  useful: number | null;
+  wait_p50_s: number | null;
+  wait_p90_s: number | null;
+  interruptions: number;
+}
+
+/** What happens with some policy numbers, or what has happened. */
+export interface ITrialSide {
+  /** The parts of the node time that runs held, and that was useful, 0 to 1; null: not known. */
+  occupancy: number | null;
+  useful: number | null;
+  turns: number;
+  interruptions: number;
+  /** Node time whose work was lost, in seconds; null: not known. */
+  lost_node_s: number | null;
+  /** Tasks that never end, because they never can start. */
+  unfinished: number;
+  levels: ILevelTrial[];
+  groups: IGroupTrial[];
+}
+
+/** The tasks of the last days, simulated with the policy numbers in force and with others. */
+export interface ITrial {
+  since: string;
+  until: string;
+  /** How many tasks were simulated. */
+  tasks: number;
+  old: ITrialSide;
+  new: ITrialSide;
+  /** What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes. */
+  measured: ITrialSide;
+  /** What the figures rest on, and what they cannot know, as sentences. */
+  assumptions: string[];
+}
+
+/** How far a trial has come. */
+export interface ITrialProgress {
+  /** From 0 to 1. */
+  done: number;
+}
+
+/** Set some numbers, and reset others to the configuration or the default. Either all changes are made or none. */
+export interface IPolicyChange {
+  /** The node group; null: all groups that have no value of their own. */
+  group?: string | null;
+  /** New values, by name of the number. Lengths of time are texts such as `15m`, or seconds. */
+  set?: Record<string, unknown>;
+  /** Names of the numbers to reset. */
+  unset?: string[];
+}
+
+/** A change of policy numbers that is tried on the tasks of the last days, and not made. */
+export interface IPolicyTrial extends IPolicyChange {
+  /** How many days back, from a midnight in UTC on. */
+  days?: number;
 }
 
 /** An error (RFC 9457, `application/problem+json`). */
@@ -338,6 +1001,12 @@ export interface IProblem {
   /** Machine-readable code: invalid, not_found, forbidden, unauthorized, conflict, quota, too_large, unavailable; also gone (410), method_not_allowed (405), unsupported_media_type (415), too_many (429), internal (500). */
   code: string;
   errors: IFieldError[];
+}
+
+/** A refused change of something that somebody else has changed in the meantime (409). */
+export interface ICollisionProblem extends IProblem {
+  /** What is there now, as reading it shows it; null: nothing is. */
+  current: unknown;
 }
 
 /** An error in one field. */
@@ -491,6 +1160,29 @@ export interface IRecordingList {
   items: IRecording[];
 }
 
+/** A row of quota. `limit` null is no limit. */
+export interface IQuota {
+  subject: string;
+  group: string;
+  priority: PriorityName;
+  limit: number | null;
+  /** The highest limit to which users for whom the row counts may raise their own row; null: they may not. */
+  ceiling: number | null;
+  /** From this time on the row does not count; null: it does not expire. */
+  expires_at: string | null;
+  /** Whether that time has come. Admins see such rows for 30 days. */
+  expired: boolean;
+  /** Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: a warning, if the row is probably a mistake. */
+  warning: string | null;
+}
+
+/** Rows of quota. */
+export interface IQuotaList {
+  items: IQuota[];
+}
+
 /** How much a user may hold at a level, and how much the user holds. */
 export interface IOwnQuota {
   group: string;
@@ -505,6 +1197,14 @@ export interface IOwnQuota {
   ceiling: number | null;
   /** When that row expires; null: never. */
   expires_at: string | null;
+}
+
+/** What a user may hold and holds at a level. */
+export interface IUserQuota extends IOwnQuota {
+  /** The limit of the row `user:NAME` itself; null: it has no limit, or there is no such row. */
+  own_limit: number | null;
+  /** The version of the row `user:NAME`, for `If-Match`; null: there is none, and `If-null-Match: *` writes the first. */
+  own_version: string | null;
 }
 
 /** The user or service that asks. */
@@ -527,6 +1227,8 @@ export interface IReportRow {
   /** Node time, and GPU time. */
   node_s: number;
   gpu_s: number;
+  /** Core time of development containers: the cores that each had for itself. Tasks have none, they take whole nodes. */
+  core_s: number;
   /** Node time until all ranks were up, while they were, from a notice to the end, and of work that was lost. */
   starting_s: number;
   useful_s: number;
@@ -540,10 +1242,16 @@ export interface IReportRow {
   energy_j: number;
   /** The useful part of the node time, 0 to 1; null: there was none. */
   useful_share: number | null;
-  /** How long tasks had waited for the runs that started; null: none did. */
+  /** How long tasks had waited for the runs that started; null: none did. The mean is exact; median and 90 % quantile are right to within 2 %. */
   wait_mean_s: number | null;
   wait_median_s: number | null;
   wait_p90_s: number | null;
+  /** Tasks that ended by themselves in this time. */
+  tasks: number;
+  /** Their slowdown: time from submission to end, by running time (of at least 10 s), at least 1; null: none ended. The mean is exact; median and 90 % quantile are right to within 2 %. */
+  slowdown_mean: number | null;
+  slowdown_median: number | null;
+  slowdown_p90: number | null;
   /** Runs that ended because they were told to leave or broke; of these those that broke. */
   interruptions: number;
   broken: number;
@@ -729,6 +1437,65 @@ export interface IFailure {
   lines: string[];
 }
 
+/** A mount rule. */
+export interface IMountRule {
+  name: string;
+  subject: string;
+  action: 'add' | 'remove';
+  kind: 'host_path' | 'pvc' | null;
+  source: string;
+  mount_path: string;
+  read_only: boolean;
+  priority: number;
+  node_group: string | null;
+  description: string;
+  /** Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime. */
+  version: string;
+  /** In the answer to a change: warnings on values that are probably mistakes. */
+  warnings: string[];
+}
+
+/** One folder that a container sees; all placeholders are filled in. */
+export interface IMounted {
+  /** Name of the mount rule that it comes from. */
+  rule: string;
+  kind: 'host_path' | 'pvc';
+  /** The folder of the node, or the claim. */
+  source: string;
+  /** Folder in the claim; empty: all of it. */
+  sub_path: string;
+  mount_path: string;
+  read_only: boolean;
+}
+
+/** A mount path of a rule that a stronger rule overrules. */
+export interface IOverruled {
+  rule: string;
+  mount_path: string;
+  /** The reason, as a part of a sentence. */
+  why: string;
+}
+
+/** What a user sees on nodes of a group, by the mount rules. */
+export interface IResolvedMounts {
+  user: string;
+  /** The groups of the user that count. */
+  groups: string[];
+  node_group: string;
+  /** Folders by mount path, each before the folders below it. */
+  mounts: IMounted[];
+  /** Rules for the user that stronger rules overrule. */
+  left_out: IOverruled[];
+  warnings: string[];
+}
+
+/** All mount rules, by name. */
+export interface IMountRuleList {
+  items: IMountRule[];
+  /** What they mean for the user that was asked about; null: no user was named. */
+  resolved: IResolvedMounts | null;
+}
+
 /** A snapshot of code that the caller has sent. */
 export interface ISnapshotIn {
   /** The SHA-256 of its manifest. */
@@ -837,7 +1604,7 @@ export interface ITaskSummary {
   held: boolean;
   /** The priority that was asked for. */
   priority: PriorityChoice;
-  /** The priority that counts now: that of the run, or, for AUTO, that of the verdict. */
+  /** The priority that counts now: that of the run, or of the verdict while the task waits. */
   effective_priority: PriorityName | null;
   group: string;
   /** Number of nodes of the task. */
@@ -869,6 +1636,44 @@ export interface ITaskSummary {
   tags: string[];
   /** What the job has reported last; null: nothing so far. */
   progress: ITaskProgress | null;
+  /** Why it waits, in a few words; null: it does not wait. */
+  short: IShortWait | null;
+  /** Whether the caller has starred it; null: not known here. */
+  starred: boolean | null;
+  /** In a list with `use`: what its run uses now or, of a run that has ended, used; null: nothing was measured. */
+  use: IMeanUse | null;
+}
+
+/** The tags of a task, in place of those that it has. */
+export interface ITagsPut {
+  tags: string[];
+}
+
+/** One action on many tasks. */
+export interface ITaskActions {
+  action: 'stop' | 'suspend' | 'resume' | 'hold';
+  /** Their ids or names, as in `GET /tasks/{task}`. */
+  tasks: string[];
+}
+
+/** What became of one of the tasks. */
+export interface ITaskActionResult {
+  /** The task as the request has named it. */
+  task: string;
+  /** Its id and its state afterwards; null: it was refused. */
+  task_id: number | null;
+  state: TaskState | null;
+  held: boolean | null;
+  /** Why it was refused, as a code and a sentence; null: it was done. */
+  code: string | null;
+  detail: string | null;
+}
+
+/** What became of each task, in the order of the request. */
+export interface ITaskActionResults {
+  items: ITaskActionResult[];
+  done: number;
+  refused: number;
 }
 
 /** The snapshot of a task's code. */
@@ -922,10 +1727,12 @@ export interface ITaskDetail extends ITaskSummary {
   runs: IRun[];
 }
 
-/** A page of tasks, newest first. */
+/** A page of tasks, newest first or in the order that was asked for. */
 export interface ITaskPage {
   items: ITaskSummary[];
   next_cursor: string | null;
+  /** With `total`: how many tasks match, on all pages. */
+  total: number | null;
   /** On the first page: what the caller should know, as sentences; now, of budgets that are almost used up. */
   notes: string[];
 }

@@ -2,6 +2,8 @@
 
 import type { JSX } from 'react';
 import type { ITaskSummary } from '../api/types';
+import { between, duration, moment } from '../text/format';
+import { trans } from '../text/translate';
 import { stateLabel } from '../text/words';
 
 /** Which colour a state has; the names are classes in the style sheet. */
@@ -34,6 +36,24 @@ export function StateBadge(props: {
     <span className={`hai-StateBadge hai-mod-${toneOf(props.task)}`}>
       <StateDot task={props.task} />
       <span data-testid={props.testId}>{stateLabel(props.task)}</span>
+    </span>
+  );
+}
+
+/** Says that GPUs are held and do nothing. */
+export function IdleBadge(props: {
+  task: Pick<ITaskSummary, 'idle_gpus_since'>;
+  now: number;
+  testId?: string;
+}): JSX.Element | null {
+  const since = props.task.idle_gpus_since;
+  return since === null ? null : (
+    <span
+      className="hai-IdleBadge"
+      data-testid={props.testId}
+      title={trans.__('Since %1', moment(since, props.now))}
+    >
+      {trans.__('GPUs idle for %1', duration(between(since, props.now)))}
     </span>
   );
 }

@@ -11,8 +11,27 @@ export interface IQuestion {
   keep: string;
 }
 
+/** What a task has for TensorBoard. */
+export interface IBoard {
+  /** The folder that the task writes to. */
+  folder: string;
+  /** Whether something is in it. */
+  content: boolean;
+  /** What is missing where TensorBoard would run, and what to do; null: nothing. */
+  advice: string | null;
+}
+
+/** Starts TensorBoard on the folders of tasks, and shows it. */
+export interface IBoards {
+  look(task: number): Promise<IBoard>;
+  /** Start it, and show it in a tab of the browser. Rejects with a sentence. */
+  open(task: number): Promise<void>;
+}
+
 /** The program around a view. */
 export interface IHost {
+  /** TensorBoard, where this program can start it. */
+  readonly boards?: IBoards;
   /** Show a task. */
   openTask(id: number): void;
   /** Say something that is gone by itself after a while. */

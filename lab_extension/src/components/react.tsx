@@ -26,6 +26,17 @@ export function useNow(interval: number, on = true): number {
   return now;
 }
 
+/** Another number for another theme. */
+export function useTheme(): number {
+  const [theme, setTheme] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTheme(each => each + 1));
+    observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-name'] });
+    return () => observer.disconnect();
+  }, []);
+  return theme;
+}
+
 /** A box that says what is wrong, with something to do about it. */
 export function Notice(props: { kind: 'error' | 'warning' | 'info'; children: ReactNode }): JSX.Element {
   return (

@@ -1,7 +1,7 @@
 /** The texts in the language that JupyterLab is set to. */
 
 import type { ITranslator } from '@jupyterlab/translation';
-import { fill, useCatalogue } from '../text/translate';
+import { fill, takeCatalogue } from '../text/translate';
 
 /** The name of our catalogue: `hai_lab/locale/LANGUAGE/LC_MESSAGES/hai_lab.json`. */
 const DOMAIN = 'hai_lab';
@@ -10,12 +10,12 @@ const DOMAIN = 'hai_lab';
 const PLACES = ['%1', '%2', '%3', '%4', '%5', '%6', '%7', '%8', '%9'];
 
 /** Take the texts from JupyterLab's translator from now on. Plugins call it before they draw anything. */
-export function useTranslator(translator: ITranslator | null): void {
+export function takeTranslator(translator: ITranslator | null): void {
   if (translator === null) {
     return;
   }
   const bundle = translator.load(DOMAIN);
-  useCatalogue(
+  takeCatalogue(
     {
       __: (text, ...values) => fill(bundle.__(text, ...PLACES), values),
       // Its first place is the number itself.

@@ -9,6 +9,8 @@ export const CommandIDs = {
   openTask: 'hai:open-task',
   /** Show the environments. */
   environments: 'hai:environments',
+  /** Show a `page` of Studio. */
+  studio: 'hai:studio',
   /** Show the panel. */
   showPanel: 'hai:show-panel'
 } as const;

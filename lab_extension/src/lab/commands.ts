@@ -8,6 +8,8 @@ import { launchIcon } from '@jupyterlab/ui-components';
 import type { IHost } from '../components/host';
 import type { IApi } from '../api/client';
 import { sentenceOf } from '../api/request';
+import { PAGES } from '../components/studio/pages';
+import { trans } from '../text/translate';
 import { CommandIDs } from './commandIds';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
 import { environmentIcon, haiIcon } from './icons';
@@ -20,9 +22,9 @@ import { RecordingsModel } from '../models/recordings';
 import { TaskModel } from '../models/task';
 import type { TasksModel } from '../models/tasks';
 import { EnvironmentsWidget } from './environments';
+import { StudioWidget } from './studio';
 import { submitDialog } from './submit';
 import { TaskWidget } from './task';
-import { trans } from '../text/translate';
 
 /** The numbers of the settings. */
 export interface ISettingValues {
@@ -88,6 +90,25 @@ export function addCommands(options: ICommandOptions): void {
     icon: environmentIcon,
     describedBy: { args: { type: 'object', properties: {} } },
     execute: () => openEnvironments(options)
+  });
+  commands.addCommand(CommandIDs.studio, {
+    label: args =>
+      args.isLauncher === true || typeof args.page !== 'string' ? trans.__('HAI Studio') : titleOf(args.page),
+    caption: trans.__('The cluster at a glance, all tasks, nodes and reports'),
+    icon: haiIcon,
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: {
+          page: {
+            type: 'string',
+            description: 'The page to show: overview (default), tasks, nodes, reports, ...'
+          },
+          isLauncher: { type: 'boolean', description: 'Whether the Launcher asks for the label' }
+        }
+      }
+    },
+    execute: args => openStudio(options, typeof args.page === 'string' ? args.page : null)
   });
   commands.addCommand(CommandIDs.showPanel, {
     label: trans.__('Show HAI'),
@@ -156,6 +177,35 @@ async function environmentNames(options: ICommandOptions): Promise<string[]> {
   ];
   // This server's folder and the service know mostly the same ones.
   return [...new Set([...here, ...haienvs, ...images].map(one => one.name))];
+}
+
+/** The label of the command for one page. */
+function titleOf(page: string): string {
+  const title = PAGES.find(each => each.id === page)?.title() ?? page;
+  return trans.__('HAI Studio: %1', title);
+}
+
+function openStudio(options: ICommandOptions, page: string | null): void {
+  const { app, api, cluster, feed, host } = options;
+  const id = 'hai-studio';
+  const open = [...app.shell.widgets('main')].find(
+    (widget): widget is MainAreaWidget<StudioWidget> =>
+      widget.id === id && widget instanceof MainAreaWidget && widget.content instanceof StudioWidget
+  );
+  if (open === undefined) {
+    const widget = new MainAreaWidget({
+      content: new StudioWidget(page ?? 'overview', { api, cluster, feed }, host, {
+        openTask: task => host.openTask(task),
+        openEnvironments: () => openEnvironments(options)
+      })
+    });
+    widget.id = id;
+    widget.toolbar.hide();
+    app.shell.add(widget, 'main');
+  } else if (page !== null) {
+    open.content.router.go({ page });
+  }
+  app.shell.activateById(id);
 }
 
 function openEnvironments(options: ICommandOptions): void {

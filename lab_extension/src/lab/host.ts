@@ -2,7 +2,9 @@
 
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { CommandRegistry } from '@lumino/commands';
-import type { IHost, IQuestion } from '../components/host';
+import type { ITransport } from '../api/transport';
+import type { IBoards, IHost, IQuestion } from '../components/host';
+import { LabBoards } from './boards';
 import { CommandIDs } from './commandIds';
 
 /** How long what is said stays on the screen, in ms. */
@@ -10,7 +12,14 @@ const SHOWN_FOR = 8_000;
 
 /** Shows tasks as widgets of the main area, and speaks by JupyterLab's notifications and dialogs. */
 export class LabHost implements IHost {
-  constructor(private readonly commands: CommandRegistry) {}
+  readonly boards: IBoards;
+
+  constructor(
+    private readonly commands: CommandRegistry,
+    transport: ITransport
+  ) {
+    this.boards = new LabBoards(transport);
+  }
 
   openTask(id: number): void {
     void this.commands.execute(CommandIDs.openTask, { id });

@@ -10,13 +10,14 @@ import { ICommandPalette, Notification, WidgetTracker, type MainAreaWidget } fro
 import { PathExt } from '@jupyterlab/coreutils';
 import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
+import { ILauncher } from '@jupyterlab/launcher';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
-import { useTranslator } from './catalogue';
+import { takeTranslator } from './catalogue';
 import { CommandIDs } from './commandIds';
 import { addCommands, type ISettingValues } from './commands';
 import { LabHost } from './host';
@@ -24,6 +25,7 @@ import { pathOf } from './documents';
 import { ClusterModel } from '../models/cluster';
 import { lifetimePlugin } from './lifetime';
 import { EnvironmentsModel } from '../models/environments';
+import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
 import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
@@ -39,7 +41,15 @@ const plugin: JupyterFrontEndPlugin<void> = {
   description: 'The cluster, your tasks, their timelines and logs.',
   autoStart: true,
   requires: [IDocumentManager],
-  optional: [ILabShell, ILayoutRestorer, ICommandPalette, ISettingRegistry, IFileBrowserFactory, ITranslator],
+  optional: [
+    ILabShell,
+    ILayoutRestorer,
+    ICommandPalette,
+    ISettingRegistry,
+    IFileBrowserFactory,
+    ILauncher,
+    ITranslator
+  ],
   activate
 };
 
@@ -51,9 +61,10 @@ function activate(
   palette: ICommandPalette | null,
   registry: ISettingRegistry | null,
   browsers: IFileBrowserFactory | null,
+  launcher: ILauncher | null,
   translator: ITranslator | null
 ): void {
-  useTranslator(translator);
+  takeTranslator(translator);
   const transport = new LabTransport(app.serviceManager.serverSettings);
   const api = new Api(transport);
   const feed = new Feed(api);
@@ -73,7 +84,7 @@ function activate(
     documents,
     browsers,
     environments,
-    host: new LabHost(app.commands),
+    host: new LabHost(app.commands, transport),
     settings: () => settings
   });
   // The Launcher has the kernels of environments as soon as they are published.
@@ -89,9 +100,18 @@ function activate(
       });
     }
   });
-  for (const command of [CommandIDs.submit, CommandIDs.environments, CommandIDs.showPanel]) {
+  for (const command of [
+    CommandIDs.submit,
+    CommandIDs.studio,
+    CommandIDs.environments,
+    CommandIDs.showPanel
+  ]) {
     palette?.addItem({ command, category: 'HAI' });
   }
+  for (const { id } of PAGES.filter(page => page.admin !== true && page.id !== 'environments')) {
+    palette?.addItem({ command: CommandIDs.studio, args: { page: id }, category: 'HAI' });
+  }
+  launcher?.add({ command: CommandIDs.studio, args: { isLauncher: true }, category: 'HAI', rank: 1 });
   if (labShell) {
     const panel = new OverviewWidget({
       tasks,

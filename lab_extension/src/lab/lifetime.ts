@@ -5,7 +5,7 @@ import { Notification } from '@jupyterlab/apputils';
 import { ITranslator } from '@jupyterlab/translation';
 import { requestJson } from '../api/request';
 import { LifetimeWatch, type ILifetimeWarnings } from '../models/lifetime';
-import { useTranslator } from './catalogue';
+import { takeTranslator } from './catalogue';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -47,7 +47,7 @@ export const lifetimePlugin: JupyterFrontEndPlugin<void> = {
   autoStart: true,
   optional: [ITranslator],
   activate: (app: JupyterFrontEnd, translator: ITranslator | null) => {
-    useTranslator(translator);
+    takeTranslator(translator);
     const transport = new LabTransport(app.serviceManager.serverSettings);
     const watch = new LifetimeWatch(
       {

@@ -7,7 +7,7 @@ import { requestJson } from '../api/request';
 import { Countdown } from '../components/spot/Countdown';
 import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
 import type { ITransport } from '../api/transport';
-import { useTranslator } from './catalogue';
+import { takeTranslator } from './catalogue';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -58,7 +58,7 @@ export const spotPlugin: JupyterFrontEndPlugin<void> = {
 };
 
 function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
-  useTranslator(translator);
+  takeTranslator(translator);
   const model = new SpotModel(spotApi(new LabTransport(app.serviceManager.serverSettings)));
   const widget = ReactWidget.create(
     <Countdown

@@ -30,7 +30,13 @@ function saying(mode: string): IPolicy {
     help: '',
     default: mode
   };
-  return { numbers: [{ ...number, common, groups: {} }], groups: ['training'], trouble: null, warnings: [] };
+  return {
+    numbers: [{ ...number, common, groups: {} }],
+    groups: ['training'],
+    trouble: null,
+    warnings: [],
+    version: ''
+  };
 }
 
 describe('submitting', () => {

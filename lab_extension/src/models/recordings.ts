@@ -19,7 +19,7 @@ export class RecordingsModel extends LiveModel {
 
   constructor(
     readonly id: number,
-    readonly api: Pick<IApi, 'recordings' | 'recording' | 'record' | 'traceUrl'>,
+    readonly api: Pick<IApi, 'recordings' | 'recording' | 'record' | 'traceUrl' | 'allTracesUrl'>,
     feed: Feed
   ) {
     super({ feed, name: `hai:recordings-${id}`, interval: EVERY, fallback: EVERY, live: EVERY });

@@ -4,6 +4,17 @@ import { aChange, aDecision, aTask, aWaitingTask, FakeStream } from '../testing/
 import { Feed } from './feed';
 import { TaskModel } from './task';
 
+const SHARE = {
+  user: 'ann',
+  node_group: 'training',
+  given: 0.62,
+  weight: 1,
+  weights: 4,
+  entitled: 0.25,
+  users_before: 2,
+  sentence: 'ann has had 62 % of the recent use.'
+};
+
 describe('the model of a task', () => {
   let task: ITaskDetail;
   let decisions: IDecision[];
@@ -17,7 +28,9 @@ describe('the model of a task', () => {
       sentence: '',
       verdict: task.verdict,
       ahead: 0,
-      what_if: [aChange()]
+      what_if: [aChange()],
+      share: SHARE,
+      budgets: ['group cv has used 5 of 5 GPU hours']
     })),
     decisions: vi.fn(async (_: number, after: number, limit: number) => ({
       items: decisions.filter(each => each.seq > after).slice(0, limit)
@@ -65,9 +78,11 @@ describe('the model of a task', () => {
   it('asks what would let a task start while it waits, and forgets it when it runs', async () => {
     void model.refresh();
     await vi.waitFor(() => expect(model.whatIf.map(each => each.kind)).toEqual(['PRIORITY']));
+    expect(model.facts).toEqual(['group cv has used 5 of 5 GPU hours', SHARE.sentence]);
     task = aTask({ id: 41 });
     void model.refresh();
     await vi.waitFor(() => expect(model.whatIf).toEqual([]));
+    expect(model.facts).toEqual([]);
     expect(api.explain).toHaveBeenCalledTimes(1);
   });
 
@@ -77,7 +92,16 @@ describe('the model of a task', () => {
       () =>
         new Promise(resolve => {
           explained = () =>
-            resolve({ task_id: 41, state: 'queued', sentence: '', verdict: null, ahead: 0, what_if: [] });
+            resolve({
+              task_id: 41,
+              state: 'queued',
+              sentence: '',
+              verdict: null,
+              ahead: 0,
+              what_if: [],
+              share: null,
+              budgets: []
+            });
         })
     );
     const shown = new Promise(resolve => model.changed.connect(() => resolve(model.task?.id)));

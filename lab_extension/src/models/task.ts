@@ -19,6 +19,7 @@ const CURVES_EVERY = 30_000;
 export class TaskModel extends LiveModel {
   private _task: ITaskDetail | null = null;
   private _whatIf: readonly IWhatIf[] = [];
+  private _facts: readonly string[] = [];
   private _decisions: readonly IDecision[] = [];
   private _wantsDecisions = false;
   private _busy = false;
@@ -41,6 +42,11 @@ export class TaskModel extends LiveModel {
   /** What would let it start, while it waits. */
   get whatIf(): readonly IWhatIf[] {
     return this._whatIf;
+  }
+
+  /** What else bears on its place in line, while it waits: budgets that are used up, and the share of its user. */
+  get facts(): readonly string[] {
+    return this._facts;
   }
 
   /** The decisions on the task, the oldest first; empty until the decision log is opened. */
@@ -85,11 +91,14 @@ export class TaskModel extends LiveModel {
     this._task = task;
     if (!isWaiting(task.state)) {
       this._whatIf = [];
+      this._facts = [];
     }
     // What takes longer to find out does not keep the rest waiting.
     this.emit();
     if (isWaiting(task.state)) {
-      this._whatIf = (await this.api.explain(this.id)).what_if;
+      const { what_if, budgets, share } = await this.api.explain(this.id);
+      this._whatIf = what_if;
+      this._facts = share === null ? budgets : [...budgets, share.sentence];
     }
     if (this._wantsDecisions) {
       await this.readDecisions();

@@ -111,4 +111,28 @@ describe('the tasks model', () => {
     await vi.advanceTimersByTimeAsync(50);
     expect(api.tasks).toHaveBeenCalled();
   });
+
+  it('tells one failure where all requests fail; vitest reports one that nothing handles', async () => {
+    // Not a mock: that would handle the failure itself.
+    const away = { tasks: () => Promise.reject(new Error('The login has ended.')), task: api.task };
+    const refused = new TasksModel(away, feed, 5_000);
+    void refused.start();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(refused.error).toBe('The login has ended.');
+    refused.dispose();
+    vi.useRealTimers();
+    await new Promise(resolve => setTimeout(resolve, 0));
+  });
+
+  it('shows the first of many pages before the last has come', async () => {
+    all = Array.from({ length: 450 }, (_, n) => aTask({ id: n + 1 }));
+    const many = new TasksModel(api, feed, 5_000, { pages: 60, recent: 50, live: 120_000, user: '*' });
+    const seen: number[] = [];
+    many.changed.connect(() => void seen.push(many.items.length));
+    void many.start();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(seen).toEqual([200, 400, 450]);
+    expect(api.tasks.mock.calls.some(([query]) => query.user === '*')).toBe(true);
+    many.dispose();
+  });
 });

@@ -8,14 +8,24 @@ import { LiveModel } from './live';
 
 /** Largest page that the platform gives. */
 const PAGE = 200;
-/** More unfinished tasks than these are not listed. */
-const MAX_PAGES = 25;
-/** How many ended tasks are listed. */
-const RECENT = 50;
+/** Which tasks are listed, and how often all of them are read. */
+export interface IReach {
+  /** For admins: a user's name, or `*` for all users. */
+  user?: string;
+  /** Pages of unfinished tasks; more are not listed. */
+  pages: number;
+  /** How many ended tasks are listed. */
+  recent: number;
+  /** Time between two readings of all with a live connection, in ms. */
+  live: number;
+}
+
+/** The user's own, as the panel lists them. */
+const OWN: IReach = { pages: 25, recent: 50, live: 20_000 };
 /** The most changed tasks that are read one by one; more are read as pages. */
 const ONE_BY_ONE = 6;
 
-/** All unfinished tasks and the latest ended ones, in the order of `compareTasks`. */
+/** All unfinished tasks and the latest ended ones, in the order of `compareTasks`; while many are read, those read so far. */
 export class TasksModel extends LiveModel {
   private byId = new Map<number, ITaskSummary>();
   private dirty = new Set<number>();
@@ -24,9 +34,10 @@ export class TasksModel extends LiveModel {
   constructor(
     private readonly api: Pick<IApi, 'tasks' | 'task'>,
     feed: Feed,
-    fallback = 10_000
+    fallback = 10_000,
+    private readonly reach: IReach = OWN
   ) {
-    super({ feed, name: 'hai:tasks', interval: 700, fallback, live: 20_000 });
+    super({ feed, name: 'hai:tasks', interval: 700, fallback, live: reach.live });
   }
 
   get items(): readonly ITaskSummary[] {
@@ -67,10 +78,14 @@ export class TasksModel extends LiveModel {
   private async readPages(): Promise<void> {
     const found = new Map<number, ITaskSummary>();
     const take = (task: ITaskSummary): void => void found.set(task.id, this.keep(task));
-    const recent = this.api.tasks({ limit: RECENT });
+    const whose = this.reach.user === undefined ? {} : { user: this.reach.user };
+    const recent = this.api.tasks({ ...whose, limit: this.reach.recent });
+    // When both fail, the first failure is the one that is told.
+    recent.catch(() => undefined);
     let cursor: string | undefined;
-    for (let page = 0; page < MAX_PAGES; page++) {
+    for (let page = 0; page < this.reach.pages; page++) {
       const { items, next_cursor } = await this.api.tasks({
+        ...whose,
         state: 'live',
         limit: PAGE,
         ...(cursor === undefined ? {} : { cursor })
@@ -80,6 +95,12 @@ export class TasksModel extends LiveModel {
         break;
       }
       cursor = next_cursor;
+      if (!this.ready) {
+        // The first rows are there long before ten thousand have come.
+        this.byId = new Map(found);
+        this.rebuild();
+        this.emit();
+      }
     }
     // Last, so that a task that ended meanwhile is shown as ended.
     (await recent).items.filter(task => !found.has(task.id) || !isUnfinished(task.state)).forEach(take);

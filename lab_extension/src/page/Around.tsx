@@ -58,7 +58,7 @@ function Top({ start, themes }: { start: IStart; themes: Themes }): JSX.Element 
   return (
     <header className="hai-Top">
       <a className="hai-Top-name" href={start.prefix}>
-        <Logo /> HAI
+        <Logo /> {trans.__('HAI')}
       </a>
       <span className="hai-Spacer" />
       <ThemeSwitch themes={themes} />

@@ -1,6 +1,6 @@
 /** The language of the page: the user's choice, else the first of the browser's that there is. */
 
-import { fill, useCatalogue } from '../text/translate';
+import { fill, takeCatalogue } from '../text/translate';
 
 /** Where the choice is kept in the browser. */
 const KEY = 'hai-language';
@@ -9,16 +9,22 @@ const KEY = 'hai-language';
 export type Messages = Record<string, string[] | Record<string, string>>;
 
 /** The languages of the page, with the names that their speakers use. */
+// eslint-disable-next-line hai/translated -- a language is named in itself
 export const NAMES: Record<string, string> = { en: 'English', 'zh-CN': '简体中文' };
 
 /** The language to show: `kept` by the user before, else by what the browser asks for. */
-export function languageFor(kept: string | null, wanted: readonly string[], there: readonly string[]): string {
+export function languageFor(
+  kept: string | null,
+  wanted: readonly string[],
+  there: readonly string[]
+): string {
   const all = ['en', ...there];
   if (kept !== null && all.includes(kept)) {
     return kept;
   }
   for (const tag of wanted) {
-    const found = all.find(each => each === tag) ?? all.find(each => each.split('-')[0] === tag.split('-')[0]);
+    const found =
+      all.find(each => each === tag) ?? all.find(each => each.split('-')[0] === tag.split('-')[0]);
     if (found !== undefined) {
       return found;
     }
@@ -42,7 +48,7 @@ export async function loadLanguage(catalogues: Record<string, string>, root: HTM
       // English says what matters too.
     }
   }
-  useCatalogue(null, 'en');
+  takeCatalogue(null, 'en');
 }
 
 /** Use a catalogue from now on. */
@@ -52,7 +58,7 @@ export function takeMessages(messages: Messages, tag: string): void {
     return Array.isArray(found) ? found : null;
   };
   const rule = new Intl.PluralRules(tag);
-  useCatalogue(
+  takeCatalogue(
     {
       __: (text, ...values) => fill(of(text)?.[0] ?? text, values),
       _n: (one, many, n, ...values) => {

@@ -16,6 +16,6 @@ export function startOf(root: HTMLElement): IStart {
     .split(' ')
     .map(each => each.split('='))
     .filter(each => each.length === 2)
-    .map(([tag, name]) => [tag, `${prefix}page/${name}`] as const);
-  return { prefix, hub: root.dataset.hub ?? '/hub/', catalogues: Object.fromEntries(catalogues) };
+    .map(([tag = '', name = '']) => [tag, `${prefix}page/${name}`] as const);
+  return { prefix, hub: root.dataset.hub ?? '/hub/', catalogues: Object.fromEntries<string>(catalogues) };
 }

@@ -1,6 +1,7 @@
 /** Light or dark: as the system has it, until the user chooses. */
 
 import { Signal, type ISignal } from '@lumino/signaling';
+import { trans } from '../text/translate';
 
 export type Theme = 'light' | 'dark';
 export type ThemeChoice = Theme | 'system';
@@ -11,7 +12,7 @@ const KEY = 'hai-theme';
 /** Sets `data-theme` of the document, on which the style sheets depend. */
 export class Themes {
   private readonly _changed = new Signal<this, Theme>(this);
-  private readonly dark = window.matchMedia('(prefers-color-scheme: dark)');
+  private readonly dark = window.matchMedia(trans.__('(prefers-color-scheme: dark)'));
   private _choice: ThemeChoice;
 
   constructor(private readonly root: HTMLElement) {
@@ -43,6 +44,8 @@ export class Themes {
 
   private apply(): void {
     this.root.dataset.theme = this.shown;
+    // As in JupyterLab: charts read the colours again.
+    document.body.dataset.jpThemeName = this.shown;
     this._changed.emit(this.shown);
   }
 }

@@ -50,7 +50,8 @@ export class PageTransport implements ITransport {
       this.refused = out ? proof : null;
       this._loggedOutChanged.emit(out);
     }
-    return response;
+    // What the service says then is for programs with tokens.
+    return out ? ended() : response;
   }
 }
 

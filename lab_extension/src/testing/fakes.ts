@@ -53,6 +53,9 @@ export function aTask(given: Partial<ITaskDetail> = {}): ITaskDetail {
     deadline: null,
     tags: [],
     progress: null,
+    short: null,
+    starred: null,
+    use: null,
     command: ['python', '-u', 'train.py'],
     cwd: '/home/alice',
     env: {},
@@ -321,6 +324,6 @@ export function pagesOf(tasks: readonly ITaskSummary[]): IApi['tasks'] {
     const from = Number(query.cursor ?? 0);
     const to = from + (query.limit ?? 50);
     const next = to < found.length ? String(to) : null;
-    return { items: found.slice(from, to), next_cursor: next, notes: [] };
+    return { items: found.slice(from, to), next_cursor: next, total: null, notes: [] };
   };
 }

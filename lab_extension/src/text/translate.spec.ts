@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { fill, language, trans, useCatalogue } from './translate';
+import { fill, language, trans, takeCatalogue } from './translate';
 
 describe('the texts', () => {
-  afterEach(() => useCatalogue(null, 'en'));
+  afterEach(() => takeCatalogue(null, 'en'));
 
   it.each([
     ['%1 of %2', [1, 2], '1 of 2'],
@@ -22,7 +22,7 @@ describe('the texts', () => {
 
   it('are those of the catalogue, once there is one', () => {
     const words: Record<string, string> = { 'Submit %1': '提交 %1' };
-    useCatalogue(
+    takeCatalogue(
       {
         __: (text, ...values) => fill(words[text] ?? text, values),
         _n: (_, many) => many,

@@ -31,7 +31,7 @@ let catalogue = ENGLISH;
 let languageTag = 'en';
 
 /** Use a catalogue from now on. `tag` is a language tag such as `zh-CN`, for dates and numbers. Call it before anything is drawn. */
-export function useCatalogue(given: ICatalogue | null, tag: string): void {
+export function takeCatalogue(given: ICatalogue | null, tag: string): void {
   catalogue = given ?? ENGLISH;
   languageTag = tag;
 }

@@ -111,6 +111,7 @@ const REASONS: Record<string, () => string> = {
   paused: () => trans.__('the platform was paused'),
   user_suspended: () => trans.__('it was suspended by hand'),
   user_stopped: () => trans.__('it was stopped by hand'),
+  owner_archived: () => trans.__('its owner was archived by an admin'),
   yielded: () => trans.__('it gave its nodes back'),
   gpus_idle: () => trans.__('its GPUs were idle and another task waited'),
   node_lost: () => trans.__('a node was lost'),

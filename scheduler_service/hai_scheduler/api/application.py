@@ -11,20 +11,21 @@ from tornado.web import Application, RequestHandler
 from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler.api.routes import API, ROUTES
-from hai_scheduler.api.server.auth import Auth, Callback, UserBook
+from hai_scheduler.api.server.auth import Auth, Callback
 from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
-from hai_scheduler.api.server.page import FILES, PATHS, Page, PageDocument, PageFiles, read_page
+from hai_scheduler.api.server.page import FILES, PATHS, PageDocument, PageFiles, StudioPage, read_page
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.server.serving import ResilientServer
 from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.user_book import UserBook
 
 log = logging.getLogger(__name__)
 
 
 def make_application(
-    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: Page | None = None
+    services: Services, *, prefix: str, auth: Auth, limits: LimitSettings | None = None, page: StudioPage | None = None
 ) -> Application:
     """Return the application of the interface and the page.
 
@@ -43,7 +44,7 @@ def make_application(
         "auth": auth,
         "table": table,
         "services": services,
-        "users": UserBook(services.store),
+        "users": UserBook(services.store, services.queries.clock, services.archiving.names),
         "limits": gates,
     }
     page_arguments = {"auth": auth, "limits": gates, "page": page, "prefix": prefix}

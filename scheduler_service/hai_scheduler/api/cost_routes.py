@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from hai_scheduler.api.handlers import costs, reports
+from hai_scheduler.api.handlers import containers, costs, reports
 from hai_scheduler.api.server.kinds import Kind
+from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
-from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_CONTAINERS, SCOPE_READ
 
 COST_ROUTES: Final[tuple[Route, ...]] = (
     Route(
@@ -29,8 +30,25 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         summary="How the nodes were used in some time, by all users together",
         codes=("too_many",),
     ),
+    Route(
+        method="PUT",
+        path="/containers",
+        access=SCOPE_CONTAINERS,
+        call=containers.told,
+        summary="Tell which development containers live and which have ended, for the ledger: a spawner does it each "
+        "minute",
+        status=204,
+    ),
     Route(method="GET", path="/rates", access=SCOPE_READ, call=costs.rates, summary="What node and GPU hours cost"),
-    Route(method="PUT", path="/rates", access=SCOPE_ADMIN, call=costs.put_rate, summary="Write a rate"),
+    Route(
+        method="PUT",
+        path="/rates",
+        access=SCOPE_ADMIN,
+        call=costs.put_rate,
+        summary="Write a rate",
+        codes=("conflict",),
+        headers=HEADERS,
+    ),
     Route(
         method="DELETE",
         path="/rates",
@@ -38,7 +56,8 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         call=costs.delete_rate,
         summary="Remove a rate",
         status=204,
-        codes=("not_found",),
+        codes=("conflict", "not_found"),
+        headers=HEADERS,
     ),
     Route(
         method="GET",
@@ -53,6 +72,8 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_ADMIN,
         call=costs.put_budget,
         summary="Write the budget of a user group",
+        codes=("conflict",),
+        headers=HEADERS,
     ),
     Route(
         method="DELETE",
@@ -61,6 +82,7 @@ COST_ROUTES: Final[tuple[Route, ...]] = (
         call=costs.delete_budget,
         summary="Remove the budget of a user group",
         status=204,
-        codes=("not_found",),
+        codes=("conflict", "not_found"),
+        headers=HEADERS,
     ),
 )

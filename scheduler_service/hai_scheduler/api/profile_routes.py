@@ -49,6 +49,16 @@ PROFILE_ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
+        path="/tasks/{task}/profiles/{profile}/trace",
+        access=SCOPE_READ,
+        call=profiles.all_traces,
+        kind=Kind.EXPENSIVE,
+        summary="The traces of all ranks as one, as JSON compressed with gzip, which Perfetto opens",
+        codes=("not_found", "conflict", "too_many", "unavailable"),
+        waits=True,
+    ),
+    Route(
+        method="GET",
         path="/tasks/{task}/profiles/{profile}/ranks/{rank}/traces/{trace}",
         access=SCOPE_READ,
         call=profiles.trace,

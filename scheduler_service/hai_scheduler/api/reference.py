@@ -45,7 +45,8 @@ _SCOPES: Mapping[str, str] = {
     SCOPE_WRITE: "submit and change the user's own tasks; contains the one above",
     SCOPE_ADMIN: "see and change the tasks of all users, nodes and quota; contains the one above",
     SCOPE_METRICS: "read `/metrics`",
-    SCOPE_CONTAINERS: "read what users' development containers get; for spawners, contained in `custom:hai:admin`",
+    SCOPE_CONTAINERS: "read what users' development containers get and tell what they take; for spawners, contained in "
+    "`custom:hai:admin`",
     SCOPE_ACTIVE_USERS: "read the names of users with live tasks; for the culler, contained in `custom:hai:admin`",
 }
 

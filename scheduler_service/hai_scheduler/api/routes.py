@@ -6,6 +6,7 @@ import json
 from functools import cache
 from typing import Final
 
+from hai_scheduler.api.admin_routes import ADMIN_ROUTES
 from hai_scheduler.api.bindings.openapi import document
 from hai_scheduler.api.cost_routes import COST_ROUTES
 from hai_scheduler.api.handlers import (
@@ -17,13 +18,14 @@ from hai_scheduler.api.handlers import (
     logs,
     meta,
     metrics,
-    orphans,
     policy,
     probes,
     snapshots,
     storage,
     tasks,
 )
+from hai_scheduler.api.notification_routes import NOTIFICATION_ROUTES
+from hai_scheduler.api.page_routes import PAGE_ROUTES
 from hai_scheduler.api.profile_routes import PROFILE_ROUTES
 from hai_scheduler.api.run_routes import RUN_ROUTES
 from hai_scheduler.api.server.kinds import Kind
@@ -93,13 +95,6 @@ ROUTES: Final[tuple[Route, ...]] = (
         access=SCOPE_READ,
         call=policy.show,
         summary="The policy numbers, and where each comes from",
-    ),
-    Route(
-        method="PUT",
-        path="/policy",
-        access=SCOPE_ADMIN,
-        call=policy.change,
-        summary="Change policy numbers, for all node groups or for one",
     ),
     Route(method="GET", path="/cluster", access=SCOPE_READ, call=cluster.overview, summary="The cluster at a glance"),
     Route(
@@ -346,88 +341,15 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(method="GET", path="/nodes", access=SCOPE_READ, call=cluster.nodes, summary="All nodes, by name"),
     Route(
-        method="POST",
-        path="/nodes/{name}/cordon",
-        access=SCOPE_ADMIN,
-        call=cluster.cordon,
-        summary="Start no new runs on a node",
-        codes=("not_found",),
-    ),
-    Route(
-        method="POST",
-        path="/nodes/{name}/uncordon",
-        access=SCOPE_ADMIN,
-        call=cluster.uncordon,
-        summary="Start runs on a node again",
-        codes=("not_found",),
-    ),
-    Route(
-        method="POST",
-        path="/nodes/{name}/drain",
-        access=SCOPE_ADMIN,
-        call=cluster.drain,
-        summary="Start no new runs on a node and ask the run on it to leave",
-        codes=("not_found",),
-    ),
-    Route(
-        method="GET",
-        path="/orphans",
-        access=SCOPE_ADMIN,
-        call=orphans.show,
-        summary="Runs that belong to no task of the database: it was restored, or is another one",
-    ),
-    Route(
-        method="POST",
-        path="/orphans/{run_id}/end",
-        access=SCOPE_ADMIN,
-        call=orphans.end,
-        summary="End an orphaned run, and put it aside when it has ended; repeating the request is harmless",
-        codes=("not_found",),
-    ),
-    Route(
-        method="DELETE",
-        path="/ledger/users/{user}",
-        access=SCOPE_ADMIN,
-        call=cluster.erase_user,
-        summary="Take the name of a user out of the ledger for good; all sums stay",
-        status=204,
-        codes=("not_found",),
-    ),
-    Route(
         method="GET",
         path="/quotas",
         access=SCOPE_READ,
         call=cluster.quotas,
         summary="Rows of quota: admins see all, users see those that can count for them",
     ),
-    Route(method="PUT", path="/quotas", access=SCOPE_ADMIN, call=cluster.put_quota, summary="Write a row of quota"),
-    Route(
-        method="DELETE",
-        path="/quotas",
-        access=SCOPE_ADMIN,
-        call=cluster.delete_quota,
-        summary="Remove a row of quota",
-        status=204,
-        codes=("not_found",),
-    ),
+    *ADMIN_ROUTES,
     *COST_ROUTES,
-    Route(method="GET", path="/mounts", access=SCOPE_ADMIN, call=storage.mounts, summary="All mount rules, by name"),
-    Route(
-        method="PUT",
-        path="/mounts/{rule}",
-        access=SCOPE_ADMIN,
-        call=storage.put_mount,
-        summary="Write a mount rule: a folder that its subject's containers see, or do not see",
-    ),
-    Route(
-        method="DELETE",
-        path="/mounts/{rule}",
-        access=SCOPE_ADMIN,
-        call=storage.delete_mount,
-        summary="Remove a mount rule",
-        status=204,
-        codes=("not_found",),
-    ),
+    *PAGE_ROUTES,
     Route(
         method="GET",
         path="/environments",
@@ -455,22 +377,6 @@ ROUTES: Final[tuple[Route, ...]] = (
         headers={"Idempotency-Key": "As for `POST /tasks`: sent again with the same body, it returns the same task."},
     ),
     Route(
-        method="PUT",
-        path="/environments/{environment}",
-        access=SCOPE_ADMIN,
-        call=environments.put,
-        summary="Write an image under a name: image, Python, variables, and who may use it",
-    ),
-    Route(
-        method="DELETE",
-        path="/environments/{environment}",
-        access=SCOPE_ADMIN,
-        call=environments.delete,
-        summary="Remove an image; tasks that name it cannot start any more",
-        status=204,
-        codes=("not_found",),
-    ),
-    Route(
         method="GET",
         path="/container-config",
         former="/places",
@@ -486,6 +392,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         call=active_users.show,
         summary="The names of users with live tasks, whose servers are not idle",
     ),
+    *NOTIFICATION_ROUTES,
     *PROFILE_ROUTES,
     *RUN_ROUTES,
 )

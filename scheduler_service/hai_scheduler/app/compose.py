@@ -19,17 +19,27 @@ from hai_scheduler.app.loop import assemble_loop
 from hai_scheduler.app.opening import Adapters as Adapters
 from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take_for_api
+from hai_scheduler.app.versions import versions
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.insight.audit import AuditReading
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.node_map import NodeMap
+from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
+from hai_scheduler.service.insight.previews import Previews
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.queue_lists import QueueLists
 from hai_scheduler.service.insight.silence import Silence
+from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -40,7 +50,10 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.notifier import Notifier
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.policy.changes import PolicyChanges
@@ -53,11 +66,14 @@ from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.follower import Follower
 from hai_scheduler.service.scheduling.housekeeping import Housekeeping
+from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tallies.reader import TallyReader
 from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.labels import Labels
+from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
@@ -93,6 +109,7 @@ class Parts:
     housekeeping: Housekeeping
     references: PinReferences
     code: CodeSnapshots
+    notifier: Notifier
 
 
 def assemble(
@@ -122,6 +139,7 @@ def assemble(
         housekeeping=loop.housekeeping,
         references=loop.references,
         code=loop.code,
+        notifier=loop.notifier,
     )
 
 
@@ -169,11 +187,29 @@ def assemble_api(
         image_pins=ImagePins(images=adapters.images),
     )
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
+    policy = PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store)
     return ApiParts(
         follower=follower,
         services=Services(
             store=store,
             submissions=submissions,
+            archiving=Archiving(
+                store=store,
+                bus=bus,
+                clock=clock,
+                policies=policy_store,
+                names=ArchivedNames(store=store, clock=clock),
+            ),
+            audit=AuditReading(store=store),
+            people=People(store=store, clock=clock, latest_plan=latest_plan),
+            platform_details=PlatformDetails(
+                store=store,
+                clock=clock,
+                cluster=adapters.cluster,
+                health=health,
+                queries=queries,
+                versions=versions,
+            ),
             administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             rank_reports=RankReports(store=store, bus=bus, clock=clock),
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
@@ -187,8 +223,16 @@ def assemble_api(
                 idle=IdleGpus(store=store, bus=bus, clock=clock, policies=policy_store),
             ),
             reports=Reports(store=store, clock=clock),
+            container_books=ContainerBooks(store=store, clock=clock),
             costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             queries=queries,
+            task_lists=TaskLists(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            node_map=NodeMap(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            overviews=Overviews(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+            queue_lists=QueueLists(clock=clock, latest_plan=latest_plan),
+            previews=Previews(clock=clock, latest_plan=latest_plan, policy=policy, workers=workers),
+            labels=Labels(store=store, bus=bus, clock=clock),
+            many_tasks=ManyTasks(submissions=submissions),
             readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder=holder),
             health=health,
             explanations=Explanations(
@@ -211,9 +255,10 @@ def assemble_api(
             cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
             failures=Failures(cluster=adapters.cluster),
             feed=Feed(store=store, news=news),
+            notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=adapters.address_book),
             orphans=Orphans(store=store, bus=bus, clock=clock),
             own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-            policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
+            policy=policy,
             mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             environments=images,
             catalogue=Catalogue(images=images, haienvs=adapters.haienvs),

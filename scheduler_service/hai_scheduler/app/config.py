@@ -24,11 +24,14 @@ from hai_client.secret_files import address_of, secret_of
 from hai_scheduler import __version__
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.accounts import users_folder
+from hai_scheduler.adapters.messaging.settings import MessagingSettings
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.app.builds_config import builder_of
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
+from hai_scheduler.app.notify_config import NotificationSettings
+from hai_scheduler.app.number_config import at_least, lease_of, starts_of
 from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policies, Policy, PolicyError
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import SnapshotLimits
@@ -40,7 +43,6 @@ log = logging.getLogger(__name__)
 
 #: Characters of the secret that all replicas share, at least.
 LEAST_SECRET: Final = 32
-_SHORTEST_LEASE: Final = timedelta(seconds=1)
 
 
 #: `loop` decides and acts on the cluster; `api` answers people, programs and ranks.
@@ -160,6 +162,8 @@ class Settings:
     workers: int = 0
     #: The secret that signs run tokens and cookies; None: the one in the state folder.
     service_secret: Secret | None = None
+    #: What users are told over: mail, webhooks and sinks.
+    messaging: MessagingSettings = field(default_factory=MessagingSettings)
 
 
 class HaiScheduler(Application):
@@ -168,7 +172,8 @@ class HaiScheduler(Application):
     name = "hai-scheduler"
     version = __version__
     description = "The scheduler service of HAI. JupyterHub starts it; see docs/operations.md."
-    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits, MetricsLabels]  # noqa: RUF012  # traitlets reads it so
+    #: traitlets reads it so.
+    classes = [SchedulingPolicy, KubernetesSettings, ApiLimits, MetricsLabels, NotificationSettings]  # noqa: RUF012
 
     role = Enum(
         ["loop", "api"],
@@ -406,25 +411,25 @@ class HaiScheduler(Application):
             snapshots_root=self._snapshots_root(state_dir),
             snapshots_claim=self.snapshots_claim,
             snapshot_limits=SnapshotLimits(
-                files=_at_least(self, "snapshot_files", 1),
-                files_per_user=_at_least(self, "snapshot_files_per_user", 1),
-                file_size=_at_least(self, "snapshot_file_mib", 1) * 2**20,
-                size=_at_least(self, "snapshot_mib", 1) * 2**20,
-                size_per_user=_at_least(self, "snapshot_mib_per_user", 1) * 2**20,
+                files=at_least(self, "snapshot_files", 1),
+                files_per_user=at_least(self, "snapshot_files_per_user", 1),
+                file_size=at_least(self, "snapshot_file_mib", 1) * 2**20,
+                size=at_least(self, "snapshot_mib", 1) * 2**20,
+                size_per_user=at_least(self, "snapshot_mib_per_user", 1) * 2**20,
             ),
             service=ServiceSettings(
                 policy=policy,
                 policy_written=policy_written,
                 tick_every=_duration(self.tick_every, "HaiScheduler.tick_every"),
-                lease_length=_lease(self.lease_length),
+                lease_length=lease_of(self.lease_length),
                 keep_ended=_duration(self.keep_ended, "HaiScheduler.keep_ended"),
                 tasks_per_user=self.tasks_per_user,
-                starts_at_once=_starts(self.starts_at_once, kubernetes),
-                ended_per_user=_at_least(self, "ended_per_user", 1),
-                bytes_per_user=_at_least(self, "mib_per_user", 2) * 1024 * 1024,
-                recordings_per_user=_at_least(self, "recordings_per_user", 1),
-                trace_bytes_per_user=_at_least(self, "trace_mib_per_user", 1) * 2**20,
-                lines_per_task=_at_least(self, "lines_per_task", 100),
+                starts_at_once=starts_of(self.starts_at_once, kubernetes),
+                ended_per_user=at_least(self, "ended_per_user", 1),
+                bytes_per_user=at_least(self, "mib_per_user", 2) * 1024 * 1024,
+                recordings_per_user=at_least(self, "recordings_per_user", 1),
+                trace_bytes_per_user=at_least(self, "trace_mib_per_user", 1) * 2**20,
+                lines_per_task=at_least(self, "lines_per_task", 100),
                 default_quota=self._default_quota(),
                 builder=builder_of(
                     self.build_account,
@@ -436,6 +441,7 @@ class HaiScheduler(Application):
                 labels=MetricsLabels(parent=self).frozen(),
             ),
             limits=ApiLimits(parent=self).frozen(),
+            messaging=NotificationSettings(parent=self).frozen(),
             kubernetes=kubernetes,
         )
 
@@ -449,28 +455,6 @@ class HaiScheduler(Application):
                 f"HaiScheduler.default_quota is {self.default_quota!r:.60}: write a number of nodes, such as 4, or all"
             )
         return int(text)
-
-
-def _starts(number: int, kubernetes: ClusterSettings | None) -> int:
-    """The number of ranks that are started at once."""
-    if number < 0:
-        raise ConfigError(f"HaiScheduler.starts_at_once is {number}: give at least 1, or 0 for the default")
-    # More starts than cores would only make each start, and the service, slower.
-    return number or (max(4, os.cpu_count() or 1) if kubernetes is None else kubernetes.parallel)
-
-
-def _at_least(application: HaiScheduler, name: str, least: int) -> int:
-    value = int(getattr(application, name))
-    if value < least:
-        raise ConfigError(f"HaiScheduler.{name} is {value}: give {least} or more")
-    return value
-
-
-def _lease(text: str) -> timedelta:
-    length = _duration(text, "HaiScheduler.lease_length")
-    if length < _SHORTEST_LEASE:
-        raise ConfigError(f"HaiScheduler.lease_length is {text!r}: give at least 1s")
-    return length
 
 
 def _secret(text: str) -> Secret | None:

@@ -15,11 +15,16 @@ from hai_scheduler.app.state_lock import take
 from hai_scheduler.app.world import SharedViews, code_of, end_tasks, health_of, opened
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
 from hai_scheduler.service.launch.launching import Launching
 from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.service.logs.failures import Failures
+from hai_scheduler.service.notifying.notifier import Notifier
+from hai_scheduler.service.notifying.routing import Routing
+from hai_scheduler.service.notifying.sending import Sending
 from hai_scheduler.service.origin.belonging import Belonging
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.leadership import Leadership
@@ -45,6 +50,7 @@ class LoopParts:
     housekeeping: Housekeeping
     references: PinReferences
     code: CodeSnapshots
+    notifier: Notifier
     readiness: Readiness
     health: Health
 
@@ -121,9 +127,17 @@ def assemble_loop(
             capacity=CapacityNotes(store=store, clock=clock, latest_plan=latest_plan),
             budgets=BudgetCount(store=store, bus=bus, clock=clock),
             ledger=LedgerKeeping(store=store, clock=clock),
+            containers=ContainerBooks(store=store, clock=clock),
         ),
         references=PinReferences(store=store, clock=clock, haienvs=adapters.haienvs),
         code=code,
+        notifier=Notifier(
+            store=store,
+            bus=bus,
+            clock=clock,
+            routing=Routing(store=store, clock=clock, failures=Failures(cluster=adapters.cluster)),
+            sending=Sending(store=store, bus=bus, clock=clock, messengers=adapters.messengers),
+        ),
         readiness=Readiness(
             store=store,
             clock=clock,
@@ -160,6 +174,7 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
     sweeping = asyncio.create_task(parts.housekeeping.run())
     holding = asyncio.create_task(parts.references.run(parts.housekeeping.leads))
     clearing = asyncio.create_task(parts.code.run(parts.housekeeping.leads))
+    telling = asyncio.create_task(parts.notifier.run(parts.housekeeping.leads))
     reading = asyncio.create_task(parts.health.news.run())
     stopping = asyncio.create_task(stop.wait())
     try:
@@ -167,6 +182,6 @@ async def _run_loop(parts: LoopParts, settings: Settings, stop: asyncio.Event) -
         await parts.cycle.stop()
         await scheduling
     finally:
-        await end_tasks(sweeping, holding, clearing, reading, stopping, scheduling)
+        await end_tasks(sweeping, holding, clearing, telling, reading, stopping, scheduling)
         server.stop()
         await server.close_all_connections()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,12 @@ from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.local.settings import LocalSettings
+from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
+from hai_scheduler.adapters.messaging.settings import MessagingSettings
+from hai_scheduler.adapters.messaging.sinks import AppriseMessenger, SinkFolder
+from hai_scheduler.adapters.messaging.smtp import SmtpMessenger
+from hai_scheduler.adapters.messaging.tls import tls_of
+from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
@@ -31,6 +38,7 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.haienvs import Haienvs
 from hai_scheduler.ports.images import Images
+from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
 from hai_scheduler.ports.store import Store
@@ -60,6 +68,10 @@ class Adapters:
     machine: str | None = None
     #: The registries that tell digests of images; None: none is asked.
     images: Images | None = None
+    #: What carries messages to people, by kind of channel (`mail`, `webhook`, `sink`).
+    messengers: Mapping[str, Messenger] = field(default_factory=dict)
+    #: Which addresses users may write.
+    address_book: AddressBook = field(default_factory=lambda: SettingsAddressBook(MessagingSettings()))
     #: How long the database and the cluster take to answer this process.
     timings: ProcessTimings = field(default_factory=lambda: ProcessTimings("here"))
 
@@ -101,8 +113,22 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         snapshots=_snapshots(settings, clock, accounts),
         machine=machine_id() if settings.kubernetes is None else None,
         images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
+        messengers=_messengers(settings.messaging) if settings.role == "loop" else {},
+        address_book=SettingsAddressBook(settings.messaging),
         timings=timings,
     )
+
+
+def _messengers(settings: MessagingSettings) -> Mapping[str, Messenger]:
+    """What sends messages, by kind of channel."""
+    tls = tls_of(settings.ca_file)
+    found: dict[str, Messenger] = {
+        "webhook": WebhookMessenger(tls, settings.webhook_networks),
+        "sink": AppriseMessenger(SinkFolder(settings.sinks_dir)),
+    }
+    if settings.mail is not None:
+        found["mail"] = SmtpMessenger(settings.mail, tls, link=settings.link)
+    return found
 
 
 def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings) -> LocalCluster:

@@ -13,6 +13,7 @@ from hai_scheduler.app.config import HaiScheduler, SchedulingPolicy
 from hai_scheduler.app.kubernetes_config import KubernetesSettings
 from hai_scheduler.app.limits_config import ApiLimits
 from hai_scheduler.app.metrics_config import MetricsLabels
+from hai_scheduler.app.notify_config import NotificationSettings
 from hai_scheduler.service.policy.numbers import NUMBERS
 
 _INTRODUCTION = """\
@@ -55,7 +56,7 @@ _PLACES = {number.name: place for place, number in enumerate(NUMBERS)}
 def reference() -> str:
     """The text of the page."""
     parts = [_INTRODUCTION]
-    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, MetricsLabels, KubernetesSettings):
+    for section in (HaiScheduler, SchedulingPolicy, ApiLimits, MetricsLabels, NotificationSettings, KubernetesSettings):
         parts += _section(section)
     return "\n".join(parts).rstrip() + "\n"
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from hai_scheduler.core.metrics.series import Point
+from hai_scheduler.core.metrics.series_piece import RankPiece
 from hai_scheduler.core.model.ids import RunId
 
 
@@ -17,10 +18,7 @@ class SeriesStore(Protocol):
     """
 
     async def append(self, run_id: RunId, rank: int, points: Sequence[Point]) -> int:
-        """Add points to the end of a rank's series, at the finest step.
-
-        Points that are not newer than all that is there are left out: they were sent before. So a piece can be sent
-        again after an answer that was lost.
+        """Add points to the end of a rank's series, as `add` does.
 
         Args:
             run_id: The run.
@@ -32,6 +30,23 @@ class SeriesStore(Protocol):
 
         Raises:
             Temporary: The store cannot write now.
+        """
+        ...
+
+    async def add(self, pieces: Sequence[RankPiece]) -> Sequence[int]:
+        """Add pieces to the ends of the series of their ranks, at the finest step, in one transaction.
+
+        Points that are not newer than all that is there are left out: they were sent before. So a piece can be sent
+        again after an answer that was lost.
+
+        Args:
+            pieces: The pieces; of one rank there may be several.
+
+        Returns:
+            For each piece the end of the newest point of its rank, Unix time in seconds; 0 if there is none.
+
+        Raises:
+            Temporary: The store cannot write now; nothing was added.
         """
         ...
 
@@ -63,8 +78,10 @@ class SeriesStore(Protocol):
         """
         ...
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
-        """The newest point of each rank of those runs, at the finest step.
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
+        """The newest point of each rank of those runs, at the finest step, with these metrics alone (None: with all).
 
         Only points that end after `since` (Unix time, seconds) count; runs without any are left out.
         """

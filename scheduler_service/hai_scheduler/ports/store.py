@@ -7,12 +7,16 @@ from typing import Protocol
 
 from hai_scheduler.ports.logs import LogStore
 from hai_scheduler.ports.series import SeriesStore
+from hai_scheduler.ports.stored.audit import StoredAudit
+from hai_scheduler.ports.stored.containers import StoredContainers
 from hai_scheduler.ports.stored.costs import StoredBudgets, StoredCapacity, StoredRates
 from hai_scheduler.ports.stored.database import DatabaseRecord
 from hai_scheduler.ports.stored.events import StoredEvents
+from hai_scheduler.ports.stored.labels import StoredLabels
 from hai_scheduler.ports.stored.lease import StoredLease
 from hai_scheduler.ports.stored.ledger import StoredLedger
 from hai_scheduler.ports.stored.nodes import StoredNodes
+from hai_scheduler.ports.stored.notifications import StoredNotifications
 from hai_scheduler.ports.stored.progress import StoredProgress
 from hai_scheduler.ports.stored.quotas import StoredQuotas, StoredUses
 from hai_scheduler.ports.stored.recordings import StoredRecordings
@@ -47,6 +51,11 @@ class Tx(Protocol):
         ...
 
     @property
+    def labels(self) -> StoredLabels:
+        """The tags and stars of tasks."""
+        ...
+
+    @property
     def progress(self) -> StoredProgress:
         """How far the jobs of tasks have come."""
         ...
@@ -57,6 +66,11 @@ class Tx(Protocol):
         ...
 
     @property
+    def notifications(self) -> StoredNotifications:
+        """What users are told, and their rules."""
+        ...
+
+    @property
     def storage(self) -> StoredAmounts:
         """How much each user keeps here."""
         ...
@@ -64,6 +78,11 @@ class Tx(Protocol):
     @property
     def ledger(self) -> StoredLedger:
         """What runs took; it outlives their tasks."""
+        ...
+
+    @property
+    def containers(self) -> StoredContainers:
+        """The development containers that live."""
         ...
 
     @property
@@ -78,7 +97,12 @@ class Tx(Protocol):
 
     @property
     def users(self) -> StoredUsers:
-        """The users that were seen."""
+        """The users that were seen, their visits, and who is archived."""
+        ...
+
+    @property
+    def audit(self) -> StoredAudit:
+        """Who changed what."""
         ...
 
     @property

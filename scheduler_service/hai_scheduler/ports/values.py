@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskSpec, TaskState
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_US: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,68 @@ class TaskFilter:
     priority: str | None = None
     #: A part of the name, letter case ignored.
     name: str | None = None
+    #: A part of the name, of the user's name or of a tag, letter case ignored; or the number of the task.
+    text: str | None = None
+    tag: str | None = None
+    #: Only tasks that this user has starred.
+    starred_by: str | None = None
+    #: Only tasks that were submitted, or ended, at this time or later.
+    submitted_since: datetime | None = None
+    ended_since: datetime | None = None
+
+
+class TaskKey(StrEnum):
+    """What a list of tasks can be in the order of."""
+
+    ID = "id"
+    NAME = "name"
+    USER = "user"
+    GROUP = "group"
+    STATE = "state"
+    #: The level asked for; AUTO comes before LOW.
+    PRIORITY = "priority"
+    NODES = "nodes"
+    #: When the task has ended; unfinished tasks come before all others.
+    ENDED = "ended"
+    #: The running time of runs that have ended.
+    RAN = "ran"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSort:
+    """The order of a list of tasks; tasks that are equal by the key are in the same order by their ids."""
+
+    key: TaskKey = TaskKey.ID
+    falling: bool = True
+
+
+#: The keys whose values are texts; those of the others are whole numbers.
+TEXT_KEYS: Final = frozenset({TaskKey.NAME, TaskKey.USER, TaskKey.GROUP, TaskKey.STATE})
+#: The value by which a task has its place in a list.
+TaskKeyValue = str | int
+
+
+def sort_value(task: Task, key: TaskKey) -> TaskKeyValue:
+    """Return the value by which the task has its place in a list."""
+    match key:
+        case TaskKey.ID:
+            return task.id
+        case TaskKey.NAME:
+            return task.name
+        case TaskKey.USER:
+            return task.user
+        case TaskKey.GROUP:
+            return task.group
+        case TaskKey.STATE:
+            return task.state.value
+        case TaskKey.PRIORITY:
+            return -1 if task.priority is None else task.priority.value
+        case TaskKey.NODES:
+            return task.nodes
+        case TaskKey.ENDED:
+            return 0 if task.ended_at is None else (task.ended_at - _EPOCH) // _US
+        case TaskKey.RAN:
+            return task.served // _US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +133,59 @@ class NewTask:
     task: Task
     spec: TaskSpec
     idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserVisit:
+    """When a user last used the service."""
+
+    name: str
+    #: To about ten minutes: not every request is written.
+    seen_at: datetime
+    #: When a token of the user last carried the right of admins; None: never.
+    admin_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedUser:
+    """A user who may not use the platform until an admin restores them."""
+
+    name: str
+    at: datetime
+    #: The admin.
+    by: str
+    #: Why, in the admin's words; may be empty.
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One action of an admin, written in the transaction of the action."""
+
+    number: int = 0
+    at: datetime
+    #: The user who did it.
+    actor: str
+    #: A word of `core.model.admin_actions.AdminAction`; another version may have written other words.
+    action: str
+    #: What was changed: `user:ann`, `node:node-3`, `task:41`.
+    subject: str
+    #: What was there before and is there now, as JSON values without secrets; None: there was or is nothing.
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+    #: The address that the request came from; None: not known.
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which entries of the audit to list; None is any."""
+
+    actor: str | None = None
+    #: An action such as `quota.put`, or a family of them such as `quota`.
+    action: str | None = None
+    #: A subject such as `node:node-3`, or a kind of them such as `node`.
+    subject: str | None = None
+    #: From this time on, and before that time.
+    since: datetime | None = None
+    until: datetime | None = None

@@ -116,6 +116,8 @@ class Engine:
             engine.add(known.pop(task.id) if task.id in known else SimulatedJob(task=task, work=None))
         for job in known.values():
             engine.add(job)
+        # Nodes may be draining in it: the first plan is made even if no task waits.
+        engine._look_again = snapshot.now
         return engine
 
     def add(self, job: SimulatedJob) -> None:

@@ -5,7 +5,8 @@ order does the long computation (child.py). Orders and answers are JSON (`servic
 
 Messages on standard input: first `{"db_url": ..., "memory": BYTES}`; then `{"facts": true}` with the facts of the
 orders that follow, `{"order": N, "seconds": S}` with an order, and `{"cancel": N}`. On standard output:
-`{"done": N}` with the answer, or `{"done": N, "failed": KIND}`; for a bug of HAI the body is the traceback.
+`{"done": N}` with the answer, or `{"done": N, "failed": KIND}`; for a bug of HAI the body is the traceback. Before
+that, `{"told": N, "progress": SHARE}` any number of times.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Worker:
 
     async def _serve(self, number: int, order: bytes, facts: SnapshotFacts | None, seconds: int) -> None:
         try:
-            head, body = await self._carry_out(PLAIN.read(order), facts, seconds)
+            head, body = await self._carry_out(number, PLAIN.read(order), facts, seconds)
         except Temporary as error:
             head, body = {"failed": "temporary"}, str(error).encode()
         except Exception:  # noqa: BLE001 - the service puts it into its log
@@ -75,11 +76,13 @@ class Worker:
         self._out.write(pack({"done": number, **head}, body))
         await self._out.drain()
 
-    async def _carry_out(self, order: Order, facts: SnapshotFacts | None, seconds: int) -> tuple[dict[str, Any], bytes]:
+    async def _carry_out(
+        self, number: int, order: Order, facts: SnapshotFacts | None, seconds: int
+    ) -> tuple[dict[str, Any], bytes]:
         compute = await begin(order, facts, self._desk)
-        child = WorkerChild.begin(lambda: PLAIN.write(compute()), memory=self._memory, seconds=seconds)
+        child = WorkerChild.begin(lambda tell: PLAIN.write(compute(tell)), memory=self._memory, seconds=seconds)
         try:
-            return await child.answer()
+            return await child.answer(lambda done: self._out.write(pack({"told": number, "progress": done})))
         finally:
             child.end()
 

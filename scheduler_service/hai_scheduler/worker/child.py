@@ -20,7 +20,7 @@ from typing import Any, Final, NoReturn
 
 from hai_client.rank.processes import end_with_parent
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.worker.frames import pack, unpack
+from hai_scheduler.worker.frames import pack, read_frame
 
 #: When the machine runs out of memory, the kernel kills these children before the service and the tasks.
 _OOM_SCORE: Final = "800"
@@ -35,11 +35,12 @@ class WorkerChild:
     _ended: bool = False
 
     @classmethod
-    def begin(cls, compute: Callable[[], bytes], *, memory: int, seconds: int) -> WorkerChild:
+    def begin(cls, compute: Callable[[Callable[[float], None]], bytes], *, memory: int, seconds: int) -> WorkerChild:
         """Fork a child.
 
         Args:
-            compute: The function that the child calls; it returns the answer.
+            compute: The function that the child calls; it returns the answer, and may call what it is given with its
+                progress, from 0 to 1.
             memory: Bytes that the child may use beyond those of its parent.
             seconds: Processor time that the child may use, in seconds.
         """
@@ -52,17 +53,26 @@ class WorkerChild:
         os.close(there)
         return cls(pid, here)
 
-    async def answer(self) -> tuple[dict[str, Any], bytes]:
-        """The head and body of the answer; after a failure `failed` is `memory`, `time`, `temporary` or `fault`."""
+    async def answer(self, told: Callable[[float], None] = lambda _done: None) -> tuple[dict[str, Any], bytes]:
+        """The head and body of the answer; after a failure `failed` is `memory`, `time`, `temporary` or `fault`.
+
+        Args:
+            told: Called with what the child says of its progress.
+        """
         reader = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._answer, "rb", 0)
         )
         try:
-            data = await reader.read()
+            found = await read_frame(reader)
+            while found is not None and "progress" in found[0]:
+                told(float(found[0]["progress"]))
+                found = await read_frame(reader)
+            # The child ends after its answer: its status is known only then.
+            await reader.read()
         finally:
             transport.close()
-        found, status = unpack(data), self.end()
+        status = self.end()
         if found is not None:
             return found
         if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
@@ -81,10 +91,12 @@ class WorkerChild:
         return status
 
 
-def _be_the_child(parent: int, out: int, compute: Callable[[], bytes], memory: int, seconds: int) -> NoReturn:
+def _be_the_child(
+    parent: int, out: int, compute: Callable[[Callable[[float], None]], bytes], memory: int, seconds: int
+) -> NoReturn:
     try:
         _set_apart(parent, memory, seconds)
-        answer = pack({}, compute())
+        answer = pack({}, compute(lambda done: _write(out, pack({"progress": round(done, 4)}))))
     except MemoryError:
         answer = pack({"failed": "memory"})
     except Temporary as error:
@@ -92,11 +104,15 @@ def _be_the_child(parent: int, out: int, compute: Callable[[], bytes], memory: i
     except BaseException:  # noqa: BLE001 - it must not go on as its parent
         answer = pack({"failed": "fault"}, traceback.format_exc().encode())
     try:
-        view = memoryview(answer)
-        while view:
-            view = view[os.write(out, view) :]
+        _write(out, answer)
     finally:
         os._exit(0)
+
+
+def _write(out: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(out, view) :]
 
 
 def _set_apart(parent: int, memory: int, seconds: int) -> None:

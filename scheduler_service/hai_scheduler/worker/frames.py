@@ -17,17 +17,6 @@ def pack(head: Mapping[str, Any], body: bytes = b"") -> bytes:
     return _LENGTHS.pack(len(text), len(body)) + text + body
 
 
-def unpack(data: bytes) -> tuple[dict[str, Any], bytes] | None:
-    """The head and the body of the message in `data`; None if the bytes are not exactly one message."""
-    if len(data) < _LENGTHS.size:
-        return None
-    head, body = _LENGTHS.unpack_from(data)
-    begins = _LENGTHS.size + head
-    if len(data) != begins + body:
-        return None
-    return json.loads(data[_LENGTHS.size : begins]), data[begins:]
-
-
 async def read_frame(reader: asyncio.StreamReader) -> tuple[dict[str, Any], bytes] | None:
     """The head and the body of the next message; None if the other side has closed the pipe."""
     try:

@@ -19,10 +19,14 @@ from hai_scheduler.service.shared.errors import TooCostly, Unavailable
 from hai_scheduler.service.shared.orders import (
     ExperimentOrder,
     ForecastOrder,
+    MergeOrder,
     Order,
+    PreviewOrder,
     SearchOrder,
     SnapshotFacts,
+    Told,
     TraceOrder,
+    TrialOrder,
     WhatIfOrder,
 )
 from hai_scheduler.worker.frames import pack, read_frame
@@ -38,10 +42,15 @@ SECONDS: Final[dict[type[Order], int]] = {
     WhatIfOrder: 20,
     SearchOrder: 20,
     TraceOrder: 40,
+    MergeOrder: 40,
     ExperimentOrder: 5,
+    PreviewOrder: 30,
+    TrialOrder: 240,
 }
 #: Seconds that a request waits for an answer at most, however busy the machine is.
 PATIENCE: Final = 60.0
+#: The same for a trial of policy numbers, which is told how far it has come.
+LONG_PATIENCE: Final = 900.0
 #: Seconds without an order after which the process ends.
 IDLE: Final = 300.0
 #: Environment variables that the process gets, beside those with these prefixes: none of the service's secrets.
@@ -67,6 +76,8 @@ class ProcessWorkers:
     def __init__(self, db_url: Secret, *, number: int, idle: float = IDLE, patience: float = PATIENCE) -> None:
         self._db_url, self._idle, self._patience = db_url, idle, patience
         self._queue = FairQueue(number)
+        #: Trials take minutes. One at a time goes on beside the other orders, which must not wait for it.
+        self._long = FairQueue(1)
         self._process: _Process | None = None
         self._starting: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
@@ -76,15 +87,16 @@ class ProcessWorkers:
         """The id of the worker process; None if there is none."""
         return None if self._process is None else self._process.pid
 
-    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """See `orders.Workers.do`. Raises TooCostly too, when the order exceeds its limits."""
-        async with self._queue.place(user):
+        long = isinstance(order, TrialOrder)
+        async with (self._long if long else self._queue).place(user):
             self._stay()
             process, began = None, time.monotonic()
             try:
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(LONG_PATIENCE if long else self._patience):
                     process = await self._worker()
-                    return await process.carry_out(order, facts)
+                    return await process.carry_out(order, facts, told)
             except TimeoutError:
                 if process is not None and process.heard_at < began:
                     # It has answered no request since: it hangs, and would delay all later requests.
@@ -148,6 +160,8 @@ class _Process:
         self._process, self._in, self._out = process, process.stdin, process.stdout
         self._numbers = count(1)
         self._asked: dict[int, asyncio.Future[tuple[dict[str, Any], bytes]]] = {}
+        #: Who is told of the progress of an order.
+        self._told: dict[int, Told] = {}
         #: The facts that the process was last sent.
         self._facts: SnapshotFacts | None = None
         self.gone = False
@@ -175,11 +189,13 @@ class _Process:
     def busy(self) -> bool:
         return bool(self._asked)
 
-    async def carry_out(self, order: Order, facts: SnapshotFacts | None) -> Any:
+    async def carry_out(self, order: Order, facts: SnapshotFacts | None, told: Told | None = None) -> Any:
         """The answer to the order. Raises Unavailable, TooCostly and, for a bug of HAI, RuntimeError."""
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         seconds = SECONDS[type(order)]
+        if told is not None:
+            self._told[number] = told
         try:
             if facts is not None and facts != self._facts:
                 self._facts = facts
@@ -194,6 +210,7 @@ class _Process:
             raise
         finally:
             self._asked.pop(number, None)
+            self._told.pop(number, None)
         return _answer(head, body, seconds)
 
     def let_go(self) -> None:
@@ -220,6 +237,10 @@ class _Process:
         while (message := await read_frame(self._out)) is not None:
             head, body = message
             self.heard_at = time.monotonic()
+            if "told" in head:
+                if (told := self._told.get(head["told"])) is not None:
+                    told(head["progress"])
+                continue
             waiting = self._asked.get(head["done"])
             if waiting is not None and not waiting.done():
                 waiting.set_result((head, body))

@@ -50,20 +50,21 @@ async def places_of(
     """
     query = {"user": user, "groups": json.dumps(sorted(groups)), "node_group": node_group}
     try:
-        token = (await _read(token_file)).strip()
+        token = await read_token(token_file)
         answer = await ask("GET", f"{api_url.rstrip('/')}/container-config", token, query=query, timeout_s=_TIMEOUT_S)
     except ServiceUnanswered as error:
         raise ContainerConfigError(str(error)) from None
     if answer.status != 200:
         message = f"the scheduler service answers {answer.status}" + (f": {answer.detail}" if answer.detail else "")
-        raise ContainerConfigError(message, wrong=answer.status == 400)
+        raise ContainerConfigError(message, wrong=answer.status in (400, 403))
     return read_places(answer.body)
 
 
-async def _read(path: str) -> str:
+async def read_token(path: str) -> str:
+    """Return the token in a file. Raises ServiceUnanswered if there is none."""
     try:
         # A file of one line on a local disk or a mounted secret.
-        return Path(path).read_text(encoding="ascii")  # noqa: ASYNC240
+        return Path(path).read_text(encoding="ascii").strip()  # noqa: ASYNC240
     except (OSError, ValueError) as error:
         raise unanswered(error) from None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
+from uuid import uuid4
 
 from hai_client.wire.storage import ContainerConfig, ContainerEnvironment
 from hai_spawner.containers.container_config import NOTHING, ContainerConfigError, environment_of, places_of
@@ -15,6 +17,7 @@ from hai_spawner.containers.menu import Refusal, SizeOption, Why, choose, menu
 from hai_spawner.containers.options import checked_options
 from hai_spawner.containers.refused import spawn_exception
 from hai_spawner.containers.settings import SpawnerSettings
+from hai_spawner.containers.telling import UseTeller
 from hai_spawner.sizes.allocations import Allocation, Allocations
 from hai_spawner.sizes.capacity import NodeCapacity
 from hai_spawner.sizes.catalogue import Person, Size
@@ -37,6 +40,8 @@ class HaiSpawnerMixin(SpawnerSettings):
 
     #: The grants of all servers of this Hub.
     ledger: ClassVar[Allocations] = Allocations()
+    #: Tells the scheduler service of them.
+    teller: ClassVar[UseTeller] = UseTeller(ledger)
 
     # Attributes of the spawner class behind this one.
     name: str
@@ -166,15 +171,21 @@ class HaiSpawnerMixin(SpawnerSettings):
         elif "profile" in options:
             raise Refusal(Why.OPTIONS, f"profile is {options['profile']!r}: there are no sizes here; leave it out.")
         person = self.person()
-        self.ledger.add(
-            Allocation(
-                user=person.name,
-                server=self.name,
-                size=size.name if size else "",
-                groups=person.groups,
-                devices=self.devices_for(size),
-            )
+        grant = Allocation(
+            user=person.name,
+            server=self.name,
+            size=size.name if size else "",
+            groups=person.groups,
+            devices=self.devices_for(size),
+            id=uuid4().hex,
+            started_at=datetime.now(UTC).isoformat(),
+            node_group=self.node_group,
+            gpus=size.count if size and size.resource is not None else 0,
+            cpus=float(size.cpu if size else self.cpu_guarantee or self.cpu_limit or 0),
         )
+        self.ledger.add(grant)
+        self._begin_to_tell()
+        self.teller.began(grant)
         self._container_config = container_config
         self.take(size, environment)
         self._remember({**options, "profile": size.name} if size else options)
@@ -253,11 +264,18 @@ class HaiSpawnerMixin(SpawnerSettings):
         super().load_state(state)
         if kept := state.get(_STATE):
             self.ledger.add(Allocation.from_state(self.user.name, self.name, kept))
+            self._begin_to_tell()
 
     def clear_state(self) -> None:
         """Remove the grant: the server is gone or has not started."""
         super().clear_state()
+        grant = self.ledger.get(self.user.name, self.name)
         self.ledger.remove(self.user.name, self.name)
+        if grant is not None:
+            self.teller.ended(grant)
+
+    def _begin_to_tell(self) -> None:
+        self.teller.begin(self.scheduler_api_url, self.scheduler_token_file, self.log)
 
     def first_words(self) -> Iterator[dict[str, Any]]:
         """Yield the messages that the page shows as soon as a server starts."""

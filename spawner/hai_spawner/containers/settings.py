@@ -70,7 +70,8 @@ class SpawnerSettings(FormerSettings, _Behind):
     scheduler_token_file = Unicode(
         "",
         config=True,
-        help="File with the token of the Hub service that may ask for mounts and environments (hai-spawner).",
+        help="File with the token of the Hub service that may ask for mounts and environments, and tell which servers "
+        "live for the ledger (hai-spawner). Empty: neither.",
     )
     without_scheduler = CaselessStrEnum(
         ["refuse", "proceed"],

@@ -21,6 +21,12 @@ class Allocation:
         size: Name of its size; empty if no sizes are configured.
         groups: The owner's groups at the time of the grant.
         devices: Indices of its GPUs, if the spawner assigns them itself.
+        id: A name for the scheduler's ledger that no other server ever has; empty for one that was started by a Hub of
+            an earlier version.
+        started_at: When it was granted, as ISO 8601 with its time zone.
+        node_group: The node group that it runs in.
+        gpus: Its GPUs, or parts of GPUs.
+        cpus: Cores that it has for itself.
     """
 
     user: str
@@ -28,6 +34,11 @@ class Allocation:
     size: str
     groups: frozenset[str] = frozenset()
     devices: tuple[int, ...] = ()
+    id: str = ""
+    started_at: str = ""
+    node_group: str = ""
+    gpus: int = 0
+    cpus: float = 0.0
 
     @property
     def key(self) -> tuple[str, str]:
@@ -36,7 +47,9 @@ class Allocation:
 
     def to_state(self) -> dict[str, Any]:
         """Return the grant as JSON that the Hub keeps over a restart."""
-        return {"size": self.size, "groups": sorted(self.groups), "devices": list(self.devices)}
+        use = {"id": self.id, "started_at": self.started_at, "node_group": self.node_group}
+        amounts = {"gpus": self.gpus, "cpus": self.cpus}
+        return {"size": self.size, "groups": sorted(self.groups), "devices": list(self.devices), **use, **amounts}
 
     @classmethod
     def from_state(cls, user: str, server: str, state: dict[str, Any]) -> Allocation:
@@ -47,6 +60,11 @@ class Allocation:
             size=str(state["size"]),
             groups=frozenset(map(str, state.get("groups", ()))),
             devices=tuple(map(int, state.get("devices", ()))),
+            id=str(state.get("id", "")),
+            started_at=str(state.get("started_at", "")),
+            node_group=str(state.get("node_group", "")),
+            gpus=int(state.get("gpus", 0)),
+            cpus=float(state.get("cpus", 0.0)),
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
+from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
+from hai_scheduler.adapters.messaging.settings import MailSettings, MessagingSettings
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -26,7 +29,7 @@ from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.metrics import Metrics
-from hai_scheduler.api.server.page import Page, PageFile
+from hai_scheduler.api.server.page import PageFile, StudioPage
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.compose import Adapters, assemble
 from hai_scheduler.core.model.leaving import Left
@@ -40,15 +43,24 @@ from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.computing.workers import Here
+from hai_scheduler.service.insight.audit import AuditReading
 from hai_scheduler.service.insight.decisions import Decisions
 from hai_scheduler.service.insight.explanations import Explanations
 from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.forecasts import Forecasts
+from hai_scheduler.service.insight.node_map import NodeMap
+from hai_scheduler.service.insight.overview import Overviews
+from hai_scheduler.service.insight.people import People
+from hai_scheduler.service.insight.platform_details import PlatformDetails
+from hai_scheduler.service.insight.previews import Previews
 from hai_scheduler.service.insight.queries import Queries
+from hai_scheduler.service.insight.queue_lists import QueueLists
 from hai_scheduler.service.insight.silence import Silence
+from hai_scheduler.service.insight.task_lists import TaskLists
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.logs.rank_logs import RankLogs
@@ -59,7 +71,9 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
+from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
+from hai_scheduler.service.people.archiving import Archiving
 from hai_scheduler.service.platform.admin import Administration
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.loop_status import SETTING, LoopStatus, StatusReader
@@ -73,12 +87,15 @@ from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
 from hai_scheduler.service.scheduling.cycle import Cycle
+from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.builds import EnvironmentBuilds
 from hai_scheduler.service.tasks.experiments import Experiments
+from hai_scheduler.service.tasks.labels import Labels
+from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
@@ -96,11 +113,17 @@ READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
 ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
 PREFIX = "/services/hai/"
 #: A page of one small file.
-PAGE = Page(
+PAGE = StudioPage(
     '<div data-prefix="%PREFIX%" data-hub="%HUB%">',
     {"main.0123456789abcdef.js": PageFile("text/javascript; charset=utf-8", b"open()", gzip.compress(b"open()"))},
 )
 PLACES = RankLocations(api_url="http://127.0.0.1/api", checkpoint_root="/checkpoints")
+
+#: Mail is set up, and webhooks may lie on this machine.
+MESSAGING = MessagingSettings(
+    mail=MailSettings(host="mail.example.org", port=25, security="none", sender="hai@example.org"),
+    webhook_networks=(ip_network("127.0.0.0/8"),),
+)
 
 
 def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -169,6 +192,9 @@ class FakeCluster:
         if run_id not in self.up:
             raise Absent
         return self.up[run_id]
+
+    async def nodes(self) -> list[Node]:
+        return []
 
     async def kill(self, run_id: str) -> None:
         self.killed.append(run_id)
@@ -359,17 +385,48 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     workers, news = Here(store), News(store=store, bus=bus, look_every=0.02)
     pace = Pace()
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
+    health = Health(news=reader, latest_plan=latest_plan)
+
+    async def versions() -> dict[str, str | None]:
+        return {"service": "1.2.3", "lab": None}
+
+    policy = PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store)
     services = Services(
         store=store,
         submissions=submissions,
+        archiving=Archiving(
+            store=store,
+            bus=bus,
+            clock=clock,
+            policies=policy_store,
+            names=ArchivedNames(store=store, clock=clock),
+        ),
+        audit=AuditReading(store=store),
+        people=People(store=store, clock=clock, latest_plan=latest_plan),
+        platform_details=PlatformDetails(
+            store=store,
+            clock=clock,
+            cluster=cluster,  # type: ignore[arg-type]
+            health=health,
+            queries=queries,
+            versions=versions,
+        ),
         administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         rank_reports=RankReports(store=store, bus=bus, clock=clock),
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),
         reports=Reports(store=store, clock=clock),
+        container_books=ContainerBooks(store=store, clock=clock),
         costs=Costs(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         queries=queries,
+        task_lists=TaskLists(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+        node_map=NodeMap(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+        overviews=Overviews(store=store, clock=clock, latest_plan=latest_plan, queries=queries),
+        queue_lists=QueueLists(clock=clock, latest_plan=latest_plan),
+        previews=Previews(clock=clock, latest_plan=latest_plan, policy=policy, workers=workers),
+        labels=Labels(store=store, bus=bus, clock=clock),
+        many_tasks=ManyTasks(submissions=submissions),
         readiness=Readiness(store=store, clock=clock, latest_plan=latest_plan, holder="machine-7:4711"),
         explanations=Explanations(
             queries=queries,
@@ -398,9 +455,10 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         cluster_use=NewestUse(store=store, clock=clock, latest_plan=latest_plan),
         failures=Failures(cluster=cluster),  # type: ignore[arg-type]
         feed=Feed(store=store, news=news),
+        notifications=OwnNotifications(store=store, bus=bus, clock=clock, book=SettingsAddressBook(MESSAGING)),
         orphans=Orphans(store=store, bus=bus, clock=clock),
         own_quotas=OwnQuotas(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
-        policy=PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store),
+        policy=policy,
         mount_rules=MountRules(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         environments=images,
         catalogue=Catalogue(images=images, haienvs=haienvs),
@@ -410,7 +468,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         runtime_envs=runtime_envs,
         code=code,
         metrics=Metrics(reader),
-        health=Health(news=reader, latest_plan=latest_plan),
+        health=health,
     )
     async with store.write() as tx:
         for level in (Priority.NORMAL, Priority.HIGH):

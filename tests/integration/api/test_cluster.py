@@ -57,7 +57,7 @@ async def test_admins_mark_nodes_and_see_it_at_once(world) -> None:
 async def test_quota_is_written_read_and_removed(world) -> None:
     row = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": None}
     status, answer = await world.json("PUT", "/quotas", "admin", json=row)
-    row |= {"ceiling": None, "expires_at": None, "expired": False, "warning": None}
+    row |= {"ceiling": None, "expires_at": None, "expired": False, "version": answer["version"], "warning": None}
     assert (status, answer | {"warning": None}) == (200, row)
     assert row in (await world.json("GET", "/quotas"))[1]["items"]
     assert row not in (await world.json("GET", "/quotas", "bob"))[1]["items"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import time
 
 import pytest
 
+from hai_client.metrics.packing import packed
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 
@@ -37,7 +39,7 @@ async def read(world, task: Task, who: str = "alice", **query: object):
 
 async def test_points_come_back_as_columns(world, running) -> None:
     status, answer = await send(world, running, [point(10, cpu=1.5), point(20, cpu=2.5, gpu0_use=90)])
-    assert (status, answer) == (200, {"newest": BEGIN + 20, "after": 10.0})
+    assert (status, answer) == (200, {"newest": BEGIN + 20, "after": 10.0, "packed_form": 2})
     await send(world, running, [point(10, cpu=8)], rank=1)
     status, series = await read(world, running, step=10)
     assert status == 200
@@ -84,6 +86,59 @@ async def test_a_reader_chooses_ranks_metrics_and_step(world, running) -> None:
 )
 async def test_what_is_no_series_is_refused_by_name(world, running, points, field) -> None:
     status, problem = await send(world, running, points)
+    assert status in (400, 422)
+    assert field in str(problem), problem
+    _, series = await read(world, running)
+    assert series["runs"][0]["ranks"] == []
+
+
+async def send_packed(world, task: Task, points: list[dict[str, object]], **more: object):
+    text = base64.b64encode(packed(points)).decode()
+    return await send_body(world, task, {"packed": text, **more})
+
+
+async def send_body(world, task: Task, body: dict[str, object]):
+    headers = {"Authorization": f"Bearer {world.tokens.make(task.run_id(1)).reveal()}"}
+    return await world.json("PUT", f"/runs/{task.id}.1/ranks/0/metrics", None, json=body, headers=headers)
+
+
+async def test_a_packed_piece_is_the_same_as_its_points(world, running) -> None:
+    points = [point(10 * number, cpu=number, gpu0_use=50, job_loss=-number) for number in range(1, 13)]
+    status, answer = await send_packed(world, running, points, progress={"at": BEGIN, "step": 7})
+    assert (status, answer["newest"]) == (200, BEGIN + 120)
+    await send(world, running, points, rank=1)
+    # Sent again, alone and with a newer point.
+    assert (await send_packed(world, running, points))[1]["newest"] == BEGIN + 120
+    assert (await send_packed(world, running, [points[-1], point(130, cpu=1)]))[1]["newest"] == BEGIN + 130
+    await send(world, running, [points[-1], point(130, cpu=1)], rank=1)
+    _, series = await read(world, running, step=10)
+    first, second = series["runs"][0]["ranks"]
+    assert len(first["at"]) == 13
+    assert {**first, "rank": 1, "node": "node-2"} == second
+    assert (await world.json("GET", f"/tasks/{running.id}", "alice"))[1]["progress"]["step"] == 7
+
+
+async def test_a_piece_over_the_turn_of_an_hour_is_stored_in_both(world, running) -> None:
+    points = [point(3600 + 10 * number, cpu=number) for number in range(-3, 4)]
+    assert (await send_packed(world, running, points))[1]["newest"] == BEGIN + 3630
+    _, series = await read(world, running, step=10)
+    assert len(series["runs"][0]["ranks"][0]["at"]) == 7
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"packed": "no base64!"}, "packed"),
+        ({"packed": ""}, "packed"),
+        ({"packed": "AgAA"}, "packed"),
+        ({"packed": base64.b64encode(packed([{"at": 10, "values": {"loss": [1, 1, 1]}}])).decode()}, "packed"),
+        ({"packed": base64.b64encode(packed([{"at": 15, "values": {"cpu": [1, 1, 1]}}])).decode()}, "points[0].at"),
+        ({"packed": base64.b64encode(packed([])).decode(), "points": [{"at": 10, "values": {}}]}, "packed"),
+        ({"packed": 7}, "packed"),
+    ],
+)
+async def test_a_piece_that_is_none_is_refused_by_name(world, running, body, field) -> None:
+    status, problem = await send_body(world, running, body)
     assert status in (400, 422)
     assert field in str(problem), problem
     _, series = await read(world, running)

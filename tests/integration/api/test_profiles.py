@@ -101,6 +101,39 @@ async def test_traces_become_phases_and_name_the_slowest_rank(world, running) ->
     assert [one["id"] for one in listed["items"]] == [number]
 
 
+async def test_the_traces_of_all_ranks_come_as_one(world, running) -> None:
+    number = await recorded(world, running, packed(steps(5)), b"nonsense")
+    path = f"/tasks/{running.id}/profiles/{number}/trace"
+    async with world.ask("GET", path) as response:
+        assert (response.status, response.content_type) == (200, "application/gzip")
+        assert f'filename="recording-{number}.json.gz"' in response.headers["Content-Disposition"]
+        found = json.loads(gzip.decompress(await response.read()))
+    assert found["traceName"] == f"task {running.id}, recording {number}"
+    assert len([one for one in found["traceEvents"] if one["ph"] == "X"]) == len(steps(5))
+    left_out = [one["args"]["name"] for one in found["traceEvents"] if one["name"] == "process_name"]
+    assert left_out == ["rank 1 is left out: it is damaged: its compression cannot be undone"]
+    async with world.ask("GET", f"{path}?ranks=0") as response:
+        assert "left out" not in gzip.decompress(await response.read()).decode()
+    async with world.ask("HEAD", path) as response:
+        assert (response.status, response.content_type) == (200, "application/gzip")
+
+
+async def test_one_trace_of_all_is_refused_with_what_to_do(world, running, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, made = await order(world, running)
+    path = f"/tasks/{running.id}/profiles/{made['id']}/trace"
+    status, problem = await world.json("GET", path)
+    assert (status, "wait until all of its ranks" in problem["detail"]) == (409, True)
+    for rank in (0, 1):
+        await send(world, running, made["id"], packed(steps(3)), rank=rank)
+        await finish(world, running, made["id"], rank)
+    status, problem = await world.json("GET", f"{path}?ranks=0,5")
+    assert (status, "name some of 0, 1" in str(problem)) == (400, True)
+    assert (await world.json("GET", f"{path}?ranks=x"))[0] == 400
+    monkeypatch.setattr("hai_scheduler.service.profiling.merging.MOST_MERGED", 10)
+    status, problem = await world.json("GET", path)
+    assert (status, "Name fewer ranks" in problem["detail"]) == (409, True)
+
+
 async def test_what_is_no_trace_is_said_and_hides_no_other(world, running) -> None:
     number = await recorded(world, running, b"nonsense", packed(steps(3)))
     _, found = await world.json("GET", f"/tasks/{running.id}/profiles/{number}")
@@ -135,7 +168,7 @@ async def test_only_owners_and_admins_record_and_see(world, running, who: str) -
     refused = 404 if who == "bob" else 403
     assert (await order(world, running, who))[0] == refused
     assert (await world.json("DELETE", f"{path}/{number}", who))[0] == refused
-    for one in (path, f"{path}/{number}", f"{path}/{number}/ranks/0/traces/0"):
+    for one in (path, f"{path}/{number}", f"{path}/{number}/trace", f"{path}/{number}/ranks/0/traces/0"):
         async with world.ask("GET", one, who) as response:
             assert response.status == (404 if who == "bob" else 200), one
     assert (await world.json("GET", f"{path}/{number}", "admin"))[0] == 200
@@ -146,7 +179,7 @@ async def test_only_owners_and_admins_record_and_see(world, running, who: str) -
 async def test_a_recording_of_one_task_is_not_found_under_another(world, running) -> None:
     number = await recorded(world, running, packed(steps(3)), packed(steps(3)))
     other = await world.start(await world.submit("other", user="bob"), nodes=("node-3",))
-    for path in (f"{number}", f"{number}/ranks/0/traces/0"):
+    for path in (f"{number}", f"{number}/trace", f"{number}/ranks/0/traces/0"):
         assert (await world.json("GET", f"/tasks/{other.id}/profiles/{path}", "bob"))[0] == 404
     assert (await send(world, other, number, b"x"))[0] == 410
     assert (await finish(world, other, number))[0] == 410

@@ -88,8 +88,10 @@ async def test_figures_of_ends(used: Any) -> None:
 
 
 async def test_rates_make_amounts_from_their_first_day_on(used: Any) -> None:
-    assert (await used.json("PUT", "/rates", "admin", json=EUROS))[1] == {
-        **EUROS, "node_group": None, "priority": None, "per_node_hour": "0", "warning": None,
+    rate = (await used.json("PUT", "/rates", "admin", json=EUROS))[1]
+    assert rate == {
+        **EUROS, "node_group": None, "priority": None, "per_node_hour": "0", "version": rate["version"],
+        "warning": None,
     }  # fmt: skip
     await used.json("PUT", "/rates", "admin", json={**EUROS, "valid_from": "2026-01-06", "per_gpu_hour": "1"})
     report = (await used.json("GET", f"/reports?{TIME}", "admin"))[1]
@@ -176,10 +178,8 @@ async def test_budgets_are_for_admins_to_write_and_for_members_to_see(world: Any
     await world.json("GET", "/me")
     budget = {"measure": "gpu_hours", "limit": "100.50", "window_days": 30}
     status, written = await world.json("PUT", "/budgets/ml", "admin", json=budget)
-    assert (status, written) == (
-        200,
-        {**budget, "limit": "100.5", "group": "ml", "currency": None, "used": None, "standing": None, "warning": None},
-    )
+    about = {"group": "ml", "currency": None, "used": None, "standing": None, "warning": None}
+    assert (status, written) == (200, {**budget, "limit": "100.5", **about, "version": written["version"]})
     money = (await world.json("PUT", "/budgets/cv", "admin", json={**budget, "measure": "amount", "currency": "EUR"}))[
         1
     ]

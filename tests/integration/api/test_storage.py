@@ -27,6 +27,7 @@ async def test_an_admin_writes_lists_and_removes_rules(world) -> None:
         "priority": 0,
         "node_group": None,
         "description": "",
+        "version": rule["version"],
         "warnings": [],
     }
     assert (status, rule) == (200, expected)
@@ -46,7 +47,7 @@ async def test_an_admin_writes_environments_and_users_see_theirs(world) -> None:
     }  # fmt: skip
     status, one = await world.json("PUT", "/environments/torch", "admin", json=body)
     image = {"kind": "image", "name": "torch", "full_name": "images/torch", "haienv": None}
-    assert (status, one) == (200, {**body, **image, "chosen": True, "warnings": []})
+    assert (status, one) == (200, {**body, **image, "chosen": True, "version": one["version"], "warnings": []})
     status, problem = await world.json("PUT", "/environments/torch", "admin", json={**body, "glibc": "new"})
     assert (status, problem["errors"][0]["field"]) == (400, "glibc"), problem
     status, other = await world.json("PUT", "/environments/bobs", "admin", json={**TORCH, "subjects": ["user:bob"]})

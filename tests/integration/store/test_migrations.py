@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,15 +23,17 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
-from hai_scheduler.core.ledger.asking import By
+from hai_scheduler.core.ledger.asking import By, LedgerQuestion
+from hai_scheduler.core.ledger.development import DevelopmentContainer, container_facts, container_rows
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
-from kit.builders import a_quota, a_spec, a_task, at
+from kit.builders import a_quota, a_run, a_spec, a_task, at
 from kit.databases import empty_postgres, postgres_url, sqlite_url
-from kit.ledger import all_time
+from kit.ledger import all_time, rows_for
 from kit.memory.clock import VirtualClock
 
 
@@ -221,6 +224,18 @@ async def test_how_often_a_command_runs_is_taken_from_the_variables_and_put_back
     async with engine.connect() as connection:
         rows = await connection.execute(text("SELECT env FROM hai_specs ORDER BY task_id"))
         assert [env if isinstance(env, dict) else json.loads(env) for (env,) in rows] == kept
+
+
+async def test_tags_of_earlier_tasks_are_found_after_the_migration(url: str, engine: AsyncEngine) -> None:
+    await a_first_state(engine)
+    async with engine.begin() as connection:
+        await connection.execute(text("""UPDATE hai_specs SET tags = '["sweep", "ä", "sweep"]'"""))
+    store = await open_store(url)
+    async with store.read() as tx:
+        for tag, found in (("sweep", 1), ("ä", 1), ("none", 0)):
+            assert await tx.tasks.count(TaskFilter(tag=tag)) == found
+        assert (await tx.tasks.get_spec(TaskId(1))).tags == ("sweep", "ä", "sweep")
+    await store.close()
 
 
 async def test_going_back_to_the_first_tables_keeps_what_they_can_hold(url: str, engine: AsyncEngine) -> None:
@@ -464,6 +479,54 @@ async def test_runs_from_before_the_ledger_are_brought_in(url: str, engine: Asyn
     assert (line.sums.node_us, line.sums.starting_us) == (10_000_002, 10_000_002)
     await downgrade(engine, "0012")
     await (await open_store(url)).close()
+
+
+async def test_reports_of_an_earlier_version_say_the_same_afterwards(url: str, engine: AsyncEngine) -> None:
+    """Sums of all users together, and finer histograms, are made of what is there."""
+    store = await open_store(url)
+    runs = [
+        rows_for(
+            a_run(number, started_at=at(hours=17 * number), ended_at=at(hours=17 * number + 9)),
+            task=a_task(number, user=f"u{number % 3}", waiting_since=at(hours=17 * number - number / 7)),
+            groups={"nlp", f"g{number % 2}"},
+        )
+        for number in range(1, 60)
+    ]
+    gone = DevelopmentContainer(
+        id="12345678",
+        user="ann",
+        groups=(),
+        node_group="jupyter",
+        gpus=1,
+        millicores=1000,
+        started_at=at(),
+        seen_at=at(),
+    )
+    async with store.write() as tx:
+        await tx.ledger.put({rows[0].facts.run_id: rows for rows in runs})
+
+    def questions() -> list[LedgerQuestion]:
+        whole = all_time([row for rows in runs for row in rows])
+        groupings = ((), (By.USER,), (By.GROUP, By.DAY), (By.NODE_GROUP, By.MONTH), (By.USER, By.HOUR))
+        return [replace(whole, by=by) for by in groupings]
+
+    async def answers() -> list[object]:
+        async with store.read() as tx:
+            return [await tx.ledger.sums(question) for question in questions()]
+
+    before = await answers()
+    async with store.write() as tx:
+        rows = container_rows(container_facts(gone), gone, until=at(hours=5))
+        await tx.ledger.put({gone.run_id: rows})
+    await store.close()
+    await downgrade(engine, "0018")
+    await upgrade(engine)
+    store = await open_store(url)
+    assert await answers() == before, "and the earlier version has no development containers"
+    async with store.write() as tx:
+        await tx.ledger.recompute(at(hours=-8), at(hours=24 * 60))
+    assert await answers() == before
+    await store.close()
 
 
 async def test_a_new_database_has_nothing_to_bring_in(url: str) -> None:

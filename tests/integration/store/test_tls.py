@@ -7,46 +7,22 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
+from kit.certificates import certificate
 from kit.databases import PostgresServer
 from kit.ports import free_port
 from kit.waiting import until, wait_for
 
 #: Seconds that a server gets to start, and a doorbell to be heard.
 SOON = 30.0
-
-
-def certificate(folder: Path, name: str, host: str) -> None:
-    """A certificate that signs itself, `NAME.crt`, and its key, `NAME.key`."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))])
-    made = (
-        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
-        .not_valid_before(datetime.now(UTC) - timedelta(hours=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-        .add_extension(names, critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / f"{name}.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    formats = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / f"{name}.key").write_bytes(key.private_bytes(*formats))
-    (folder / f"{name}.key").chmod(0o600)
 
 
 @pytest.fixture(scope="module")

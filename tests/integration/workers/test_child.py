@@ -12,7 +12,7 @@ from hai_scheduler.worker.child import WorkerChild, _be_the_child
 MEMORY = 256 * 1024 * 1024
 
 
-def _spin() -> bytes:
+def _spin(_tell: object) -> bytes:
     while True:
         pass
 
@@ -23,8 +23,21 @@ def _fail(error: BaseException) -> bytes:
 
 async def test_it_answers_with_what_it_has_found() -> None:
     large = b"x" * 3_000_000
-    child = WorkerChild.begin(lambda: large, memory=MEMORY, seconds=5)
+    child = WorkerChild.begin(lambda _tell: large, memory=MEMORY, seconds=5)
     assert await child.answer() == ({}, large)
+
+
+async def test_its_progress_is_told_before_its_answer() -> None:
+    told: list[float] = []
+
+    def compute(tell) -> bytes:
+        for number in range(200):
+            tell(number / 200)
+        return b"done"
+
+    child = WorkerChild.begin(compute, memory=MEMORY, seconds=5)
+    assert await child.answer(told.append) == ({}, b"done")
+    assert told == [number / 200 for number in range(200)]
 
 
 async def test_more_time_of_the_processor_than_it_may_take_ends_it() -> None:
@@ -33,7 +46,7 @@ async def test_more_time_of_the_processor_than_it_may_take_ends_it() -> None:
 
 
 async def test_more_memory_than_it_may_take_is_not_given() -> None:
-    child = WorkerChild.begin(lambda: bytes(2 * MEMORY), memory=MEMORY, seconds=5)
+    child = WorkerChild.begin(lambda _tell: bytes(2 * MEMORY), memory=MEMORY, seconds=5)
     assert (await child.answer())[0] == {"failed": "memory"}
 
 
@@ -43,13 +56,13 @@ async def test_more_memory_than_it_may_take_is_not_given() -> None:
     ids=["temporary", "bug", "exit"],
 )
 async def test_how_it_failed_is_said(error: BaseException, kind: str) -> None:
-    head, body = await WorkerChild.begin(lambda: _fail(error), memory=MEMORY, seconds=5).answer()
+    head, body = await WorkerChild.begin(lambda _tell: _fail(error), memory=MEMORY, seconds=5).answer()
     assert head == {"failed": kind}
     assert kind != "fault" or type(error).__name__.encode() in body
 
 
 async def test_one_that_ends_without_a_word_is_a_fault_of_ours() -> None:
-    head, _ = await WorkerChild.begin(lambda: os._exit(0), memory=MEMORY, seconds=5).answer()
+    head, _ = await WorkerChild.begin(lambda _tell: os._exit(0), memory=MEMORY, seconds=5).answer()
     assert head == {"failed": "fault"}
 
 
@@ -67,7 +80,7 @@ def test_one_whose_parent_was_killed_while_it_began_computes_nothing() -> None:
     somebody_else = os.getppid()
     pid = os.fork()
     if pid == 0:
-        _be_the_child(somebody_else, there, lambda: b"answer", 1 << 30, 5)
+        _be_the_child(somebody_else, there, lambda _tell: b"answer", 1 << 30, 5)
     os.close(there)
     with os.fdopen(here, "rb") as answer:
         assert answer.read() == b""

@@ -8,6 +8,7 @@ from hai_scheduler.core.metrics.levels import merged
 from hai_scheduler.core.metrics.packing import pack, unpack
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
 from hai_scheduler.core.metrics.series import Point, fold, is_wanted
+from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 
 
@@ -22,10 +23,17 @@ class MemorySeries:
 
     async def append(self, run_id: RunId, rank: int, points: Sequence[Point]) -> int:
         """See `SeriesStore.append`."""
+        return (await self.add([RankPiece(run_id, rank, SeriesPiece.of(points))]))[0]
+
+    async def add(self, pieces: Sequence[RankPiece]) -> Sequence[int]:
+        """See `SeriesStore.add`."""
+        return [self._add(one.run_id, one.rank, one.piece.points()) for one in pieces]
+
+    def _add(self, run_id: RunId, rank: int, points: Sequence[Point]) -> int:
         own = self._points.setdefault((run_id, rank, LEVELS[0].step), [])
         end = own[-1].at if own else 0
         # As packed: a store keeps numbers to about half a per cent.
-        new = unpack(pack([point for point in points if point.at > end]))
+        new = [point for point in points if point.at > end]
         own.extend(new)
         self._open(run_id, rank, LEVELS[0], new)
         return own[-1].at if own else 0
@@ -60,12 +68,14 @@ class MemorySeries:
         }
         return {rank: points for rank, points in found.items() if points}
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
         """See `SeriesStore.newest`."""
         found: dict[RunId, dict[int, Point]] = {}
         for (run_id, rank, step), points in sorted(self._points.items()):
             if run_id in run_ids and step == LEVELS[0].step and points and points[-1].at > since:
-                found.setdefault(run_id, {})[rank] = points[-1]
+                found.setdefault(run_id, {})[rank] = _only(points[-1], names)
         return found
 
     async def pack(self, *, now: int, limit: int) -> int:

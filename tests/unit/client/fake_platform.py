@@ -70,10 +70,22 @@ class FakePlatform:
     rates: list[dict[str, Any]] = field(default_factory=list)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    #: What the user is told and where; what they were told; what came of a test; why a mail was not delivered.
+    notification_rules: dict[str, Any] = field(
+        default_factory=lambda: {
+            "rules": {"failed": ["browser", "lab"]}, "waits_longer_s": 3600.0, "mail": None, "webhook": None,
+        }
+    )  # fmt: skip
+    notifications: list[dict[str, Any]] = field(default_factory=list)
+    test_deliveries: list[dict[str, Any]] = field(default_factory=list)
+    mail_trouble: str | None = None
     on_nodes: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {"node-1": [{"task_id": 41, "user": "alice", "gpus": []}]}
     )
     users: dict[str, bool] = field(default_factory=lambda: {"alice": False, "root": True})
+    #: Archived users by name, and the entries of the audit.
+    archived: dict[str, dict[str, Any]] = field(default_factory=dict)
+    audit: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     paused: bool = False
@@ -118,7 +130,7 @@ class FakePlatform:
             "job_state": None, "retries": 0, "retries_used": 0, "retry_backoff_s": 0.0, "retry_exit_codes": [],
             "retry_at": None, "environment": None, "haienv": None, "snapshot": None, "image": None,
             "ranks_per_node": None, "progress": None, "idle_gpus_since": None, "warnings": [], "failure": None,
-            "runs": [],
+            "runs": [], "short": None, "starred": None, "use": None,
         }  # fmt: skip
         task.update(changes)
         self.tasks[number] = task

@@ -16,6 +16,7 @@ def a_row(key: str, hours: float = 10.0, **changes: Any) -> dict[str, Any]:
         "useful_s": 0.8 * node_s, "saving_s": 0.04 * node_s, "lost_s": 0.06 * node_s, "failed_s": 0.5 * node_s,
         "gpu_idle_s": node_s, "energy_j": 7_200_000, "useful_share": 0.8, "wait_mean_s": 90.0, "wait_median_s": 60.0,
         "wait_p90_s": 3700.0, "interruptions": 2, "broken": 1, "failures": 1, "failure_rate": 1 / 3, "short_runs": 1,
+        "core_s": 0.0, "tasks": 0, "slowdown_mean": None, "slowdown_median": None, "slowdown_p90": None,
         "amounts": {"EUR": "1234.50"},
     }  # fmt: skip
     return {**row, **changes}

@@ -10,11 +10,29 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from unit.client import fake_cluster, fake_hub, fake_reports, fake_storage, fake_tasks
+from unit.client import (
+    fake_cluster,
+    fake_hub,
+    fake_notifications,
+    fake_pages,
+    fake_people,
+    fake_reports,
+    fake_storage,
+    fake_tasks,
+)
 from unit.client.fake_platform import API, AT, TOKEN, Call, Drop, FakePlatform, Refuse, find, run_of
 from unit.client.fake_tasks import line
 
-_ROUTES = (*fake_tasks.ROUTES, *fake_cluster.ROUTES, *fake_storage.ROUTES, *fake_reports.ROUTES, *fake_hub.ROUTES)
+_ROUTES = (
+    *fake_pages.ROUTES,
+    *fake_tasks.ROUTES,
+    *fake_cluster.ROUTES,
+    *fake_storage.ROUTES,
+    *fake_reports.ROUTES,
+    *fake_notifications.ROUTES,
+    *fake_hub.ROUTES,
+    *fake_people.ROUTES,
+)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -93,6 +111,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _messages(self, call: Call) -> Iterator[bytes]:
         last = call.headers.get("last-event-id")
+        if call.path.endswith("/policy/try"):
+            yield self._route(call)[1].encode()
+            return
         if call.path.endswith("/events"):
             yield b'event: hello\ndata: {"seq": 0}\n\n'
             for event in self.platform.events:

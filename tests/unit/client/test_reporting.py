@@ -69,6 +69,20 @@ def test_one_report_a_second_is_written_with_the_last_of_each_number(
     assert written(tmp_path) | {"at": 0} == {"at": 0, "step": 4, "total": None, "numbers": {"loss": 3.0, "lr": 0.1}}
 
 
+def test_a_loss_is_read_without_its_graph(reporter: Reporter, tmp_path: Path) -> None:
+    class Loss:
+        """A tensor that needs gradients: PyTorch warns in the log of the task when its number is read."""
+
+        def __float__(self) -> float:
+            raise AssertionError("a warning in the log of the task")
+
+        def detach(self) -> float:
+            return 0.25
+
+    reporter.report(1, loss=Loss())
+    assert written(tmp_path)["numbers"] == {"loss": 0.25}
+
+
 def test_the_last_report_is_not_lost(reporter: Reporter, tmp_path: Path) -> None:
     reporter.report(1, loss=1.0)
     reporter.report(2, loss=2.0)

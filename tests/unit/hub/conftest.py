@@ -12,6 +12,7 @@ SECRETS = {
     "cookie_secret": "ab" * 32,
     "admin_password": "hunter22-hunter22",
     "service_token": "secret-service-token",
+    "spawner_token": "secret-spawner-token",
     "up_token": "secret-up-token",
 }
 

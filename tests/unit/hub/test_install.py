@@ -43,8 +43,8 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert hub.proxy_class.__name__ == "EmbeddedProxy"
     assert hub.spawner_class.__name__ == "HaiSpotLocalSpawner"
     assert hub.authenticator_class.__name__ == "OwnPasswordAuthenticator"
-    assert names(hub.services) == ["hai-loop", "hai", "hai-up"]
-    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
+    assert names(hub.services) == ["hai-loop", "hai", "hai-up", "hai-spawner"]
+    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up", "hai-spawner"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
 
@@ -69,8 +69,8 @@ def test_what_the_administrator_has_set_stays(settings: HubSettings) -> None:
     c.JupyterHub.db_url = "sqlite:///other"
     c.Authenticator.allowed_users = {"eva"}
     hub = installed(settings, c)
-    assert names(hub.services) == ["culler", "hai-loop", "hai", "hai-up"]
-    assert names(hub.load_roles) == ["team", "hai-admin", "hai-service", "hai-up"]
+    assert names(hub.services) == ["culler", "hai-loop", "hai", "hai-up", "hai-spawner"]
+    assert names(hub.load_roles) == ["team", "hai-admin", "hai-service", "hai-up", "hai-spawner"]
     assert set(hub.custom_scopes) >= {"custom:other", "custom:hai:admin"}
     assert hub.extra_user_scopes >= {"list:groups", "custom:hai:tasks:write"}
     assert hub.proxy_class.__name__ == "ConfigurableHTTPProxy"
@@ -94,15 +94,15 @@ def test_a_service_and_a_role_of_the_administrator_with_our_name_win(settings: H
     c.JupyterHub.load_roles = [{"name": "hai-admin", "scopes": ["custom:hai:admin"], "groups": ["ops"]}]
     hub = installed(settings, c)
     assert hub.services[0] == {"name": "hai", "url": "http://elsewhere:1"}
-    assert names(hub.services) == ["hai", "hai-loop", "hai-up"]
+    assert names(hub.services) == ["hai", "hai-loop", "hai-up", "hai-spawner"]
     assert hub.load_roles[0]["groups"] == ["ops"]
-    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up"]
+    assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up", "hai-spawner"]
 
 
 def test_additions_that_were_made_before_are_kept(settings: HubSettings) -> None:
     c = Config()
     c.JupyterHub.services.append({"name": "culler", "url": "http://127.0.0.1:1"})
-    assert names(installed(settings, c).services) == ["culler", "hai-loop", "hai", "hai-up"]
+    assert names(installed(settings, c).services) == ["culler", "hai-loop", "hai", "hai-up", "hai-spawner"]
 
 
 def test_a_toml_file_sets_any_trait_of_any_class(settings: HubSettings, tmp_path: Path) -> None:

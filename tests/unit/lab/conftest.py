@@ -43,6 +43,8 @@ class Upstream:
     #: Lines for the open event stream; None ends it.
     lines: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
     stream_gone: asyncio.Event = field(default_factory=asyncio.Event)
+    #: Tasks by id; None: it echoes what is asked for.
+    tasks: dict[str, Any] | None = None
 
     @property
     def last(self) -> tornado.web.httputil.HTTPServerRequest:
@@ -73,6 +75,22 @@ class Echo(tornado.web.RequestHandler):
             self.finish("<html>Bad gateway</html>")
         elif path == "/events":
             await self.stream()
+        elif path.startswith("/tasks/") and self.upstream.tasks is not None:
+            number = path.removeprefix("/tasks/")
+            self.set_status(200 if number in self.upstream.tasks else 404)
+            self.finish(
+                self.upstream.tasks.get(number) or {"code": "not_found", "detail": f"There is no task {number}."}
+            )
+        elif path.endswith("/trace"):
+            self.set_header("Content-Type", "application/gzip")
+            self.set_header("Content-Disposition", 'attachment; filename="recording-3.json.gz"')
+            self.write(b"\x1f\x8b first half, ")
+            await self.flush()
+            if "breaks" in path:
+                self.request.connection.stream.close()
+                return
+            await self.upstream.lines.get()
+            self.finish(b"second half")
         else:
             self.set_status(201 if self.request.method == "POST" else 200)
             self.finish({"path": self.request.path, "method": self.request.method})

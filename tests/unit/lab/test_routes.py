@@ -103,6 +103,23 @@ async def test_what_does_not_come_from_the_platform_is_a_problem_and_never_html(
     assert "cannot be reached" in response.json()["detail"]
 
 
+async def test_a_trace_reaches_the_browser_as_it_is_made(lab, upstream):
+    async with lab.browser.stream(
+        "GET", f"{lab.url}hai-lab/api/tasks/41/profiles/3/trace", headers={"Authorization": "token lab-token-19c2"}
+    ) as response:
+        pieces = response.aiter_bytes()
+        assert await anext(pieces) == b"\x1f\x8b first half, "
+        upstream.lines.put_nowait(None)
+        assert b"".join([piece async for piece in pieces]) == b"second half"
+    assert response.headers["Content-Type"] == "application/gzip"
+    assert response.headers["Content-Disposition"] == 'attachment; filename="recording-3.json.gz"'
+
+
+async def test_a_trace_that_breaks_off_is_not_taken_for_a_whole_one(lab, upstream):
+    with pytest.raises(httpx.RemoteProtocolError):
+        await lab.ask("GET", "hai-lab/api/breaks/trace")
+
+
 async def test_a_name_with_an_encoded_slash_stays_one_part_of_the_path(lab, upstream):
     await lab.ask("GET", "hai-lab/api/tasks/bob%2Ftrain/logs")
     assert upstream.last.path == "/services/hai/api/v1/tasks/bob%2Ftrain/logs"

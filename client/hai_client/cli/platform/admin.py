@@ -1,4 +1,4 @@
-"""`hai admin`: nodes, quota, policy, rates, budgets, mounts, environments, orphaned runs, users and pauses."""
+"""`hai admin`: nodes, quota, policy, rates, budgets, mounts, environments, orphaned runs, users, pauses, audit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import Any, Callable
 
 from hai_client.api import Client
 from hai_client.backports import UTC
-from hai_client.cli.platform import costs, environments, mounts, nodes, orphans, policy
+from hai_client.cli.platform import (
+    costs,
+    environments,
+    mounts,
+    node_preview,
+    nodes,
+    orphans,
+    oversight,
+    people,
+    policy,
+)
 from hai_client.cli.platform.quota import by_level, limit, may_hold, until
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
@@ -41,7 +51,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ("uncordon", "use nodes again"),
         ("drain", "start nothing new on nodes and ask what runs there to leave"),
     ):
-        _leaf(group, name, help_, _mark).add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+        marking = _leaf(group, name, help_, _mark)
+        marking.add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+        if name != "uncordon":
+            marking.add_argument(
+                "--preview", action="store_true", help="say who would leave, go on where, and wait longer; do nothing"
+            )
     _leaf(group, "pause", "tell every run to leave; start nothing until `hai admin resume`", _pause)
     _leaf(group, "resume", "end a pause", _pause)
     quota = _group(group.add_parser("quota", help="list, set or delete rows of quota"), "quota_verb")
@@ -75,9 +90,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     environments.configure_admin(named, _leaf)
     strays = _group(group.add_parser("orphans", help="list or end runs that belong to no task"), "orphans_verb")
     orphans.configure_admin(strays, _leaf)
-    about_users = "list or add users of the Hub, make passwords for them, or erase them from the ledger"
+    about_users = "list, add, archive or restore users, make passwords for them, or erase them from the ledger"
     user = _group(group.add_parser("user", help=about_users), "user_verb")
-    _leaf(user, "list", "list all users", _user_list)
+    listing = _leaf(user, "list", "list all users", _user_list)
+    listing.add_argument("--archived", action="store_true", help="those that are archived, and why")
+    people.configure_admin(user, _leaf)
     adding = _leaf(user, "add", "add a user", _user_add)
     adding.add_argument("name", metavar="NAME", help="the name that the user signs in with")
     adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
@@ -86,6 +103,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     erasing.add_argument("name", metavar="NAME", help="whose; their tasks and their account stay as they are")
     renewing = _leaf(user, "password", "make a new password for a user and print it, once", _user_password)
     renewing.add_argument("name", metavar="NAME", help="whose; the password before is no longer good")
+    oversight.configure_admin(group, _leaf)
 
 
 def subject(text: str) -> str:
@@ -130,6 +148,8 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
 
 
 def _mark(args: argparse.Namespace, ctx: Context) -> int:
+    if getattr(args, "preview", False):
+        return node_preview.run(args, ctx)
     acts: dict[str, Callable[[Client, str], Node]] = {
         "cordon": Client.cordon,
         "uncordon": Client.uncordon,
@@ -220,7 +240,9 @@ def _user_erase(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _user_list(_args: argparse.Namespace, ctx: Context) -> int:
+def _user_list(args: argparse.Namespace, ctx: Context) -> int:
+    if args.archived:
+        return people.list_archived(ctx)
     users = list(Hub(ctx.settings(), waiting=ctx.waiting).users())
     if ctx.json:
         ctx.out.json({"items": users})
@@ -309,7 +331,10 @@ COMMANDS = {
             "  hai admin budgets set cv 500 gpu-hours --per 30d\n"
             "  hai admin mounts set home public /home/{user} --host-path /data/home/{user} --write\n"
             "  hai admin environments set torch --image quay.io/ml/torch:2.9 --for public --default\n"
-            "  hai admin user add alice"
+            "  hai admin user add alice\n"
+            '  hai admin user archive bob --note "left in May"\n'
+            "  hai admin audit --subject user:bob\n"
+            "  hai admin health"
         ),
     )
 }

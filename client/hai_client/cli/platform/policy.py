@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hai_client.backports import without_prefix
+from hai_client.cli.platform import trial
+from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Cell, Column, ago
 from hai_client.cli.shared.parser import Command
@@ -19,9 +21,21 @@ _ENTRY = "weights."
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-g", "--group", metavar="GROUP", help="what is in force in this node group")
+    parser.add_argument("verb", metavar="try", nargs="?", choices=["try"], help="for admins: try other numbers")
+    parser.add_argument(
+        "changes",
+        metavar="NAME=VALUE",
+        nargs="*",
+        help="with `try`: the numbers to try on the tasks of the last days; nothing is changed",
+    )
+    parser.add_argument("--days", type=words_.count("days"), metavar="N", help="with `try`: how many days back (3)")
 
 
 def _policy(args: argparse.Namespace, ctx: Context) -> int:
+    if args.verb == "try":
+        return trial.run(args, ctx)
+    if args.days is not None:
+        raise Invalid("days: goes with `hai policy try NAME=VALUE` only; leave it out to see the numbers")
     policy = ctx.client.policy()
     if args.group is not None:
         _check_group(policy, args.group)
@@ -90,7 +104,7 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         "changes",
         metavar="NAME=VALUE",
         nargs="+",
-        type=_assignment,
+        type=trial.assignment,
         help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
     )
     unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
@@ -99,31 +113,27 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         one.add_argument("-g", "--group", metavar="GROUP", help="for this node group; else for all of them")
 
 
-def _assignment(text: str) -> tuple[str, str]:
-    name, given, value = text.partition("=")
-    if not (name and given):
-        raise Invalid(f"{text!r} is not NAME=VALUE; write for example slice=1h")
-    return name, value
-
-
 def _set(args: argparse.Namespace, ctx: Context) -> int:
     values: dict[str, Any] = {name: value for name, value in args.changes if not name.startswith(_ENTRY)}
     entries = [(name, value) for name, value in args.changes if name.startswith(_ENTRY)]
     weights = {without_prefix(name, _ENTRY): _weight(name, value) for name, value in entries}
     if weights and "weights" in values:
         raise Invalid("weights: set all of them, or some with weights.NAME=N; not both at once")
+    version = None
     if weights:
-        values["weights"] = {**_weights(args.group, ctx), **weights}
-    return _change(args, ctx, values, ())
+        known, version = _weights(args.group, ctx)
+        values["weights"] = {**known, **weights}
+    return _change(args, ctx, values, (), version)
 
 
 def _unset(args: argparse.Namespace, ctx: Context) -> int:
     values: dict[str, Any] = {}
     users = [without_prefix(name, _ENTRY) for name in args.names if name.startswith(_ENTRY)]
+    version = None
     if users:
-        weights = _weights(args.group, ctx)
+        weights, version = _weights(args.group, ctx)
         values["weights"] = {user: weight for user, weight in weights.items() if user not in users}
-    return _change(args, ctx, values, [name for name in args.names if not name.startswith(_ENTRY)])
+    return _change(args, ctx, values, [name for name in args.names if not name.startswith(_ENTRY)], version)
 
 
 def _weight(name: str, text: str) -> float:
@@ -133,18 +143,20 @@ def _weight(name: str, text: str) -> float:
         raise Invalid(f"{name}: {text!r} is not a number; write for example {name}=2") from None
 
 
-def _weights(group: str | None, ctx: Context) -> dict[str, Any]:
-    """Return the current weights, so that some of them can be changed."""
+def _weights(group: str | None, ctx: Context) -> tuple[dict[str, Any], str]:
+    """Return the current weights, so that some of them can be changed, and the version of the policy."""
     policy = ctx.client.policy()
     if group is not None:
         _check_group(policy, group)
     number = next(number for number in policy.numbers if number.name == "weights")
     value: dict[str, Any] = (number.common if group is None else number.groups[group]).value
-    return dict(value)
+    return dict(value), policy.version
 
 
-def _change(args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str]) -> int:
-    policy = ctx.client.set_policy(values, unset=unset, group=args.group)
+def _change(
+    args: argparse.Namespace, ctx: Context, values: dict[str, Any], unset: Sequence[str], version: str | None
+) -> int:
+    policy = ctx.client.set_policy(values, unset=unset, group=args.group, version=version or None)
     if ctx.json:
         ctx.out.json(policy)
         return 0
@@ -164,6 +176,7 @@ COMMANDS = {
         _configure,
         _policy,
         about="Show the numbers that the scheduler decides with, and where each of them comes from.",
-        examples="examples:\n  hai policy\n  hai policy --group training\n  hai admin policy set slice=1h",
+        examples="examples:\n  hai policy\n  hai policy --group training\n  hai policy try slice=1h --days 7\n"
+        "  hai admin policy set slice=1h",
     )
 }

@@ -35,6 +35,8 @@ class Figure:
     of: Callable[[ReportRow], Number]
     show: Callable[[float], str]
     optional: bool = False
+    #: Whether tables have it only if there is something of it.
+    rare: bool = False
 
 
 def _hours(hours: float) -> str:
@@ -46,6 +48,10 @@ def _hours(hours: float) -> str:
 
 def _percent(share: float) -> str:
     return f"{share * 100:.1f}%"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.2f}"
 
 
 def _count(number: float) -> str:
@@ -70,6 +76,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         _GPU_HOURS,
         _USEFUL,
         Figure("ENERGY kWh", "energy_kwh", lambda row: row.energy_j / 3.6e6, lambda kwh: f"{kwh:,.1f}", True),
+        Figure("CORE HOURS", "core_hours", lambda row: row.core_s / 3600, _hours, rare=True),
     ),
     "waiting": (
         _RUNS,
@@ -77,6 +84,8 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         Figure("MEDIAN", "wait_median_s", lambda row: row.wait_median_s, format_duration),
         Figure("90 % UP TO", "wait_p90_s", lambda row: row.wait_p90_s, format_duration),
         Figure("INTERRUPTED", "interruptions", lambda row: row.interruptions, _count),
+        Figure("SLOWDOWN", "slowdown_mean", lambda row: row.slowdown_mean, _times, rare=True),
+        Figure("ITS MEDIAN", "slowdown_median", lambda row: row.slowdown_median, _times, optional=True, rare=True),
     ),
     "efficiency": (
         _NODE_HOURS,
@@ -101,7 +110,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
 #: What each report tells, for its help and for its first line.
 ABOUT = {
     "usage": "node hours, GPU hours, and what they cost",
-    "waiting": "how long tasks waited for their starts",
+    "waiting": "how long tasks waited, and how much longer they took for it",
     "efficiency": "how much of the node hours was useful",
     "waste": "what was lost, idle or failed",
     "nodes": "how much of the nodes was held",
@@ -180,6 +189,9 @@ def _show(args: argparse.Namespace, ctx: Context, report: UsageReport) -> None:
         _notes(ctx, report.notes)
         return
     ctx.out.line(about)
+    figures = tuple(
+        figure for figure in figures if not figure.rare or any(map(figure.of, (*report.rows, report.total)))
+    )
     columns = [Column(_title(report.by))]
     columns += [Column(figure.title, right=True, optional=figure.optional) for figure in figures]
     columns += [Column(name, right=True) for name in currencies]

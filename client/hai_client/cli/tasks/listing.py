@@ -20,6 +20,8 @@ from hai_client.errors import HaiError, Invalid
 from hai_client.wire.schema import SnapshotIn, Task, TaskRequest, TaskSummary
 
 _LIMIT = 50
+#: What a list can be in the order of.
+_KEYS = ("id", "name", "user", "group", "state", "priority", "nodes", "ended", "ran")
 
 
 def states(text: str) -> str:
@@ -40,16 +42,27 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--user", metavar="USER", help="of this user (for admins)")
     whose.add_argument("--all-users", action="store_true", help="of everyone (for admins)")
     add("--name", metavar="NAME", help="only of this name")
+    add("--tag", metavar="TAG", help="only with this tag (`hai tag`)")
+    add("--text", metavar="TEXT", help="only with this text in name, user or a tag, or of this number")
+    add("--starred", action="store_true", help="only those that you have starred")
+    add("--sort", metavar="KEY", choices=_KEYS, help=f"in the order of {', '.join(_KEYS)} (default: id)")
+    add("--rising", action="store_true", help="from the smallest to the greatest")
     add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most N (default: {_LIMIT})")
 
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:
-    everything = args.all or args.name is not None
+    chosen = args.name is not None or args.tag is not None or args.text is not None or args.starred
+    everything = args.all or chosen
     found = list(
         ctx.client.tasks(
             user="*" if args.all_users else args.user,
             state=args.state or (None if everything else "live"),
             name=args.name,
+            text=args.text,
+            tag=args.tag,
+            starred=args.starred,
+            sort=args.sort,
+            order="rising" if args.rising else None,
             limit=args.limit,
             told=None if ctx.json else ctx.out.note,
         )
@@ -62,7 +75,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     if not found:
         whose = "" if others else " of yours"
         if everything or args.state:
-            ctx.out.line(f"no task{whose} is like that" if args.state or args.name else f"there is no task{whose}")
+            ctx.out.line(f"no task{whose} is like that" if args.state or chosen else f"there is no task{whose}")
         else:
             ctx.out.line(f"no unfinished task{whose}; `hai list -a` shows those that have ended")
         return 0
@@ -126,6 +139,9 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, sentence=False)
+    view.facts(ctx.out, (("budget", sentence) for sentence in found.budgets))
+    if found.share is not None:
+        view.facts(ctx.out, [("share", found.share.sentence)])
     view.facts(ctx.out, (("what if", local_times(change.sentence)) for change in found.what_if))
     return 0
 

@@ -16,6 +16,7 @@ from hai_client.cli.shared.output import Cell, Column, Output, clean, local, plu
 from hai_client.cli.shared.parser import Command
 from hai_client.durations import parse_duration
 from hai_client.errors import Conflict, HaiError, Invalid
+from hai_client.profiling.ranked import with_rank
 from hai_client.quantity import format_bytes
 from hai_client.wire.profiles import Phases, Recording, RecordingPart, RecordingSummary
 
@@ -49,7 +50,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--delete", type=words.count("delete"), metavar="N", help="delete recording N")
     add("--ranks", metavar="N,N", help="only these ranks (default: all, or 16 of a larger gang)")
     add("--memory", action="store_true", help="record allocations of memory too")
-    add("-o", "--output", metavar="FOLDER", help="the folder for the traces (default: hai-profiles/TASK-N)")
+    add("-o", "--output", "--save", metavar="FOLDER", help="the folder for the traces (default: hai-profiles/TASK-N)")
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:
@@ -61,11 +62,20 @@ def _run(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     begun = _ordered(args, ctx) if args.show is None else ctx.client.profile_of(args.task, args.show)
     found = _wait(ctx, args.task, begun)
-    files = [] if args.show is not None and args.output is None else list(_fetched(args, ctx, found))
-    if ctx.json:
-        ctx.out.json({"recording": found, "files": [str(path) for path, _ in files]})
-    else:
+    kept = args.show is None or args.output is not None
+    folder = _folder(args, found)
+    files = list(_fetched(args, ctx, found, folder)) if kept else []
+    if not ctx.json:
         _show(ctx.out, found, files)
+    # It takes some seconds more: what the user waits for is shown by now.
+    whole = _whole(args, ctx, found, folder) if len(files) > 1 else None
+    if ctx.json:
+        paths = [str(path) for path, _ in files]
+        ctx.out.json({"recording": found, "files": paths, "all_ranks": None if whole is None else str(whole[0])})
+    elif files:
+        if whole is not None:
+            ctx.out.line(f"all ranks in one: {whole[0]} ({format_bytes(Decimal(whole[1]))})")
+        ctx.out.line(f"open it at {PERFETTO} (it stays on your machine)")
     return 0 if found.state == "done" else 1
 
 
@@ -108,26 +118,54 @@ def _wait(ctx: Context, task: str, found: Recording) -> Recording:
     return found
 
 
-def _fetched(args: argparse.Namespace, ctx: Context, found: Recording) -> Iterator[tuple[Path, int]]:
-    """Fetch the traces; yields each file with its size in bytes."""
+def _folder(args: argparse.Namespace, found: Recording) -> Path:
+    default = Path("hai-profiles") / f"{found.task}-{found.id}"
+    return default if args.output is None else Path(args.output).expanduser()
+
+
+def _fetched(args: argparse.Namespace, ctx: Context, found: Recording, folder: Path) -> Iterator[tuple[Path, int]]:
+    """Fetch the traces; yields each file with its size in bytes. HTA reads such a folder as it is."""
     if not any(part.traces for part in found.parts):
         return
-    default = Path("hai-profiles") / f"{found.task}-{found.id}"
-    folder = default if args.output is None else Path(args.output).expanduser()
+    places = [(part, trace) for part in found.parts for trace in part.traces]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for part in found.parts:
-            for trace in part.traces:
-                process = f"-process-{trace.number}" if len(part.traces) > 1 else ""
-                path = folder / f"rank-{part.rank}{process}.json.gz"
-                data = ctx.client.trace(args.task, found.id, part.rank, trace.number)
-                path.write_bytes(data)
-                yield path, len(data)
+        for place, (part, trace) in enumerate(places):
+            process = f"-process-{trace.number}" if len(part.traces) > 1 else ""
+            path = folder / f"rank-{part.rank}{process}.json.gz"
+            data = ctx.client.trace(args.task, found.id, part.rank, trace.number)
+            if len(places) > 1 and trace.summary is not None and trace.summary.process_rank is None:
+                data = with_rank(data, place, len(places))
+            path.write_bytes(data)
+            yield path, len(data)
     except OSError as error:
-        raise HaiError(
-            f"output: {folder} cannot be written ({error.strerror}); the traces are kept: "
-            f"`hai profile {args.task} --show {found.id} -o FOLDER`"
-        ) from None
+        raise _unwritable(args, found, folder, error) from None
+
+
+def _whole(args: argparse.Namespace, ctx: Context, found: Recording, folder: Path) -> tuple[Path, int] | None:
+    """Fetch the traces of all ranks as one; None: it cannot be had, which is no harm to the others.
+
+    It lies in a folder of its own, because HTA takes each file of the folder for the trace of a rank.
+    """
+    try:
+        data = ctx.client.all_traces(args.task, found.id)
+    except HaiError as error:
+        ctx.out.note(f"no trace of all ranks: {error}")
+        return None
+    path = folder / "all-ranks" / "trace.json.gz"
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise _unwritable(args, found, folder, error) from None
+    return path, len(data)
+
+
+def _unwritable(args: argparse.Namespace, found: Recording, folder: Path, error: OSError) -> HaiError:
+    return HaiError(
+        f"output: {folder} cannot be written ({error.strerror}); the traces are kept: "
+        f"`hai profile {args.task} --show {found.id} -o FOLDER`"
+    )
 
 
 def _list(args: argparse.Namespace, ctx: Context) -> int:
@@ -163,7 +201,6 @@ def _show(out: Output, found: Recording, files: list[tuple[Path, int]]) -> None:
         out.line()
         for path, size in files:
             out.line(f"trace: {path} ({format_bytes(Decimal(size))})")
-        out.line(f"open it at {PERFETTO} (it stays on your machine)")
 
 
 def _stacks(out: Output, part: RecordingPart) -> None:

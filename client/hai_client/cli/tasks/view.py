@@ -15,7 +15,17 @@ from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
 from hai_client.snapshots.amounts import amount
-from hai_client.wire.schema import CodeSnapshot, Haienv, Rank, Run, Task, TaskProgress, TaskSummary, Verdict
+from hai_client.wire.schema import (
+    CodeSnapshot,
+    Haienv,
+    Rank,
+    Run,
+    ShortWait,
+    Task,
+    TaskProgress,
+    TaskSummary,
+    Verdict,
+)
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
@@ -80,12 +90,22 @@ def now(task: TaskSummary) -> str:
     """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
         where = " ".join([*([] if task.progress is None else [f"{progress(task.progress)};"]), *task.node_names])
-        return f"{where}; leaves by {local(task.deadline)[11:]}" if task.deadline else where
+        leaves = f"leaves by {local(task.deadline)[11:]}" if task.deadline else None
+        return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
-        return place + local_times(task.verdict.sentence)
+        return place + (short(task.short) if task.short is not None else local_times(task.verdict.sentence))
     idle_ = idle(task)
     return local_times(task.message) + (f" ({idle_})" if idle_ else "")
+
+
+def short(wait: ShortWait) -> str:
+    """Return why a task waits in a few words, with its time in the time zone of the reader."""
+    words, about, _ = wait.text.rpartition(", about ")
+    if wait.until is None or not about:
+        return wait.text
+    shown, today = local(wait.until)[:-3], local(datetime.now(UTC))[:10]
+    return f"{words}{about}{shown[11:] if shown.startswith(today) else shown}"
 
 
 def progress(found: TaskProgress) -> str:

@@ -34,6 +34,9 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- else if eq $redis.type "external" }}
 {{ include "hai.secretFile" (list "HAI_REDIS_URL" "/etc/hai/scheduler-secrets/redis-url") }}
 {{- end }}
+{{- if .Values.scheduler.notifications.smtpSecret.name }}
+{{ include "hai.secretFile" (list "HAI_SMTP_PASSWORD" "/etc/hai/scheduler-secrets/smtp-password") }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -54,6 +57,11 @@ Call with (list $ component): only the API asks the Hub whose token a request ha
 {{- end }}
 {{- with .Values.scheduler.registrySecret }}
 {{ include "hai.secretSource" (list . ".dockerconfigjson" "registry.json") }}
+{{- end }}
+{{- with .Values.scheduler.notifications.smtpSecret }}
+{{- if .name }}
+{{ include "hai.secretSource" (list .name .key "smtp-password") }}
+{{- end }}
 {{- end }}
 {{- if include "hai.redis" . }}
 {{ include "hai.secretSource" (list (include "hai.name" (list . "redis")) "password" "redis-password") }}
@@ -138,6 +146,9 @@ volumeMounts:
 - {name: scheduler-config, mountPath: /etc/hai/scheduler}
 - {name: scheduler-secrets, mountPath: /etc/hai/scheduler-secrets, readOnly: true}
 - {name: scheduler-state, mountPath: /var/lib/hai}
+{{- if .Values.scheduler.notifications.sinksSecret }}
+- {name: sinks, mountPath: /etc/hai/sinks, readOnly: true}
+{{- end }}
 {{- if .Values.scheduler.logs.existingClaim }}
 - {name: scheduler-logs, mountPath: /var/log/hai}
 {{- end }}
@@ -167,6 +178,11 @@ volumeMounts:
     sources: {{- include "hai.schedulerSecrets" (list . $component) | nindent 6 }}
 - name: scheduler-state
   emptyDir: {sizeLimit: 2Gi}
+{{- with .Values.scheduler.notifications.sinksSecret }}
+- name: sinks
+  # Readable only for the group of the pod.
+  secret: {secretName: {{ . }}, defaultMode: 0440}
+{{- end }}
 {{- with .Values.scheduler.logs.existingClaim }}
 - name: scheduler-logs
   persistentVolumeClaim: {claimName: {{ . }}}
@@ -236,5 +252,9 @@ volumeMounts:
 {{- fail (printf "scheduler.config.HaiScheduler.%s: addresses with passwords belong into a Secret; name it in scheduler.%s.existingSecret" $trait (trimSuffix "_url" $trait)) -}}
 {{- end -}}
 {{- end -}}
-{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster) (deepCopy .Values.scheduler.config)) -}}
+{{- $notifications := dict -}}
+{{- if .Values.scheduler.notifications.sinksSecret }}
+{{- $_ := set $notifications "sinks_dir" "/etc/hai/sinks" }}
+{{- end -}}
+{{- toPrettyJson (mergeOverwrite (dict "HaiScheduler" $service "KubernetesSettings" $cluster "NotificationSettings" $notifications) (deepCopy .Values.scheduler.config)) -}}
 {{- end }}

@@ -105,7 +105,7 @@ export function CreateForm(props: {
         label={trans.__('Requirements')}
         rows={4}
         value={requirements}
-        placeholder="timm==1.0.20"
+        placeholder={trans.__('timm==1.0.20')}
         hint={trans.__('One a line, as in a requirements file.')}
         onChange={setRequirements}
       />

@@ -52,7 +52,7 @@ export function Detail(props: IDetailProps): JSX.Element {
         )}
       </header>
       <p className="hai-Soft">
-        {trans.__('For a task:')} <code>{`hai submit --env ${name} …`}</code>
+        {trans.__('For a task:')} <code>{trans.__('hai submit --env %1 …', name)}</code>
         {environment.digest !== undefined && <> · {environment.digest.slice(0, 19)}</>}
         {environment.files !== undefined && <> · {count(environment.files, 'file')}</>}
         {typeof environment.cuda === 'string' && ` · ${trans.__('CUDA %1', environment.cuda)}`}
@@ -99,7 +99,7 @@ function Install(props: { label: string; onInstall: (requirements: string[]) => 
         className="jp-mod-styled"
         name="install"
         aria-label={trans.__('Packages to install')}
-        placeholder="timm==1.0.20, numpy"
+        placeholder={trans.__('timm==1.0.20, numpy')}
         autoComplete="off"
         spellCheck={false}
         value={text}

@@ -110,6 +110,14 @@ describe('the panel', () => {
     );
   });
 
+  it('has a badge at a task whose GPUs idle, and at no other', () => {
+    const since = new Date(Date.now() - 25 * 60_000).toISOString();
+    panel({ tasks: [aTask({ id: 7, idle_gpus_since: since }), aTask({ id: 8 })] });
+    const badge = within(screen.getByTestId('hai-task-row-7')).getByText('GPUs idle for 25 min');
+    expect(badge.title).toMatch(/^Since .*\d\d:\d\d/);
+    expect(screen.getByTestId('hai-task-row-8').textContent).not.toContain('idle');
+  });
+
   it('draws a part of a thousand tasks, and more when asked', () => {
     panel({ tasks: Array.from({ length: 1000 }, (_, i) => aWaitingTask(i + 1, i + 1)) });
     expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(60);

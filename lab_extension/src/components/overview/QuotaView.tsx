@@ -6,17 +6,23 @@ import { count, priorityLabel } from '../../text/words';
 import { Bar } from '../react';
 import { trans } from '../../text/translate';
 
-/** Rows that say something: a limit above zero, no limit, or something held. */
+/** Rows that say something: a limit above zero, or something held. */
 export function tellingRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
-  return quota.filter(row => row.limit === null || row.limit > 0 || row.used > 0);
+  return quota.filter(row => row.used > 0 || (row.limit !== null && row.limit > 0));
+}
+
+/** Priorities without a limit at which nothing is held, by node group: one sentence is enough for them. */
+export function freeRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
+  return quota.filter(row => row.limit === null && row.used === 0);
 }
 
 export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
   const rows = tellingRows(props.quota);
-  const groups = [...new Set(rows.map(row => row.group))];
+  const free = freeRows(props.quota);
+  const groups = [...new Set([...rows, ...free].map(row => row.group))];
   return (
     <div data-testid="hai-quota">
-      {rows.length === 0 && (
+      {groups.length === 0 && (
         <p className="hai-Empty">
           {trans.__('You have no quota yet, so your tasks cannot start. Ask an administrator.')}
         </p>
@@ -29,10 +35,19 @@ export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
             .map(row => (
               <QuotaRow key={row.priority} row={row} />
             ))}
+          <FreeRows rows={free.filter(row => row.group === group)} />
         </div>
       ))}
     </div>
   );
+}
+
+function FreeRows({ rows }: { rows: readonly IOwnQuota[] }): JSX.Element | null {
+  if (rows.length === 0) {
+    return null;
+  }
+  const names = rows.map(row => priorityLabel(row.priority)).join(', ');
+  return <p className="hai-Quota-free">{trans.__('No limit, nothing held: %1', names)}</p>;
 }
 
 function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {

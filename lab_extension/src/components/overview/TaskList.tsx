@@ -4,7 +4,7 @@ import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
 import { between, duration, isUnfinished, localTimes, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
-import { StateBadge } from '../StateBadge';
+import { IdleBadge, StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 import { language, trans } from '../../text/translate';
 
@@ -76,6 +76,8 @@ export function TaskList(props: {
             key={task.id}
             task={task}
             time={timeOf(task, now)}
+            // Only of a row that shows it: the other rows are not drawn again when time goes on.
+            idleNow={task.idle_gpus_since === null ? 0 : now}
             heading={index === firstEnded && index > 0 ? trans.__('Ended') : ''}
             onOpen={onOpen}
           />
@@ -94,10 +96,11 @@ export function TaskList(props: {
 const TaskRow = memo(function TaskRow(props: {
   task: ITaskSummary;
   time: string;
+  idleNow: number;
   heading: string;
   onOpen: (id: number) => void;
 }): JSX.Element {
-  const { task, time, heading, onOpen } = props;
+  const { task, time, idleNow, heading, onOpen } = props;
   const note = noteOf(task);
   const position = isWaiting(task.state) ? task.verdict?.position : null;
   return (
@@ -120,6 +123,7 @@ const TaskRow = memo(function TaskRow(props: {
           <StateBadge task={task} />
           <span>{size(task)}</span>
           <span>{priorityOf(task)}</span>
+          <IdleBadge task={task} now={idleNow} />
         </span>
         {note !== '' && (
           <span className="hai-TaskRow-note">

@@ -18,7 +18,8 @@ export interface IChartProps {
   chart: IChart;
   /** From when to when, Unix times in seconds. */
   window: readonly [number, number];
-  runs: readonly IRun[];
+  /** The turns of the task that it is about; none: it is about no task. */
+  runs?: readonly IRun[];
   /** The length of the spans in seconds. */
   step: number;
   /** Charts of the same name show the same moment. */
@@ -96,7 +97,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
         onKeyDown={move}
         onBlur={() => plot.current?.leave()}
       />
-      <Marks runs={props.runs} window={window} />
+      {props.runs && <Marks runs={props.runs} window={window} />}
       <ul className="hai-Chart-legend" aria-label={trans.__('Lines of %1', chart.title)}>
         {chart.lines.map((line, place) => (
           <li key={line.key}>

@@ -55,7 +55,8 @@ describe('recordings of a task', () => {
     recordings: vi.fn(async () => ({ items: [] as IRecording[] })),
     recording: vi.fn(async () => done),
     record: vi.fn(async () => aRecording()),
-    traceUrl: (...parts: number[]) => `/trace/${parts.join('/')}`
+    traceUrl: (...parts: number[]) => `/trace/${parts.join('/')}`,
+    allTracesUrl: (...parts: number[]) => `/traces/${parts.join('/')}`
   };
 
   beforeEach(async () => {
@@ -96,6 +97,25 @@ describe('recordings of a task', () => {
     const asked = api.recording.mock.calls.length;
     await pass(20_000);
     expect(api.recording).toHaveBeenCalledTimes(asked);
+  });
+
+  it('offer the traces of several ranks as one', async () => {
+    const [first] = done.parts;
+    const second = { ...first!, rank: 1, traces: [{ ...first!.traces[0]!, pid: 8 }] };
+    api.recordings.mockResolvedValue({ items: [done] });
+    model.show(true);
+    const { unmount } = render(<Recordings model={model} running={true} />);
+    await pass(10);
+    expect(screen.queryByTestId('hai-all-traces')).toBeNull();
+    unmount();
+    model.dispose();
+    api.recordings.mockResolvedValue({ items: [{ ...done, parts: [first!, second] }] });
+    model = new RecordingsModel(41, api, new Feed({ events: () => new FakeStream() }));
+    model.show(true);
+    render(<Recordings model={model} running={true} />);
+    await pass(10);
+    expect(screen.getByTestId('hai-all-traces').getAttribute('href')).toBe('/traces/41/1');
+    expect(screen.getByRole('link', { name: 'Trace of rank 1' })).toBeTruthy();
   });
 
   it('are refused with a reason, and only of a running task', async () => {

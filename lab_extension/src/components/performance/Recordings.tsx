@@ -3,10 +3,10 @@
 import { useState, type JSX } from 'react';
 import type { IOperator, IPhases, IRecording } from '../../api/types';
 import { moment } from '../../text/format';
+import { trans } from '../../text/translate';
 import type { RecordingsModel } from '../../models/recordings';
 import { Notice, useSignal } from '../react';
 import { Select } from '../Select';
-import { trans } from '../../text/translate';
 
 /** Lengths of a recording, in seconds. */
 const LENGTHS = ['2', '5', '15', '30'];
@@ -199,6 +199,17 @@ function Traces(props: { recording: IRecording; model: RecordingsModel }): JSX.E
   const traces = recording.parts.flatMap(part => part.traces.map(trace => ({ part, trace })));
   return traces.length === 0 ? null : (
     <ul className="hai-Recordings-traces" aria-label={trans.__('Traces, which ui.perfetto.dev opens')}>
+      {traces.length > 1 && (
+        <li>
+          <a
+            href={model.api.allTracesUrl(model.id, recording.id)}
+            download={`task-${model.id}-all-ranks.json.gz`}
+            data-testid="hai-all-traces"
+          >
+            {trans.__('Trace of all ranks, as one')}
+          </a>
+        </li>
+      )}
       {traces.map(({ part, trace }) => (
         <li key={`${part.rank}.${trace.number}`}>
           <a

@@ -1,12 +1,12 @@
 /** What the ranks of a task use: charts over a range of time, and means and peaks by run. */
 
-import { useEffect, useMemo, useState, type JSX } from 'react';
+import { useMemo, useState, type JSX } from 'react';
 import type { ITaskDetail, ITaskSeries } from '../../api/types';
 import { between, duration, moment } from '../../text/format';
 import { MOST_RANKS, RANGES, type PerformanceModel, type RangeName } from '../../models/performance';
 import type { RecordingsModel } from '../../models/recordings';
 import { newestOf } from '../../models/series';
-import { Notice, useNow, useSignal } from '../react';
+import { Notice, useNow, useSignal, useTheme } from '../react';
 import { Chart } from './Chart';
 import { chartsOf, hasGpus } from './charts';
 import { ByRun } from './ByRun';
@@ -213,15 +213,4 @@ export function nothingText(task: ITaskDetail, [from]: readonly [number, number]
   return trans.__(
     'Nothing was measured: a command of less than a second is not measured, and points are kept for a year at most.'
   );
-}
-
-/** Another number for another theme. */
-function useTheme(): number {
-  const [theme, setTheme] = useState(0);
-  useEffect(() => {
-    const observer = new MutationObserver(() => setTheme(each => each + 1));
-    observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-name'] });
-    return () => observer.disconnect();
-  }, []);
-  return theme;
 }

@@ -35,7 +35,7 @@ export function EnvironmentsPage(): JSX.Element {
                 <th scope="col">{trans.__('Kind')}</th>
                 <th scope="col">{trans.__('Generation')}</th>
                 <th scope="col">{trans.__('Python')}</th>
-                <th scope="col">CUDA</th>
+                <th scope="col">{trans.__('CUDA')}</th>
                 <th scope="col">{trans.__('Image')}</th>
               </tr>
             </thead>

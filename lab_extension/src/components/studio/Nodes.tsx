@@ -3,7 +3,7 @@
 import type { JSX } from 'react';
 import type { INode } from '../../api/types';
 import { NodesModel } from '../../models/nodes';
-import { count } from '../../text/format';
+import { count } from '../../text/words';
 import { trans } from '../../text/translate';
 import { Notice } from '../react';
 import { useModel, useStudio } from './context';

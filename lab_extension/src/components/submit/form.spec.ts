@@ -18,7 +18,8 @@ const policy: IPolicy = {
   ],
   groups: ['jupyter', 'training'],
   trouble: null,
-  warnings: []
+  warnings: [],
+  version: ''
 };
 const quota: IOwnQuota[] = [
   aQuota({ priority: 'HIGH', limit: 4, used: 1 }),

@@ -21,7 +21,7 @@ import {
 import { isWaiting, priorityLabel, priorityOf, numberText } from '../../text/words';
 import type { ICurve } from '../../models/curves';
 import { Notice } from '../react';
-import { StateBadge } from '../StateBadge';
+import { IdleBadge, StateBadge } from '../StateBadge';
 import { FirstFailure } from './FirstFailure';
 import { Reported } from './Reported';
 import { actionsOf } from './actions';
@@ -32,12 +32,16 @@ export interface IHeaderProps {
   task: ITaskDetail;
   /** What would let it start, while it waits. */
   whatIf: readonly IWhatIf[];
+  /** Sentences about budgets and the share of its user, while it waits. */
+  facts?: readonly string[];
   /** The numbers that its job reports. */
   curves?: readonly ICurve[];
   now: number;
   busy: boolean;
   onAct: (action: TaskAction) => void;
   onPriority: (priority: PriorityChoice) => void;
+  /** Further buttons, before those that change the task. */
+  tools?: ReactNode;
   /** Shows the log of a rank. */
   onShowLog?: (rank: number) => void;
 }
@@ -82,8 +86,9 @@ export function Header(props: IHeaderProps): JSX.Element {
         <h2 title={task.name}>{task.name}</h2>
         <span className="hai-TaskHeader-id">#{task.id}</span>
         <StateBadge task={task} testId="hai-task-state" />
-        <IdleBadge task={task} now={now} />
+        <IdleBadge task={task} now={now} testId="hai-idle-gpus" />
         <span className="hai-Spacer" />
+        {props.tools}
         {actionsOf(task).map(({ action, label, hint }) => (
           <button
             key={action}
@@ -97,7 +102,7 @@ export function Header(props: IHeaderProps): JSX.Element {
           </button>
         ))}
       </div>
-      <Why task={task} whatIf={props.whatIf} now={now} />
+      <Why task={task} whatIf={props.whatIf} facts={props.facts ?? []} now={now} />
       {task.hint !== null && (
         <div data-testid="hai-task-hint">
           <Notice kind="warning">{task.hint}</Notice>
@@ -160,20 +165,6 @@ export function Header(props: IHeaderProps): JSX.Element {
   );
 }
 
-/** Says that GPUs are held and do nothing. */
-function IdleBadge(props: { task: ITaskDetail; now: number }): JSX.Element | null {
-  const since = props.task.idle_gpus_since;
-  return since === null ? null : (
-    <span
-      className="hai-IdleBadge"
-      data-testid="hai-idle-gpus"
-      title={trans.__('Since %1', moment(since, props.now))}
-    >
-      {trans.__('GPUs idle for %1', duration(between(since, props.now)))}
-    </span>
-  );
-}
-
 /** Running time so far; the service counts it up to its last look, the clock of the page from there. */
 function servedNow(task: ITaskDetail, now: number): number {
   const run = task.runs.at(-1);
@@ -189,7 +180,12 @@ function servedNow(task: ITaskDetail, now: number): number {
   return Math.max(task.served_s, earlier + between(run.running_at, now));
 }
 
-function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number }): JSX.Element | null {
+function Why(props: {
+  task: ITaskDetail;
+  whatIf: readonly IWhatIf[];
+  facts: readonly string[];
+  now: number;
+}): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
   const sentence = verdict?.sentence ?? task.message;
@@ -214,6 +210,7 @@ function Why(props: { task: ITaskDetail; whatIf: readonly IWhatIf[]; now: number
           {trans.__('Time to save')} <b>{duration(Math.max(0, -between(task.deadline, now)))}</b>
         </span>
       )}
+      {verdict && props.facts.map(fact => <span key={fact}>{fact}</span>)}
       {verdict && props.whatIf.length > 0 && (
         <ul
           className="hai-WhatIf"

@@ -12,6 +12,7 @@ import { isUnfinished } from '../../text/format';
 import { useHost, type IQuestion } from '../host';
 import { PerformanceView } from '../performance/View';
 import { Notice, useNow, useSignal } from '../react';
+import { BoardButton } from './BoardButton';
 import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
 import { LogView } from './LogView';
@@ -81,11 +82,17 @@ export function TaskView(
       <Header
         task={task}
         whatIf={model.whatIf}
+        facts={model.facts}
         curves={model.curves}
         now={now}
         busy={model.busy}
         onAct={action => void act(action)}
         onPriority={priority => void setPriority(priority)}
+        tools={
+          task.runs.length > 0 && (
+            <BoardButton key={task.id} task={task.id} running={task.state === 'running'} />
+          )
+        }
         onShowLog={rank => {
           props.onTab('log');
           log.open(rank);

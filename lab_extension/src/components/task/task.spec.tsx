@@ -51,13 +51,22 @@ describe('the header', () => {
       { task_id: 12, name: 'sweep', user: 'bob', priority: 'HIGH', nodes: 4, gpus: null }
     ];
     render(
-      <Header task={task} whatIf={[aChange()]} now={NOW} busy={false} onAct={vi.fn()} onPriority={vi.fn()} />
+      <Header
+        task={task}
+        whatIf={[aChange()]}
+        facts={['ann has had 62 % of the recent use.']}
+        now={NOW}
+        busy={false}
+        onAct={vi.fn()}
+        onPriority={vi.fn()}
+      />
     );
     expect(screen.getByTestId('hai-task-what-if').textContent).toBe('At HIGH it would start now.');
     expect(screen.getByTestId('hai-task-state').textContent).toBe('queued');
     const why = screen.getByTestId('hai-task-why').textContent;
     expect(why).toContain('It needs 2 nodes and 1 is free.');
     expect(why).toContain('Place in line 3');
+    expect(why).toContain('ann has had 62 % of the recent use.');
     expect(why).toContain('Earliest start in 20 min');
     expect(why).toContain('#12 sweep (bob): 4 nodes, High');
   });

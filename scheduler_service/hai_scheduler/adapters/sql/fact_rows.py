@@ -8,7 +8,7 @@ from sqlalchemy import Row
 
 from hai_scheduler.adapters.sql.rows import of_instant, of_instant_or_none, to_instant, to_instant_or_none
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.node import Strike
+from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota, Usage
 
@@ -60,3 +60,27 @@ def strike_values(strike: Strike) -> dict[str, Any]:
 def strike_of(row: Row[Any]) -> Strike:
     """Return the strike of a row of `tables.STRIKES` with the `user_name` of its task, None for a deleted task."""
     return Strike(node=row.node, task_id=TaskId(row.task_id), at=of_instant(row.at), user=row.user_name)
+
+
+def condition_values(condition: NodeCondition) -> dict[str, Any]:
+    """Return all columns of the condition of a node."""
+    return {
+        "node": condition.node,
+        "ready": condition.ready,
+        "closed": condition.closed,
+        "mark": condition.mark.value,
+        "since": to_instant(condition.since),
+        "changed_by": condition.by,
+    }
+
+
+def condition_of(row: Row[Any]) -> NodeCondition:
+    """Return the condition of a row of `tables.NODE_CONDITIONS`."""
+    return NodeCondition(
+        node=row.node,
+        ready=row.ready,
+        closed=row.closed,
+        mark=NodeMark(row.mark),
+        since=of_instant(row.since),
+        by=row.changed_by,
+    )

@@ -20,17 +20,6 @@ from hai_scheduler.core.model.reasons import Reason
 _US = timedelta(microseconds=1)
 
 
-def key_values(key: LedgerKey) -> dict[str, Any]:
-    """Return the row of a key, without its id."""
-    return {
-        "user_name": key.user,
-        "groups": list(key.groups),
-        "group_name": key.node_group,
-        "priority": key.priority.value,
-        "kind": key.kind.value,
-    }
-
-
 def key_of(row: Row[Any]) -> LedgerKey:
     """Return the key of a row."""
     return LedgerKey(
@@ -54,6 +43,7 @@ def ledger_values(row: LedgerRow, key_id: int) -> dict[str, Any]:
         "nodes": facts.nodes,
         "gpus": facts.gpus,
         "node_gpus": facts.node_gpus,
+        "millicores": facts.millicores,
         "wait": facts.wait // _US,
         "started_at": to_instant(row.started_at),
         "ended_at": to_instant(row.ended_at),
@@ -67,6 +57,7 @@ def ledger_values(row: LedgerRow, key_id: int) -> dict[str, Any]:
         "reason": None if row.reason is None else row.reason.value,
         "last": row.last,
         "short": row.short,
+        "slowdown": row.slowdown,
     }
 
 
@@ -81,6 +72,7 @@ def ledger_row_of(row: Row[Any], keys: Mapping[int, LedgerKey]) -> LedgerRow:
             nodes=row.nodes,
             gpus=row.gpus,
             node_gpus=row.node_gpus,
+            millicores=row.millicores,
             wait=row.wait * _US,
         ),
         part=row.part,
@@ -96,12 +88,13 @@ def ledger_row_of(row: Row[Any], keys: Mapping[int, LedgerKey]) -> LedgerRow:
         reason=None if row.reason is None else Reason(row.reason),
         last=row.last,
         short=row.short,
+        slowdown=row.slowdown,
     )
 
 
-def part_of_key(row: Row[Any]) -> LedgerKey:
+def part_of_key(row: Row[Any] | None) -> LedgerKey:
     """Return the key of a row that has a part of a key's columns, `groups` as text; the other fields are empty."""
-    values = row._mapping
+    values: Mapping[Any, Any] = {} if row is None else row._mapping
     return LedgerKey(
         user=values.get("user_name", ""),
         groups=tuple(json.loads(values.get("groups", "[]"))),
@@ -111,7 +104,7 @@ def part_of_key(row: Row[Any]) -> LedgerKey:
     )
 
 
-def sums_of(row: Row[Any], waits: Mapping[int, int]) -> Sums:
+def sums_of(row: Row[Any]) -> Sums:
     """Return sums from columns, which PostgreSQL gives as decimals."""
     values = row._mapping
-    return Sums(**{name: int(values[name]) for name in MEASURES}, waits=waits)
+    return Sums(**{name: int(values[name]) for name in MEASURES}, waits={}, slowdowns={})

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from itertools import chain, groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    exists,
+    false,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import SERIES
 from hai_scheduler.adapters.sql.trouble import translated
 from hai_scheduler.core.metrics.levels import in_turn, merged, span_of
-from hai_scheduler.core.metrics.packing import pack, unpack
+from hai_scheduler.core.metrics.packing import pack, unpack, unpack_last
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
 from hai_scheduler.core.metrics.series import Point, fold
+from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 
 _FINEST = LEVELS[0]
@@ -48,6 +64,24 @@ _NEWEST = select(SERIES.c.run_id, SERIES.c.rank, SERIES.c.data).join(
         SERIES.c.until == _END.c.until,
     ),
 )
+#: Adds a piece if all of it is newer than what is there.
+_ADD_IF_NEW = insert(SERIES).from_select(
+    ["run_id", "rank", "step", "until", "packed", "data"],
+    select(
+        *(cast(bindparam(name, type_=SERIES.c[name].type), SERIES.c[name].type) for name in ("run_id", "rank")),
+        literal(_FINEST.step),
+        cast(bindparam("until", type_=SERIES.c.until.type), SERIES.c.until.type),
+        false(),
+        cast(bindparam("data", type_=SERIES.c.data.type), SERIES.c.data.type),
+    ).where(
+        ~exists().where(
+            SERIES.c.run_id == bindparam("run_id", type_=SERIES.c.run_id.type),
+            SERIES.c.rank == bindparam("rank", type_=SERIES.c.rank.type),
+            SERIES.c.step == _FINEST.step,
+            SERIES.c.until >= bindparam("first", type_=SERIES.c.until.type),
+        )
+    ),
+)
 
 
 class SqlSeries:
@@ -55,21 +89,27 @@ class SqlSeries:
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
         self._readers = reading(engine)
-        #: The newest points that were asked for, by run and rank.
+        #: The newest points that were asked for, by run and rank, and of which metrics they are.
         self._last: dict[tuple[str, int], Point] = {}
+        self._last_names: frozenset[str] | None = None
         self._writers = writing(engine)
         self._turn = turn if engine.dialect.name == "sqlite" else nullcontext()
 
     async def append(self, run_id: RunId, rank: int, points: Sequence[Point]) -> int:
         """See `SeriesStore.append`."""
-        own = _of(run_id, rank, _FINEST)
+        return (await self.add([RankPiece(run_id, rank, SeriesPiece.of(points))]))[0]
+
+    async def add(self, pieces: Sequence[RankPiece]) -> Sequence[int]:
+        """See `SeriesStore.add`."""
+        by_rank = Counter((one.run_id, one.rank) for one in pieces)
+        # Nearly all pieces are wholly new and lie within one chunk: they are stored as they came, in one statement.
+        whole = [one for one in pieces if by_rank[one.run_id, one.rank] == 1 and _is_whole(one.piece)]
+        rows = [_row(one.run_id, one.rank, one.piece) for one in whole]
         async with self._writing() as connection:
-            end = (await connection.execute(select(func.max(SERIES.c.until)).where(own))).scalar_one() or 0
-            new = [point for point in points if point.at > end]
-            # A piece lies within one chunk, so that a chunk is packed as a whole.
-            for _, piece in groupby(new, key=lambda point: chunk_of(point.at, _FINEST)):
-                await _add(connection, run_id, rank, _FINEST, list(piece), packed=False)
-        return new[-1].at if new else int(end)
+            added = (await connection.execute(_ADD_IF_NEW, rows)).rowcount if rows else 0
+            known = {id(one) for one in whole} if added == len(rows) else set()
+            # One by one what is not, and where some were there already: what was just added is there, too.
+            return [one.piece.ends[-1] if id(one) in known else await _add_new(connection, one) for one in pieces]
 
     async def read(
         self,
@@ -122,20 +162,27 @@ class SqlSeries:
         found = {rank: [p for p in _joined(by_rank[rank]) if p.at > after[rank]] for rank in sorted(by_rank)}
         return {rank: points for rank, points in found.items() if points}
 
-    async def newest(self, run_ids: Collection[RunId], *, since: int) -> dict[RunId, dict[int, Point]]:
+    async def newest(
+        self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
+    ) -> dict[RunId, dict[int, Point]]:
         """See `SeriesStore.newest`. A point is unpacked once, however often and by how many users it is asked for."""
-        ends, rows = await self._ends(run_ids, since)
-        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows), strict=True):
-            self._last[row.run_id, row.rank] = point
+        if names != self._last_names:
+            self._last, self._last_names = {}, names
+        last = self._last
+        ends, rows = await self._ends(run_ids, since, last)
+        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows, names), strict=True):
+            last[row.run_id, row.rank] = point
         found: dict[RunId, dict[int, Point]] = {}
         for run_id, rank in sorted(ends):
-            if (run_id, rank) in self._last:
-                found.setdefault(RunId(run_id), {})[rank] = self._last[run_id, rank]
-        while len(self._last) > _REMEMBERED:
-            self._last.pop(next(iter(self._last)))
+            if (run_id, rank) in last:
+                found.setdefault(RunId(run_id), {})[rank] = last[run_id, rank]
+        while len(last) > _REMEMBERED:
+            last.pop(next(iter(last)))
         return found
 
-    async def _ends(self, run_ids: Collection[RunId], since: int) -> tuple[dict[tuple[str, int], int], list[Any]]:
+    async def _ends(
+        self, run_ids: Collection[RunId], since: int, known: Mapping[tuple[str, int], Point]
+    ) -> tuple[dict[tuple[str, int], int], list[Any]]:
         """The ends of the newest points, by run and rank, and the rows of those that are not known yet."""
         asked = sorted(run_ids)
         ends: dict[tuple[str, int], int] = {}
@@ -145,7 +192,7 @@ class SqlSeries:
                 for begin in range(0, len(asked), _MANY):
                     some: dict[str, Any] = {"run_ids": asked[begin : begin + _MANY], "since": since}
                     now = {(row.run_id, row.rank): row.until for row in await connection.execute(_ENDS, some)}
-                    new = {key for key, end in now.items() if key not in self._last or self._last[key].at != end}
+                    new = {key for key, end in now.items() if key not in known or known[key].at != end}
                     ends.update(now)
                     if new:
                         some["run_ids"] = sorted({run_id for run_id, _ in new})
@@ -200,6 +247,28 @@ class SqlSeries:
                 yield connection
 
 
+def _is_whole(piece: SeriesPiece) -> bool:
+    """Whether a piece has points, and lies within one chunk, so that a chunk is packed as a whole."""
+    return bool(piece.ends) and chunk_of(piece.ends[0], _FINEST) == chunk_of(piece.ends[-1], _FINEST)
+
+
+def _row(run_id: RunId, rank: int, piece: SeriesPiece) -> dict[str, Any]:
+    first, last = piece.ends[0], piece.ends[-1]
+    return {"run_id": run_id, "rank": rank, "first": first, "until": last, "data": piece.data}
+
+
+async def _add_new(connection: AsyncConnection, one: RankPiece) -> int:
+    """Add what is new of a piece, and return the end of the newest point of its rank."""
+    own = _of(one.run_id, one.rank, _FINEST)
+    end = (await connection.execute(select(func.max(SERIES.c.until)).where(own))).scalar_one() or 0
+    if not one.piece.ends or one.piece.ends[-1] <= end:
+        return int(end)
+    new = [point for point in one.piece.points() if point.at > end]
+    for _, points in groupby(new, key=lambda point: chunk_of(point.at, _FINEST)):
+        await _add(connection, one.run_id, one.rank, _FINEST, list(points), packed=False)
+    return new[-1].at
+
+
 def _unpacked(
     rows: Sequence[Row[Any]], since: int, until: int, names: Collection[str] | None
 ) -> dict[int, list[Point]]:
@@ -212,8 +281,8 @@ def _unpacked(
     return {rank: joined(points) for rank, points in by_rank.items()}
 
 
-def _last_points(rows: Sequence[Row[Any]]) -> list[Point]:
-    return [unpack(row.data)[-1] for row in rows]
+def _last_points(rows: Sequence[Row[Any]], names: Collection[str] | None) -> list[Point]:
+    return [unpack_last(row.data, names) for row in rows]
 
 
 def _joined(rows: Sequence[Row[Any]]) -> list[Point]:

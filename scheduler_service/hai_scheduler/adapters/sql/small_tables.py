@@ -13,7 +13,19 @@ from hai_scheduler.adapters.sql.summary import WORDS, Summary
 from hai_scheduler.adapters.sql.tables import SETTINGS
 
 #: The small tables.
-FACTS: Final = ("environments", "marks", "mount_rules", "quotas", "settings", "strikes", "users", "uses")
+FACTS: Final = (
+    "archived",
+    "conditions",
+    "environments",
+    "marks",
+    "mount_rules",
+    "notification_rules",
+    "quotas",
+    "settings",
+    "strikes",
+    "users",
+    "uses",
+)
 
 _Rows = TypeVar("_Rows", bound=Sequence[Any] | Mapping[str, Any])
 

@@ -331,6 +331,43 @@ SERIES = Table(
     Index("ix_hai_series_to_pack", "step", "packed", "until"),
 )
 
+#: When users last used the service. Not a column of the users: that table is cached, and visits change all the time.
+VISITS = Table(
+    "hai_visits",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("seen_at", Instant, nullable=False),
+    Column("admin_at", Instant),
+)
+
+ARCHIVED_USERS = Table(
+    "hai_archived_users",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("by_name", Text, nullable=False),
+    Column("note", Text, nullable=False),
+)
+
+#: Who changed what.
+AUDIT = Table(
+    "hai_audit",
+    METADATA,
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    _value("before"),
+    _value("after"),
+    Column("address", Text),
+    Index("ix_hai_audit_at", "at"),
+    Index("ix_hai_audit_of_actor", "actor", "id"),
+    Index("ix_hai_audit_of_subject", "subject", "id"),
+    # A number is never given twice.
+    sqlite_autoincrement=True,
+)
+
 #: What an hour of a node and of a GPU costs. Amounts are decimal texts, which no database rounds.
 RATES = Table(
     "hai_rates",
@@ -393,6 +430,7 @@ LEDGER = Table(
     Column("nodes", Integer, nullable=False),
     Column("gpus", Integer, nullable=False),
     Column("node_gpus", Integer, nullable=False),
+    Column("millicores", Integer, nullable=False, server_default="0"),
     Column("wait", Span, nullable=False),
     Column("started_at", Instant, nullable=False),
     Column("ended_at", Instant, nullable=False),
@@ -408,31 +446,57 @@ LEDGER = Table(
     Column("reason", Text),
     Column("last", Boolean, nullable=False),
     Column("short", Boolean, nullable=False),
+    # In millionths. NULL: the task did not end by itself with this run, or the row is of an earlier version.
+    Column("slowdown", BigInteger),
     Index("ix_hai_ledger_started_at", "started_at", "run_id"),
 )
 
-#: Sums of the ledger's rows, by hour (period 0), day and month. They can be made again at any time.
+#: Sums that the first ledger did not have.
+_LATER_MEASURES = ("core_us", "tasks", "slowdown_ppm")
+
+#: Sums of the ledger's rows, by hour (period 0), day and month; for all users together by groups (periods 3, 4 and 5),
+#: and without (6, 7 and 8). They can be made again at any time.
 LEDGER_SUMS = Table(
     "hai_ledger_sums",
     METADATA,
     Column("period", SmallInteger, primary_key=True, autoincrement=False),
     Column("since", Instant, primary_key=True, autoincrement=False),
     Column("key_id", BigInteger, primary_key=True, autoincrement=False),
-    *(Column(name, BigInteger, nullable=False) for name in MEASURES),
+    *(
+        Column(name, BigInteger, nullable=False, server_default="0" if name in _LATER_MEASURES else None)
+        for name in MEASURES
+    ),
     # Rows of a time lie side by side.
     sqlite_with_rowid=False,
 )
 
-#: How many runs that started had waited how long, by bucket (`core.ledger.waits`).
-LEDGER_WAITS = Table(
-    "hai_ledger_waits",
+#: Histograms of waits and slowdowns (`core.ledger.histograms`), packed; NULL: no counts. Those of one period lie side
+#: by side.
+LEDGER_HISTOGRAMS = Table(
+    "hai_ledger_histograms",
     METADATA,
     Column("period", SmallInteger, primary_key=True, autoincrement=False),
     Column("since", Instant, primary_key=True, autoincrement=False),
     Column("key_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("bucket", SmallInteger, primary_key=True, autoincrement=False),
-    Column("runs", BigInteger, nullable=False),
+    Column("waits", LargeBinary),
+    Column("slowdowns", LargeBinary),
     sqlite_with_rowid=False,
+)
+
+#: Development containers that live, as far as the Hub has told. What they took is in the ledger.
+CONTAINERS = Table(
+    "hai_containers",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("user_name", Text, nullable=False),
+    # The user's groups when it began: names, sorted.
+    Column("groups", JSON, nullable=False),
+    Column("group_name", Text, nullable=False),
+    Column("gpus", Integer, nullable=False),
+    Column("millicores", Integer, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    # When the Hub has told of it last.
+    Column("seen_at", Instant, nullable=False),
 )
 
 #: Recordings of what tasks do; `data` is all that is only read as a whole (`adapters.sql.recording_rows`).

@@ -7,12 +7,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.small_tables import SmallTables
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.audit import SqlAudit
+from hai_scheduler.adapters.sql.stored.containers import SqlContainers
 from hai_scheduler.adapters.sql.stored.costs import SqlBudgets, SqlCapacity, SqlRates
 from hai_scheduler.adapters.sql.stored.database import SqlDatabase
 from hai_scheduler.adapters.sql.stored.events import SqlEvents
+from hai_scheduler.adapters.sql.stored.labels import SqlLabels
 from hai_scheduler.adapters.sql.stored.lease import SqlLease
 from hai_scheduler.adapters.sql.stored.ledger import SqlLedger
 from hai_scheduler.adapters.sql.stored.nodes import SqlNodes
+from hai_scheduler.adapters.sql.stored.notifications import SqlNotifications
 from hai_scheduler.adapters.sql.stored.progress import SqlProgress
 from hai_scheduler.adapters.sql.stored.quotas import SqlQuotas, SqlUses
 from hai_scheduler.adapters.sql.stored.recordings import SqlRecordings
@@ -37,13 +41,17 @@ class SqlTx:
         self.tasks = SqlTasks(statements, summary, known)
         self.runs = SqlRuns(statements)
         self.recordings = SqlRecordings(statements)
+        self.labels = SqlLabels(statements)
         self.progress = SqlProgress(statements)
         self.events = SqlEvents(statements, summary)
+        self.notifications = SqlNotifications(statements, tables)
         self.storage = SqlAmounts(statements)
         self.ledger = SqlLedger(statements)
+        self.containers = SqlContainers(statements)
         self.quotas = SqlQuotas(statements, tables)
         self.uses = SqlUses(statements, tables)
         self.users = SqlUsers(statements, tables)
+        self.audit = SqlAudit(statements)
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)

@@ -1,14 +1,34 @@
-"""Converts nodes, and the cluster at a glance, into models of the wire."""
+"""Converts nodes, previews of marks on them, and the cluster at a glance into models of the wire."""
 
 from __future__ import annotations
 
-from hai_scheduler.api.wire.cluster import ClusterOut, GroupOverview, NodeOut, NodeTask
-from hai_scheduler.service.insight.queries import ClusterView, NodeView
+from datetime import timedelta
+from typing import Any, Literal
+
+from hai_scheduler.api.wire.cluster import (
+    ClusterOut,
+    DisplacedTask,
+    GroupOverview,
+    LaterTask,
+    MarkPreviewOut,
+    MeanUseOut,
+    MovedTask,
+    NodeOut,
+    NodeTask,
+    PreviewTask,
+)
+from hai_scheduler.core.explaining.explain import human_duration
+from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.task import Task
+from hai_scheduler.service.insight.mark_preview import MarkPreview, sentence_of_preview
+from hai_scheduler.service.insight.node_map import NodeFacts
+from hai_scheduler.service.insight.queries import ClusterView, NodeHolder
+from hai_scheduler.service.shared.caller import Caller
 
 
-def node_out(view: NodeView) -> NodeOut:
-    """Return the model of a node."""
-    node = view.node
+def node_out(facts: NodeFacts, caller: Caller) -> NodeOut:
+    """Return the model of a node. Of other users' tasks it has no names."""
+    view, node = facts.view, facts.view.node
     return NodeOut(
         name=node.name,
         group=node.group,
@@ -20,12 +40,94 @@ def node_out(view: NodeView) -> NodeOut:
         task_id=view.only.task_id if view.only else None,
         user=view.only.user if view.only else None,
         gpus_free=view.gpus_free,
-        tasks=[NodeTask.model_validate(holder) for holder in view.holders],
+        tasks=[_node_task(holder, facts, caller) for holder in view.holders],
         orphan=node.orphan,
+        state=facts.word.value,
+        reason=facts.reason,
+        since=facts.since,
+        by=facts.by,
+        seen_at=facts.seen_at,
     )
+
+
+def _node_task(holder: NodeHolder, facts: NodeFacts, caller: Caller) -> NodeTask:
+    task, use = facts.tasks.get(holder.task_id), facts.use.get(holder.task_id)
+    run = None if task is None else task.live_run
+    if task is None or run is None:
+        return NodeTask(task_id=holder.task_id, user=holder.user, gpus=list(holder.gpus))
+    return NodeTask(
+        task_id=holder.task_id,
+        user=holder.user,
+        gpus=list(holder.gpus),
+        name=task.name if caller.may_see(task.user) else "",
+        run=run.number,
+        priority=run.priority,  # type: ignore[arg-type]  # the model reads a level by its name
+        phase=_phase(run),
+        running_since=run.running_at,
+        deadline=None if run.notice is None else run.notice.deadline,
+        use=None if use is None else MeanUseOut.model_validate(use),
+    )
+
+
+def _phase(run: Run) -> Literal["starting", "running", "leaving"]:
+    if run.notice is not None or run.killed_at is not None:
+        return "leaving"
+    return "starting" if run.running_at is None else "running"
 
 
 def cluster_out(view: ClusterView, standstill: str | None) -> ClusterOut:
     """Return the model of the cluster at a glance; `standstill` is why nothing is decided, or None."""
     groups = [GroupOverview.model_validate(group) for group in view.groups]
     return ClusterOut(paused=view.paused, groups=groups, standstill=standstill)
+
+
+def preview_out(preview: MarkPreview) -> MarkPreviewOut:
+    """Return the model of a preview, which admins alone read."""
+    return MarkPreviewOut(
+        at=preview.at,
+        nodes=list(preview.nodes),
+        mark=preview.mark.value,  # type: ignore[arg-type]  # only these two are asked for
+        sentence=sentence_of_preview(preview),
+        displaced=[
+            DisplacedTask(
+                **_task(one.task),
+                node_names=list(one.nodes),
+                away_by=one.away_by,
+                goes_on_at=one.goes_on_at,
+                goes_on_nodes=list(one.goes_on_nodes),
+                ends=one.ends,
+            )
+            for one in preview.displaced
+        ],
+        staying=[PreviewTask(**_task(task)) for task in preview.staying],
+        moved=[MovedTask(**_task(one.task), at=one.at, beneficiary=one.beneficiary) for one in preview.moved],
+        later=[LaterTask(**_task(one.task), without=one.without, with_mark=one.with_mark) for one in preview.later],
+        later_left_out=preview.later_left_out,
+        empty_by=preview.empty_by,
+        computed_until=preview.computed_until,
+        step_s=preview.step.total_seconds(),
+        assumptions=_assumptions(preview),
+    )
+
+
+def _task(task: Task) -> dict[str, Any]:
+    run = task.live_run
+    return {
+        "task_id": task.id,
+        "name": task.name,
+        "user": task.user,
+        "priority": task.priority if run is None else run.priority,
+        "nodes": task.nodes,
+        "gpus": task.gpus,
+    }
+
+
+def _assumptions(preview: MarkPreview) -> list[str]:
+    found = [
+        "Tasks run as long as their time limits say, or as similar tasks did.",
+        "Until then there are no other submissions, changes or failures.",
+        "A task that is told to leave takes as long as the last time, else all of its grace.",
+    ]
+    if preview.step > timedelta(seconds=1):
+        found.append(f"The queue is long: it is looked at every {human_duration(preview.step)}.")
+    return found

@@ -12,6 +12,7 @@ from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.accounting.standings import BudgetView
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.versions import version_of
 
 
 def rate_of(body: RatePut) -> Rate:
@@ -45,6 +46,7 @@ def rate_out(rate: Rate, warning: str | None = None) -> RateOut:
         per_node_hour=plain(rate.per_node_hour),
         per_gpu_hour=plain(rate.per_gpu_hour),
         currency=rate.currency,
+        version=version_of(rate),
         warning=warning,
     )
 
@@ -71,8 +73,14 @@ def budget_out(view: BudgetView, warning: str | None = None) -> GroupBudgetOut:
         currency=budget.currency,
         used=None if use is None else plain(use.used),
         standing=None if use is None else use.standing.value,
+        version=version_of(budget),
         warning=warning,
     )
+
+
+def settings_out(budget: GroupBudget) -> GroupBudgetOut:
+    """Return the model of a budget whose use is not known."""
+    return budget_out(BudgetView(budget, None))
 
 
 def plain(amount: Decimal) -> str:

@@ -14,6 +14,7 @@ from hai_scheduler.api.wire.environments import (
 from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild, owner_of
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.haienvs import HaienvDetail, ListedHaienv
+from hai_scheduler.service.shared.versions import version_of
 from hai_scheduler.service.workspace.named_environments import Listed
 from hai_scheduler.service.workspace.pinning import IMAGES
 
@@ -33,6 +34,11 @@ def environment_of(name: str, body: EnvironmentPut) -> Environment:
     )
 
 
+def stored_out(environment: Environment) -> EnvironmentOut:
+    """Return the model of an image of which it does not matter who gets it."""
+    return environment_out(Listed(environment=environment, chosen=False))
+
+
 def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> EnvironmentOut:
     """Return the model of an environment."""
     found = listed.environment
@@ -47,6 +53,7 @@ def environment_out(listed: Listed, warnings: Sequence[str] = ()) -> Environment
         description=found.description,
         default=found.default,
         chosen=listed.chosen,
+        version=version_of(found),
         machine=found.machine,
         glibc=found.glibc,
         warnings=list(warnings),

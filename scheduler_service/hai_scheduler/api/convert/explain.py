@@ -12,11 +12,13 @@ from hai_scheduler.api.wire.explain import (
     ForecastAssumption,
     ForecastCost,
     ForecastOut,
+    GroupShareOut,
     WhatIfOut,
 )
 from hai_scheduler.core.explaining.alternatives import WhatIf
-from hai_scheduler.core.explaining.explain import what_would
+from hai_scheduler.core.explaining.explain import share_sentence, what_would
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.ordering.shares import UserShare
 from hai_scheduler.service.insight.decisions import DecisionLine
 from hai_scheduler.service.insight.explanations import Explanation
 from hai_scheduler.service.insight.forecast import Cost, Forecast
@@ -34,6 +36,21 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
         verdict=verdict,
         ahead=None if verdict is None or verdict.position is None else verdict.position - 1,
         what_if=[_what_if(change, view.task, caller, now) for change in found.what_if],
+        share=None if found.share is None else _share(found.share),
+        budgets=list(found.budgets),
+    )
+
+
+def _share(share: UserShare) -> GroupShareOut:
+    return GroupShareOut(
+        user=share.user,
+        node_group=share.node_group,
+        given=None if share.given is None else round(share.given, 4),
+        weight=share.weight,
+        weights=share.weights,
+        entitled=round(share.entitled, 4),
+        users_before=share.users_before,
+        sentence=share_sentence(share),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
@@ -12,12 +13,15 @@ from hai_scheduler.api.wire.metrics import (
     HolderUseOut,
     PointIn,
     ProgressIn,
+    RankMetricsIn,
     RankSeriesOut,
     RunSeriesOut,
     TaskSeriesOut,
     TaskUseOut,
 )
+from hai_scheduler.core.metrics.codes import BadChunk
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
+from hai_scheduler.core.metrics.series_piece import SeriesPiece, in_order, read_piece
 from hai_scheduler.service.metrics.job_reports import JobReport
 from hai_scheduler.service.metrics.now import HolderNow, HoldersNow
 from hai_scheduler.service.metrics.reading import RunPoints, TaskPoints
@@ -49,6 +53,18 @@ def _holder(one: HolderNow) -> HolderUseOut:
     )
 
 
+def piece_of(body: RankMetricsIn) -> SeriesPiece:
+    """The points that a rank sends. Raises Invalid for what is no piece, no metric, or not in order."""
+    if body.packed is None:
+        return SeriesPiece.of(points_of(body.points))
+    if body.points:
+        raise Invalid("packed", None, "goes without `points`: send the points in one of the two forms")
+    try:
+        return read_piece(binascii.a2b_base64(body.packed, strict_mode=True))
+    except (BadChunk, ValueError) as error:
+        raise Invalid("packed", None, f"is no piece of metrics ({error}): send the points unpacked") from None
+
+
 def points_of(points: Sequence[PointIn]) -> list[Point]:
     """Points as the core has them. Raises Invalid for a metric that does not exist, or values out of order."""
     return [Point(point.at, _values(number, point)) for number, point in enumerate(points)]
@@ -68,8 +84,7 @@ def _values(number: int, point: PointIn) -> dict[str, Spread]:
         for place, value in enumerate((least, mean, greatest)):
             if value < 0 and not name.startswith(OWN):
                 raise Invalid(f"{_field(number, name)}[{place}]", value, "cannot be negative")
-        # A mean of rounded numbers may be beyond them by the last digit.
-        if least > greatest or mean < least - _slack(least) or mean > greatest + _slack(greatest):
+        if not in_order(Spread(least, mean, greatest)):
             raise Invalid(
                 _field(number, name), [least, mean, greatest], "has to be the least, the mean and the greatest value"
             )
@@ -78,10 +93,6 @@ def _values(number: int, point: PointIn) -> dict[str, Spread]:
 
 def _field(number: int, name: str) -> str:
     return f"points[{number}].values.{name}"
-
-
-def _slack(value: float) -> float:
-    return max(1.0, abs(value) * 1e-5)
 
 
 def series_out(series: TaskPoints) -> TaskSeriesOut:

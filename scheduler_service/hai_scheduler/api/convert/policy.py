@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue
+from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue, TrialOut, TrialSideOut
+from hai_scheduler.service.insight.trial import Trial
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
 from hai_scheduler.service.policy.store import NumberOrigin
@@ -30,6 +31,20 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
         groups=sorted(view.groups),
         trouble=view.trouble,
         warnings=[*view.warnings, *notes],
+        version=view.version,
+    )
+
+
+def trial_out(trial: Trial) -> TrialOut:
+    """Return the model of a trial that has figures."""
+    return TrialOut(
+        since=trial.since,
+        until=trial.until,
+        tasks=trial.tasks,
+        old=TrialSideOut.model_validate(trial.old),
+        new=TrialSideOut.model_validate(trial.new),
+        measured=TrialSideOut.model_validate(trial.measured),
+        assumptions=list(trial.assumptions),
     )
 
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from hai_scheduler.api.convert.levels import level_name
 from hai_scheduler.api.wire.quota import OwnQuota, QuotaOut
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.service.insight.queries import QuotaView
+from hai_scheduler.service.insight.quota_views import QuotaView
 from hai_scheduler.service.shared.quota_rows import expired
+from hai_scheduler.service.shared.versions import version_of
 
 
 def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> QuotaOut:
@@ -21,6 +22,7 @@ def quota_out(quota: Quota, now: datetime, *, warning: str | None = None) -> Quo
         ceiling=quota.ceiling,
         expires_at=quota.expires_at,
         expired=expired(quota, now),
+        version=version_of(quota),
         warning=warning,
     )
 

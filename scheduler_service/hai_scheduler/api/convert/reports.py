@@ -9,8 +9,9 @@ from hai_scheduler.api.wire.reports import NodesReport, NodesRow, ReportRow, Usa
 from hai_scheduler.core.costs.bill import BillLine
 from hai_scheduler.core.costs.rates import rounded
 from hai_scheduler.core.ledger.asking import By, LineValue
+from hai_scheduler.core.ledger.histograms import quantile
 from hai_scheduler.core.ledger.row import ERASED
-from hai_scheduler.core.ledger.waits import quantile
+from hai_scheduler.core.ledger.slowdown import MILLIONTHS
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.accounting.reports import NodesLine, NodesUse, UseReport
 
@@ -58,13 +59,14 @@ def key_of(by: By, value: LineValue) -> str:
 
 def _row(key: str, line: BillLine) -> ReportRow:
     sums = line.sums
-    median, most = quantile(sums.waits, 0.5), quantile(sums.waits, 0.9)
+    waited = sum(sums.waits.values())
     return ReportRow(
         key=key,
         starts=sums.starts,
         ends=sums.ends,
         node_s=_seconds(sums.node_us),
         gpu_s=_seconds(sums.gpu_us),
+        core_s=_seconds(sums.core_us),
         starting_s=_seconds(sums.starting_us),
         useful_s=_seconds(sums.useful_us),
         saving_s=_seconds(sums.saving_us),
@@ -73,9 +75,13 @@ def _row(key: str, line: BillLine) -> ReportRow:
         gpu_idle_s=_seconds(sums.gpu_idle_us),
         energy_j=sums.energy_j,
         useful_share=_share(sums.useful_us, sums.node_us),
-        wait_mean_s=_seconds(sums.wait_us / sums.starts) if sums.starts else None,
-        wait_median_s=None if median is None else median.total_seconds(),
-        wait_p90_s=None if most is None else most.total_seconds(),
+        wait_mean_s=_seconds(sums.wait_us / waited) if waited else None,
+        wait_median_s=_shown(quantile(sums.waits, 0.5)),
+        wait_p90_s=_shown(quantile(sums.waits, 0.9)),
+        tasks=sums.tasks,
+        slowdown_mean=_shown(sums.slowdown_ppm / MILLIONTHS / sums.tasks) if sums.tasks else None,
+        slowdown_median=_shown(quantile(sums.slowdowns, 0.5)),
+        slowdown_p90=_shown(quantile(sums.slowdowns, 0.9)),
         interruptions=sums.interruptions,
         broken=sums.broken,
         failures=sums.failures,
@@ -100,6 +106,11 @@ def _nodes_row(key: str, line: NodesLine) -> NodesRow:
 
 def _seconds(microseconds: float) -> float:
     return round(microseconds / 1e6, 3)
+
+
+def _shown(value: float | None) -> float | None:
+    """Return a figure with the digits that it is good for."""
+    return None if value is None else round(value, 3)
 
 
 def _share(part: int, whole: int) -> float | None:

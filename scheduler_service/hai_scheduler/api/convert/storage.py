@@ -11,8 +11,10 @@ from hai_scheduler.api.wire.storage import (
     MountPut,
     MountRuleOut,
     OverruledOut,
+    ResolvedMounts,
 )
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule, Placed
+from hai_scheduler.service.shared.versions import version_of
 from hai_scheduler.service.workspace.runtime_env import ContainerView, EnvironmentOption
 
 
@@ -34,7 +36,9 @@ def rule_of(name: str, body: MountPut) -> MountRule:
 
 def rule_out(rule: MountRule, warnings: Sequence[str] = ()) -> MountRuleOut:
     """Return the model of a mount rule."""
-    return MountRuleOut.model_validate(rule).model_copy(update={"warnings": list(warnings)})
+    return MountRuleOut.model_validate(rule).model_copy(
+        update={"warnings": list(warnings), "version": version_of(rule)}
+    )
 
 
 def container_config_out(view: ContainerView) -> ContainerConfigOut:
@@ -46,6 +50,18 @@ def container_config_out(view: ContainerView) -> ContainerConfigOut:
         mounts=[_mounted(one) for one in view.resolution.placed],
         left_out=[OverruledOut.model_validate(one) for one in view.resolution.left_out],
         environments=[_offered(one) for one in view.offers],
+        warnings=list(view.warnings),
+    )
+
+
+def resolved_out(view: ContainerView) -> ResolvedMounts:
+    """Return the model of what a user sees by the mount rules."""
+    return ResolvedMounts(
+        user=view.user,
+        groups=list(view.groups),
+        node_group=view.node_group,
+        mounts=[_mounted(one) for one in view.resolution.placed],
+        left_out=[OverruledOut.model_validate(one) for one in view.resolution.left_out],
         warnings=list(view.warnings),
     )
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from hai_scheduler.api.convert.levels import choice_of, level_name, level_of
+from hai_scheduler.api.convert.overview import short_out
 from hai_scheduler.api.wire.runs import (
     CheckpointOut,
     FailureOut,
@@ -37,7 +38,7 @@ from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: Reasons that end a task: a notice with one of them is of the kind `stop`.
-_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.TIME_LIMIT})
+_FOR_GOOD = frozenset({Reason.USER_STOPPED, Reason.OWNER_ARCHIVED, Reason.TIME_LIMIT})
 
 
 #: Fields of a submission that have the same name and value on the wire (lists become tuples). A new field of this kind
@@ -195,8 +196,12 @@ def _summary(view: TaskView, caller: Caller, shown: _Shown, holders: int | None 
         # The message of a waiting task is why it waits.
         "verdict": None if view.verdict is None else _verdict_out(view.verdict, view.message, caller, shown, holders),
         "deadline": run.notice.deadline if run and run.notice else None,
-        "tags": [],
+        "tags": list(view.tags),
         "progress": progress_out(view.progress, view.left),
+        "short": None if view.short is None else short_out(view.short),
+        "starred": view.starred,
+        # The model reads the attributes of this value.
+        "use": view.use,
     }
 
 

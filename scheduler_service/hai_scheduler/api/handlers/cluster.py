@@ -7,10 +7,14 @@ from typing import Any
 
 from hai_scheduler.api.convert import cluster as cluster_convert
 from hai_scheduler.api.convert import quota as quota_convert
+from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.cluster import (
     ClusterOut,
+    MarkPreviewIn,
+    MarkPreviewOut,
     NodeList,
+    NodeListQuery,
     NodeOut,
     PauseRequest,
 )
@@ -45,9 +49,17 @@ async def _overview(ask: Ask[Nothing, Any]) -> ClusterOut:
     return cluster_convert.cluster_out(await ask.services.queries.cluster(), health.standstill)
 
 
-async def nodes(ask: Ask[Nothing, Nothing]) -> NodeList:
+async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList:
     """Return all nodes."""
-    return NodeList(items=[cluster_convert.node_out(view) for view in await ask.services.queries.nodes()])
+    found = await ask.services.node_map.look(ask.caller, use=ask.query.use)
+    return NodeList(items=[cluster_convert.node_out(facts, ask.caller) for facts in found])
+
+
+async def preview(ask: Ask[Nothing, MarkPreviewIn]) -> MarkPreviewOut:
+    """Return what a mark on nodes would do."""
+    return cluster_convert.preview_out(
+        await ask.services.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
+    )
 
 
 async def cordon(ask: Ask[Nothing, Nothing]) -> NodeOut:
@@ -67,7 +79,7 @@ async def drain(ask: Ask[Nothing, Nothing]) -> NodeOut:
 
 async def _mark(ask: Ask[Nothing, Nothing], mark: NodeMark) -> NodeOut:
     await ask.services.administration.mark_node(ask.caller, ask.path["name"], mark)
-    return cluster_convert.node_out(await ask.services.queries.node(ask.path["name"]))
+    return cluster_convert.node_out(await ask.services.node_map.node(ask.caller, ask.path["name"]), ask.caller)
 
 
 async def quotas(ask: Ask[Nothing, Nothing]) -> QuotaList:
@@ -87,8 +99,10 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
         ceiling=body.ceiling,
         expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
     )
-    warning = await ask.services.administration.put_quota(ask.caller, row)
-    return quota_convert.quota_out(row, ask.services.queries.now(), warning=warning)
+    expected, now = expectation(ask.headers), ask.services.queries.now()
+    writing = ask.services.administration.put_quota(ask.caller, row, expected=expected)
+    warning = await showing(writing, lambda there: quota_convert.quota_out(there, now))
+    return quota_convert.quota_out(row, now, warning=warning)
 
 
 async def put_own_quota(ask: Ask[Nothing, OwnQuotaPut]) -> OwnQuota:
@@ -110,4 +124,6 @@ async def delete_quota(ask: Ask[Nothing, QuotaKey]) -> None:
     """Remove a row of quota."""
     body = ask.body
     row = Quota(subject=body.subject, group=body.group, priority=Priority[body.priority], limit=None)
-    await ask.services.administration.delete_quota(ask.caller, row)
+    expected, now = expectation(ask.headers), ask.services.queries.now()
+    deleting = ask.services.administration.delete_quota(ask.caller, row, expected=expected)
+    await showing(deleting, lambda there: quota_convert.quota_out(there, now))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import costs as convert
+from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.costs import BudgetList, BudgetPut, GroupBudgetOut, RateKey, RateList, RateOut, RatePut
 from hai_scheduler.api.wire.params import Nothing
@@ -15,12 +16,16 @@ async def rates(ask: Ask[Nothing, Nothing]) -> RateList:
 
 async def put_rate(ask: Ask[Nothing, RatePut]) -> RateOut:
     """Write a rate."""
-    return convert.rate_out(*await ask.services.costs.put_rate(ask.caller, convert.rate_of(ask.body)))
+    expected = expectation(ask.headers)
+    writing = ask.services.costs.put_rate(ask.caller, convert.rate_of(ask.body), expected=expected)
+    return convert.rate_out(*await showing(writing, convert.rate_out))
 
 
 async def delete_rate(ask: Ask[Nothing, RateKey]) -> None:
     """Remove a rate."""
-    await ask.services.costs.delete_rate(ask.caller, convert.key_of(ask.body))
+    expected = expectation(ask.headers)
+    deleting = ask.services.costs.delete_rate(ask.caller, convert.key_of(ask.body), expected=expected)
+    await showing(deleting, convert.rate_out)
 
 
 async def budgets(ask: Ask[Nothing, Nothing]) -> BudgetList:
@@ -31,9 +36,12 @@ async def budgets(ask: Ask[Nothing, Nothing]) -> BudgetList:
 async def put_budget(ask: Ask[Nothing, BudgetPut]) -> GroupBudgetOut:
     """Write the budget of a group."""
     budget = convert.budget_of(ask.path["name"], ask.body)
-    return convert.budget_out(*await ask.services.costs.put_budget(ask.caller, budget))
+    writing = ask.services.costs.put_budget(ask.caller, budget, expected=expectation(ask.headers))
+    return convert.budget_out(*await showing(writing, convert.settings_out))
 
 
 async def delete_budget(ask: Ask[Nothing, Nothing]) -> None:
     """Remove the budget of a group."""
-    await ask.services.costs.delete_budget(ask.caller, ask.path["name"])
+    expected = expectation(ask.headers)
+    deleting = ask.services.costs.delete_budget(ask.caller, ask.path["name"], expected=expected)
+    await showing(deleting, convert.settings_out)

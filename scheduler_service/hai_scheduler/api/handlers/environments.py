@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hai_scheduler.api.convert import environments as convert
 from hai_scheduler.api.handlers import tasks
+from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.environments import (
     BuildSubmit,
@@ -37,12 +38,15 @@ async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:
 async def put(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
     """Write an image."""
     environment = convert.environment_of(ask.path["environment"], ask.body)
-    return convert.environment_out(*await ask.services.environments.put(ask.caller, environment))
+    writing = ask.services.environments.put(ask.caller, environment, expected=expectation(ask.headers))
+    return convert.environment_out(*await showing(writing, convert.stored_out))
 
 
 async def delete(ask: Ask[Nothing, Nothing]) -> None:
     """Remove an image."""
-    await ask.services.environments.delete(ask.caller, ask.path["environment"])
+    expected = expectation(ask.headers)
+    deleting = ask.services.environments.delete(ask.caller, ask.path["environment"], expected=expected)
+    await showing(deleting, convert.stored_out)
 
 
 async def build(ask: Ask[Nothing, BuildSubmit]) -> TaskDetail:

@@ -12,19 +12,20 @@ from hai_scheduler.api.server.problems import gone
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.metrics import ClusterUseOut, MetricsTaken, RankMetricsIn, TaskSeriesOut
 from hai_scheduler.api.wire.params import Nothing, SeriesQuery, UseQuery
+from hai_scheduler.core.metrics.pieces import PIECE_FORM
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 
 
 async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     """Store metrics of a rank."""
-    points = convert.points_of(ask.body.points)
+    piece = convert.piece_of(ask.body)
     try:
         taken = await ask.services.rank_metrics.take(
-            ask.run, rank_of(ask.path["rank"]), points, convert.report_of(ask.body.progress)
+            ask.run, rank_of(ask.path["rank"]), piece, convert.report_of(ask.body.progress)
         )
     except Conflict as error:
         raise gone(error) from None
-    return MetricsTaken(newest=taken.newest, after=taken.after)
+    return MetricsTaken(newest=taken.newest, after=taken.after, packed_form=PIECE_FORM)
 
 
 async def now(ask: Ask[UseQuery, Nothing]) -> ClusterUseOut:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final
+
 from hai_scheduler.api.convert import policy as policy_convert
-from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.server.preconditions import expectation
+from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.params import Nothing
-from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut
+from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut, PolicyTrial, TrialOut, TrialProgressOut
+from hai_scheduler.service.insight.trial import Trial
 from hai_scheduler.service.policy.numbers import former_name_note
+from hai_scheduler.service.shared.errors import Overtaken
+from hai_scheduler.service.shared.orders import Told
+
+#: Seconds between two looks at the progress of a trial.
+LOOK_EVERY: Final = 0.5
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
@@ -17,6 +28,46 @@ async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     """Set some policy numbers and reset others."""
     body = ask.body
-    await ask.services.policy.change(ask.caller, body.group, body.set, body.unset)
+    expected = expectation(ask.headers)
+    try:
+        await ask.services.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
+    except Overtaken as error:
+        error.shown = policy_convert.policy_out(await ask.services.policy.view()).model_dump(mode="json")
+        raise
     notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
     return policy_convert.policy_out(await ask.services.policy.view(), notes)
+
+
+async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
+    """Return the last days with other numbers or, if the request asks for it, a stream of progress and result."""
+    if "text/event-stream" in ask.headers.get("Accept", ""):
+        return Stream(_watched(ask))
+    return policy_convert.trial_out(await _tried(ask))
+
+
+async def _tried(ask: Ask[Nothing, PolicyTrial], told: Told | None = None) -> Trial:
+    body = ask.body
+    return await ask.services.previews.policies(ask.caller, body.group, body.set, body.unset, days=body.days, told=told)
+
+
+async def _watched(ask: Ask[Nothing, PolicyTrial]) -> AsyncGenerator[Batch, None]:
+    """Yield the progress while it grows, then the result. A reader who goes away ends the computation."""
+    reached = shown = 0.0
+
+    def take(done: float) -> None:
+        nonlocal reached
+        reached = max(reached, done)
+
+    computing = asyncio.ensure_future(_tried(ask, take))
+    try:
+        while not (await asyncio.wait({computing}, timeout=LOOK_EVERY))[0]:
+            if reached > shown:
+                shown = reached
+                yield [StreamMessage("progress", TrialProgressOut(done=round(shown, 4)).model_dump_json())]
+            else:
+                yield []
+        yield [StreamMessage("result", policy_convert.trial_out(computing.result()).model_dump_json())]
+        yield [StreamMessage("end", "{}")]
+    finally:
+        computing.cancel()
+        await asyncio.gather(computing, return_exceptions=True)

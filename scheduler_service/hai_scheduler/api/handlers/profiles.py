@@ -5,9 +5,10 @@ from __future__ import annotations
 from hai_scheduler.api.convert import profiles as convert
 from hai_scheduler.api.convert.ranks import rank_of
 from hai_scheduler.api.server.problems import Refused, gone
-from hai_scheduler.api.server.route import Ask, RawBytes, Text
+from hai_scheduler.api.server.route import Ask, Pieces, RawBytes, Text
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.profiles import (
+    RanksQuery,
     RecordedIn,
     RecordingList,
     RecordingOut,
@@ -56,6 +57,14 @@ async def trace(ask: Ask[Nothing, Nothing]) -> Text:
         convert.number_of("trace", path["trace"]),
     )
     return Text(body, "application/gzip")
+
+
+async def all_traces(ask: Ask[RanksQuery, Nothing]) -> Pieces:
+    """Return the traces of all ranks as one."""
+    number, ranks = convert.number_of("profile", ask.path["profile"]), ask.query.ranks
+    chosen = None if ranks is None else [int(rank) for rank in ranks.split(",")]
+    pieces = await ask.services.recordings.all_traces(ask.caller, ask.path["task"], number, chosen)
+    return Pieces(pieces, "application/gzip", f"recording-{number}.json.gz")
 
 
 async def take_piece(ask: Ask[TracePieceQuery, RawBytes]) -> TracePieceTaken:

@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import storage as convert
+from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.storage import (
     ContainerConfigOut,
     ContainerQuery,
     MountPut,
+    MountQuery,
     MountRuleList,
     MountRuleOut,
 )
+from hai_scheduler.service.shared.archived_names import archived_sentence
+from hai_scheduler.service.shared.errors import Forbidden
 
 
-async def mounts(ask: Ask[Nothing, Nothing]) -> MountRuleList:
-    """Return all mount rules."""
+async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
+    """Return all mount rules, and what they mean for a user if one is named."""
     rules = await ask.services.mount_rules.show_all(ask.caller)
-    return MountRuleList(items=[convert.rule_out(rule) for rule in rules])
+    user, resolved = ask.query.user, None
+    if user is not None:
+        view = await ask.services.runtime_envs.container_view(user, None, ask.query.node_group)
+        resolved = convert.resolved_out(view)
+    return MountRuleList(items=[convert.rule_out(rule) for rule in rules], resolved=resolved)
 
 
 async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
     """Write a mount rule."""
     rule = convert.rule_of(ask.path["rule"], ask.body)
-    return convert.rule_out(*await ask.services.mount_rules.put(ask.caller, rule))
+    writing = ask.services.mount_rules.put(ask.caller, rule, expected=expectation(ask.headers))
+    return convert.rule_out(*await showing(writing, convert.rule_out))
 
 
 async def delete_mount(ask: Ask[Nothing, Nothing]) -> None:
     """Remove a mount rule."""
-    await ask.services.mount_rules.delete(ask.caller, ask.path["rule"])
+    expected = expectation(ask.headers)
+    deleting = ask.services.mount_rules.delete(ask.caller, ask.path["rule"], expected=expected)
+    await showing(deleting, convert.rule_out)
 
 
 async def container_config(ask: Ask[ContainerQuery, Nothing]) -> ContainerConfigOut:
     """Return what a development container of a user gets."""
     query = ask.query
+    if await ask.services.archiving.names.includes(query.user):
+        raise Forbidden(archived_sentence(query.user))
     return convert.container_config_out(
         await ask.services.runtime_envs.container_view(query.user, query.groups, query.node_group)
     )

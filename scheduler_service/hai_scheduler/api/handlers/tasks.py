@@ -15,8 +15,8 @@ from hai_scheduler.api.wire.runs import RunList
 from hai_scheduler.api.wire.tasks import OrderChange, PriorityChange, TaskDetail, TaskPage, TaskSubmit
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.values import TaskFilter
-from hai_scheduler.service.insight.queries import PIECE
+from hai_scheduler.ports.values import TaskFilter, TaskKey, TaskSort
+from hai_scheduler.service.insight.task_lists import PIECE
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.admission import Admitted
 
@@ -48,7 +48,7 @@ def key_of(headers: Mapping[str, str]) -> str | None:
 async def told_of(ask: Ask[Nothing, object], admitted: Admitted) -> TaskDetail:
     """Return a task that was submitted."""
     if admitted.spec is None:
-        return await _detail(ask, admitted.task)
+        return await told(ask, admitted.task)
     return convert.detail(ask.services.queries.fresh(admitted.task, admitted.spec), ask.caller)
 
 
@@ -61,16 +61,31 @@ async def show_all(ask: Ask[TaskQuery, Nothing]) -> TaskPage:
     """Return a page of tasks."""
     query = ask.query
     where = TaskFilter(
-        user=query.user, states=_states(query.state), group=query.group, priority=query.priority, name=query.name
+        user=query.user,
+        states=_states(query.state),
+        group=query.group,
+        priority=query.priority,
+        name=query.name,
+        text=query.text or None,
+        tag=query.tag,
+        starred_by=ask.caller.name if query.starred else None,
     )
-    page = await ask.services.queries.tasks(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    page = await ask.services.task_lists.page(
+        ask.caller,
+        where,
+        cursor=query.cursor,
+        limit=query.limit,
+        sort=TaskSort(key=TaskKey(query.sort), falling=query.order == "falling"),
+        total=query.total,
+        use=query.use,
+    )
     items = []
     for number, summary in enumerate(convert.summaries(page.items, ask.caller), 1):
         items.append(summary)
         if number % PIECE == 0:
             await asyncio.sleep(0)
     notes = [] if query.cursor is not None else await ask.services.costs.notes(ask.caller)
-    return TaskPage(items=items, next_cursor=page.cursor, notes=notes)
+    return TaskPage(items=items, next_cursor=page.cursor, total=page.total, notes=notes)
 
 
 def _states(text: str | None) -> frozenset[TaskState] | None:
@@ -96,35 +111,35 @@ async def show(ask: Ask[Nothing, Nothing]) -> TaskDetail:
 
 async def stop(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """End a task for good."""
-    return await _detail(ask, await ask.services.submissions.stop(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.services.submissions.stop(ask.caller, ask.path["task"]))
 
 
 async def suspend(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Take a task's nodes and hold it."""
-    return await _detail(ask, await ask.services.submissions.suspend(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.services.submissions.suspend(ask.caller, ask.path["task"]))
 
 
 async def resume(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Let a task have its turns again."""
-    return await _detail(ask, await ask.services.submissions.resume(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.services.submissions.resume(ask.caller, ask.path["task"]))
 
 
 async def hold(ask: Ask[Nothing, Nothing]) -> TaskDetail:
     """Hold a task: it is not started again until resume."""
-    return await _detail(ask, await ask.services.submissions.hold(ask.caller, ask.path["task"]))
+    return await told(ask, await ask.services.submissions.hold(ask.caller, ask.path["task"]))
 
 
 async def set_priority(ask: Ask[Nothing, PriorityChange]) -> TaskDetail:
     """Change a task's priority."""
     level = levels_convert.level_of(ask.body.priority)
-    return await _detail(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
+    return await told(ask, await ask.services.submissions.set_priority(ask.caller, ask.path["task"], level))
 
 
 async def reorder(ask: Ask[Nothing, OrderChange]) -> TaskDetail:
     """Move a task among the waiting tasks of its owner."""
     before, after = (None if other is None else TaskId(other) for other in (ask.body.before, ask.body.after))
     task = await ask.services.submissions.reorder(ask.caller, ask.path["task"], before=before, after=after)
-    return await _detail(ask, task)
+    return await told(ask, task)
 
 
 async def runs(ask: Ask[Nothing, Nothing]) -> RunList:
@@ -141,7 +156,7 @@ async def events(ask: Ask[TaskEventQuery, Nothing]) -> EventPage:
     return EventPage(items=[EventOut.model_validate(event) for event in found])
 
 
-async def _detail(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
+async def told(ask: Ask[Nothing, object], task: Task) -> TaskDetail:
     """Return a task after a change, found by its id: its name may mean another task by now."""
     return await _told(ask, str(task.id))
 

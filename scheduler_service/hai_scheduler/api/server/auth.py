@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import os
 import re
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -23,8 +23,6 @@ from hai_client.secret_files import secret_of
 from hai_scheduler.api.server.problems import Refused, unauthorized
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import (
     FORMER_SCOPES,
@@ -225,27 +223,6 @@ class Callback(HubOAuthCallbackHandler):
     def set_default_headers(self) -> None:
         """Set the security headers of every answer."""
         set_security_headers(self)
-
-
-class UserBook:
-    """Keeps the store's record of users' groups up to date, because quota of groups depends on it."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._written: dict[str, frozenset[str]] = {}
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-
-    async def see(self, caller: Caller) -> None:
-        """Write the groups of a user if they differ from the groups last written."""
-        if caller.kind != "user" or self._written.get(caller.name) == caller.groups:
-            return
-        # Many requests of a new user may come at once: only one of them writes.
-        async with self._turns[caller.name]:
-            if self._written.get(caller.name) == caller.groups:
-                return
-            async with self._store.write() as tx:
-                await tx.users.put(UserRecord(name=caller.name, groups=caller.groups))
-            self._written[caller.name] = caller.groups
 
 
 def caller_of(model: Mapping[str, Any]) -> Caller:

@@ -10,7 +10,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -19,17 +20,18 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, UserBook, has_former_scope, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, has_former_scope, has_scope
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
-from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Route, Stream, Text
+from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, Stream, Text
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.api.server.streaming import StreamSender
+from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time
 from hai_scheduler.api.server.table import RouteIndex
+from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.shared.caller import Caller
@@ -134,7 +136,7 @@ class Endpoint(HubHandler):
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
-        self._who = caller
+        self._who = replace(caller, address=address(self))
         return caller.name
 
     # -- the body ---------------------------------------------------------------------------------
@@ -256,6 +258,8 @@ class Endpoint(HubHandler):
             case Text():
                 self.set_header("Content-Type", answer.content_type)
                 self.write(answer.body)
+            case Pieces():
+                await self._pieces(route, answer)
             case BaseModel():
                 self.set_header("Content-Type", "application/json")
                 if route.location is not None:
@@ -288,6 +292,19 @@ class Endpoint(HubHandler):
             self._services.metrics.stream_closed()
         await self.finish()
 
+    async def _pieces(self, route: Route, answer: Pieces) -> None:
+        """Send pieces as they are made, each when the one before it has been read."""
+        async with aclosing(answer.pieces) as pieces:
+            self.set_header("Content-Type", answer.content_type)
+            self.set_header("Content-Disposition", f'attachment; filename="{answer.file_name}"')
+            if self.request.method == "HEAD":
+                return
+            async for piece in pieces:
+                self.write(piece)
+                if self._pass is not None:
+                    self._pass.charge(self._limits.cost_of(route.budget, len(piece)))
+                await flush_in_time(self)
+
     async def _still_may(self) -> bool:
         """Whether the reader of a stream is the same user as before, with the same rights. Raises Refused: 401, 403.
 
@@ -302,6 +319,7 @@ class Endpoint(HubHandler):
                 return True  # while the Hub restarts, readers keep their rights
             raise
         _check_scope(self.route, caller)
+        await self._users.check(caller)
         return caller == self._who
 
     # -- refusals ---------------------------------------------------------------------------------
@@ -326,6 +344,10 @@ class Endpoint(HubHandler):
             self._services.metrics.incident()
             where = self.route.path if self.route else "no route"
             log.error("incident %s: %s %s", name, self.request.method, where, exc_info=error)
+        if self._headers_written and self._headers.get("Content-Type") != "text/event-stream":
+            # A file without its end is seen to be one; a problem within it would not be.
+            cut_off(self)
+            return
         if self._headers_written:
             # The answer has begun: the problem can only be sent as the last message of the stream.
             with suppress(StreamClosedError):

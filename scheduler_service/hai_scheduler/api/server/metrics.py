@@ -28,6 +28,7 @@ from hai_scheduler.core.tallies.families import OTHER, group_label, group_names
 from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.service.insight.census import Count, TaskKind
+from hai_scheduler.service.insight.platform_details import state_of
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.insight.waits import OverallDemand
 from hai_scheduler.service.platform.health import SILENCE
@@ -249,7 +250,7 @@ class Metrics:
 
     def _count_nodes(self, nodes: Sequence[NodeView], names: tuple[str, ...]) -> None:
         labels = {group: group_label(group, names) for group in {view.node.group for view in nodes}}
-        states = Tally((labels[view.node.group], _state(view)) for view in nodes)
+        states = Tally((labels[view.node.group], state_of(view)) for view in nodes)
         quarantined = Tally(labels[view.node.group] for view in nodes if view.node.mark is NodeMark.QUARANTINED)
         self._nodes.clear()
         self._quarantined.clear()
@@ -273,16 +274,3 @@ class Metrics:
         if self._labels.by_user:
             for (user, state), number in demand.users.items():
                 self._users.labels(user, state).set(number)
-
-
-def _state(view: NodeView) -> str:
-    """Return the state of a node as one word, so that the counts of all states add up to the number of nodes."""
-    if not view.node.ready:
-        return "lost"
-    if view.holders:
-        return "held"
-    if view.node.orphan is not None:
-        return "orphan"
-    if view.node.mark is not NodeMark.NONE:
-        return view.node.mark.value
-    return "closed" if view.node.closed else "free"

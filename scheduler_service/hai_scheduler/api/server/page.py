@@ -68,7 +68,7 @@ class PageFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class StudioPage:
     """The built page. It is read once, when the service starts."""
 
     #: The document, with `%PREFIX%` and `%HUB%` where the two addresses go; None: the page is not installed.
@@ -76,7 +76,7 @@ class Page:
     files: Mapping[str, PageFile] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def read_page(folder: Path | None = None) -> Page:
+def read_page(folder: Path | None = None) -> StudioPage:
     """Return the page that was built into a folder; one without a document where there is none.
 
     Args:
@@ -88,9 +88,9 @@ def read_page(folder: Path | None = None) -> Page:
     folder = folder or Path(sys.prefix) / WHERE
     document = folder / "index.html"
     if not document.is_file():
-        return Page()
+        return StudioPage()
     files = {path.name: _file(path) for path in sorted(folder.iterdir()) if _HASHED.fullmatch(path.name)}
-    return Page(document.read_text(encoding="utf-8"), MappingProxyType(files))
+    return StudioPage(document.read_text(encoding="utf-8"), MappingProxyType(files))
 
 
 def _file(path: Path) -> PageFile:
@@ -102,7 +102,7 @@ def _file(path: Path) -> PageFile:
 class PageDocument(HubHandler):
     """Handles the addresses of the page: all of them are one document, which finds out what to show."""
 
-    def initialize(self, *, auth: Auth, limits: Limits, page: Page, prefix: str) -> None:  # type: ignore[override]  # as the routing rule says
+    def initialize(self, *, auth: Auth, limits: Limits, page: StudioPage, prefix: str) -> None:  # type: ignore[override]  # as the routing rule says
         """Take the arguments of the routing rule; tornado calls this."""
         super().initialize(auth=auth)
         self._limits, self._page, self._prefix = limits, page, prefix
@@ -139,7 +139,7 @@ class PageDocument(HubHandler):
 class PageFiles(RequestHandler):
     """Handles the files of the program."""
 
-    def initialize(self, *, limits: Limits, page: Page) -> None:
+    def initialize(self, *, limits: Limits, page: StudioPage) -> None:
         """Take the arguments of the routing rule; tornado calls this."""
         self._limits, self._page = limits, page
 

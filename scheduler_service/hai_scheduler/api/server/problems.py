@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from tornado.web import HTTPError
 
-from hai_scheduler.api.wire.problem import FieldError, Problem
+from hai_scheduler.api.wire.problem import CollisionProblem, FieldError, Problem
 from hai_scheduler.ports.errors import Absent, Temporary, WriteConflict
-from hai_scheduler.service.shared.errors import HaiError, Invalid
+from hai_scheduler.service.shared.errors import HaiError, Invalid, Overtaken
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
 
 CONTENT_TYPE: Final = "application/problem+json"
@@ -66,7 +66,7 @@ def problem_of(error: BaseException) -> Problem | None:
         case Invalid():
             return _invalid([_field(error.field, error.value, error.message)])
         case HaiError():
-            return make(error.code, str(error)) if error.code in CODES else None
+            return _of_ours(error)
         case ValidationError():
             return _invalid([_of_pydantic(one) for one in error.errors(include_url=False)])
         case WriteConflict():
@@ -78,6 +78,13 @@ def problem_of(error: BaseException) -> Problem | None:
         case HTTPError():
             return _of_tornado(error)
     return None
+
+
+def _of_ours(error: HaiError) -> Problem | None:
+    if error.code not in CODES:
+        return None
+    problem = make(error.code, str(error))
+    return CollisionProblem(**dict(problem), current=error.shown) if isinstance(error, Overtaken) else problem
 
 
 def _of_temporary(error: Temporary) -> str:

@@ -111,7 +111,17 @@ class Text:
     content_type: str
 
 
-Answer = BaseModel | Stream | Text | None
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """An answer of bytes that are made while they are sent."""
+
+    pieces: AsyncGenerator[bytes, None]
+    content_type: str
+    #: What the file is called where a browser keeps it.
+    file_name: str
+
+
+Answer = BaseModel | Stream | Text | Pieces | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +204,7 @@ class Route:
     @cached_property
     def text(self) -> bool:
         """Whether the route can answer a text."""
-        return Text in _kinds(self._hints["return"])
+        return not {Text, Pieces}.isdisjoint(_kinds(self._hints["return"]))
 
 
 def _kinds(annotation: Any) -> tuple[Any, ...]:

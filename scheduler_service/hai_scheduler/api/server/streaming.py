@@ -73,7 +73,7 @@ class StreamSender:
                 text = batch if isinstance(batch, bytes) else "".join(message.encode() for message in batch)
                 if text or now - sent >= KEEP_ALIVE:
                     handler.write(text or ": keep-alive\n\n")
-                    await self._flush()
+                    await flush_in_time(handler)
                     sent = now
                     await self._slow_down(len(text))
                 if now >= began + STREAM_LIFE:
@@ -90,12 +90,18 @@ class StreamSender:
             if (lag := self._place.lag) > 0:
                 await self._clock.sleep(min(lag, LONGEST_LAG))
 
-    async def _flush(self) -> None:
-        """Wait until the reader has read what was written. Raises StreamClosedError if that takes too long."""
-        try:
-            async with asyncio.timeout(STALLED):
-                await self._handler.flush()
-        except TimeoutError:
-            connection: Any = self._handler.request.connection
-            connection.stream.close()
-            raise StreamClosedError from None
+
+async def flush_in_time(handler: RequestHandler) -> None:
+    """Wait until the reader has read what was written. Raises StreamClosedError if that takes too long."""
+    try:
+        async with asyncio.timeout(STALLED):
+            await handler.flush()
+    except TimeoutError:
+        cut_off(handler)
+        raise StreamClosedError from None
+
+
+def cut_off(handler: RequestHandler) -> None:
+    """Close the connection in the middle of an answer."""
+    connection: Any = handler.request.connection
+    connection.stream.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from hai_scheduler.api.wire.base import (
     Input,
@@ -10,6 +13,45 @@ from hai_scheduler.api.wire.base import (
     Output,
     Seconds,
 )
+
+
+class MeanUseOut(Output):
+    """What a run uses in the mean; null: not measured."""
+
+    #: Cores, and bytes of memory, of a rank.
+    cpu: float | None
+    memory: float | None
+    #: Per cent, bytes of memory and watts, of a GPU.
+    gpu_use: float | None
+    gpu_memory: float | None
+    gpu_power: float | None
+    #: The part of the time of its GPUs in which they did nothing, 0 to 1, of a run that has ended.
+    gpu_idle: float | None = None
+
+
+class NodeTask(Output):
+    """A task on a node. Of another user's task the name and the use are not told."""
+
+    task_id: int
+    user: str
+    #: Indices of the GPUs that the task holds there; empty: the whole node.
+    gpus: list[int]
+    #: Its name; empty: it is not told.
+    name: str = ""
+    #: Number of its run, and the priority that the run holds.
+    run: int | None = None
+    priority: LevelName | None = None
+    #: What the run does: its ranks start, they run, or they were told to leave.
+    phase: Literal["starting", "running", "leaving"] | None = None
+    #: When all its ranks were up.
+    running_since: datetime | None = None
+    #: Deadline of its notice; null: there is none.
+    deadline: datetime | None = None
+    #: What it uses on this node; null: nothing was measured in the last five minutes, or it was not asked for.
+    use: MeanUseOut | None = None
+
+
+NodeStateName = Literal["down", "orphaned", "draining", "cordoned", "quarantined", "closed", "held", "shared", "free"]
 
 
 class NodeOut(Output):
@@ -31,15 +73,17 @@ class NodeOut(Output):
     tasks: list[NodeTask] = []
     #: The orphaned run that holds the node, which belongs to no task of the database; null: none does.
     orphan: str | None = None
-
-
-class NodeTask(Output):
-    """A task on a node."""
-
-    task_id: int
-    user: str
-    #: Indices of the GPUs that the task holds there; empty: the whole node.
-    gpus: list[int]
+    #: Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself
+    #: takes no new runs on it.
+    state: NodeStateName = "free"
+    #: Why it takes no new runs, as sentences; null: it does.
+    reason: str | None = None
+    #: Since when it is ready or not, closed or open, and marked or not; null: not known.
+    since: datetime | None = None
+    #: The admin who has put the mark on it, or has taken it away; null: no admin has.
+    by: str | None = None
+    #: When the service saw it last.
+    seen_at: datetime | None = None
 
 
 class NodeList(Output):
@@ -82,6 +126,87 @@ class ClusterOut(Output):
     groups: list[GroupOverview]
     #: Why the scheduler decides nothing now, in a sentence; null: it decides.
     standstill: str | None = None
+
+
+class NodeListQuery(Input):
+    """What is told of nodes."""
+
+    #: Tell also what tasks use on each node: of the caller's own, or of all for an admin.
+    use: bool = False
+
+
+class MarkPreviewIn(Input):
+    """Nodes, and the mark that they would get."""
+
+    nodes: Annotated[list[Annotated[str, Field(min_length=1, max_length=253)]], Field(min_length=1, max_length=1000)]
+    mark: Literal["cordoned", "draining"] = "draining"
+
+
+class PreviewTask(Output):
+    """A task in a preview."""
+
+    task_id: int
+    name: str
+    user: str
+    #: The priority that its run holds, or that was asked for; null: AUTO, and it waits.
+    priority: LevelName | None
+    nodes: int
+    #: GPUs on each of its nodes; null: whole nodes.
+    gpus: int | None
+
+
+class DisplacedTask(PreviewTask):
+    """A task that would be told to leave."""
+
+    #: Those of its nodes that would be marked.
+    node_names: list[str]
+    #: When it is away at the latest: the deadline of its notice; null: not known.
+    away_by: datetime | None
+    #: When and where it would go on; null and empty: not in the time that was computed.
+    goes_on_at: datetime | None
+    goes_on_nodes: list[str]
+    #: Whether it would end by itself instead.
+    ends: bool
+
+
+class MovedTask(PreviewTask):
+    """A task on other nodes that would make room for a displaced one."""
+
+    at: datetime
+    #: That one.
+    beneficiary: int
+
+
+class LaterTask(PreviewTask):
+    """A waiting task that would start later."""
+
+    #: When it would start without the mark, and with it; null: not in the time that was computed.
+    without: datetime
+    with_mark: datetime | None
+
+
+class MarkPreviewOut(Output):
+    """What a mark on nodes would do, from the planner itself; nothing was done."""
+
+    at: datetime
+    nodes: list[str]
+    mark: Literal["cordoned", "draining"]
+    #: The whole in a few sentences.
+    sentence: str
+    displaced: list[DisplacedTask]
+    #: Tasks that would stay on these nodes until their runs end.
+    staying: list[PreviewTask]
+    moved: list[MovedTask]
+    #: The first 100 of each node group, the soonest first; and how many there are beyond them.
+    later: list[LaterTask]
+    later_left_out: int
+    #: When the last task that is told to leave is away at the latest; null: none is told.
+    empty_by: datetime | None
+    #: Up to when the planner was run, and the precision of its times, in seconds.
+    computed_until: datetime
+    step_s: float
+    #: What the times rest on, as sentences.
+    assumptions: list[str]
 
 
 class PauseRequest(Input):

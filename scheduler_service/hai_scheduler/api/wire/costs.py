@@ -52,6 +52,8 @@ class RateOut(Output):
     per_node_hour: str
     per_gpu_hour: str
     currency: str
+    #: Sent back in `If-Match`, it makes a change fail if the rate has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 
@@ -85,6 +87,8 @@ class GroupBudgetOut(Output):
     used: str | None
     #: `near`: four fifths are used. `over`: all; tasks of the members count as LOW, and go on running.
     standing: StandingName | None
+    #: Sent back in `If-Match`, it makes a change fail if the budget, not its use, has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: what is probably a mistake.
     warning: str | None = None
 

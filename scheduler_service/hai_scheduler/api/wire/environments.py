@@ -98,6 +98,8 @@ class EnvironmentOut(Output):
     glibc: str = ""
     #: The facts of an environment; null: it is an image.
     haienv: HaienvFacts | None = None
+    #: Of an image: sent back in `If-Match`, it makes a change fail if the image has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: list[str] = Field(default=[])
 

@@ -33,6 +33,23 @@ class WhatIfOut(Output):
     suspends: list[HolderOut]
 
 
+class GroupShareOut(Output):
+    """What a user has had of a node group among the users with tasks there, and what the weights entitle to (O3)."""
+
+    user: str
+    node_group: str
+    #: The user's part of the decayed use of all of them, 0 to 1; null: none of them has used the group lately.
+    given: float | None
+    #: The user's weight, and the sum of the weights of all of them.
+    weight: float
+    weights: float
+    #: The part that the weights give to the user, 0 to 1.
+    entitled: float
+    #: Users who have had less for their weight: of tasks of equal priority and level, theirs go first.
+    users_before: int
+    sentence: str
+
+
 class ExplainOut(Output):
     """Why a task waits, or what it does."""
 
@@ -45,6 +62,10 @@ class ExplainOut(Output):
     ahead: int | None
     #: Changes that would let the task start.
     what_if: list[WhatIfOut]
+    #: Null for a task that does not wait for a turn.
+    share: GroupShareOut | None = None
+    #: Why the task counts as LOW (Q7): a sentence for each budget of its user's groups that is used up.
+    budgets: list[str] = []
 
 
 class DecisionOut(Output):

@@ -9,13 +9,11 @@ from pydantic import Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
 from hai_scheduler.api.wire.tasks import TaskProgressOut
+from hai_scheduler.core.metrics.series_piece import MOST_NAMES, MOST_POINTS, MOST_VALUE
 from hai_scheduler.core.model.limits import MAX_STEP
 
-#: The largest value of a metric that is taken.
-MAX_VALUE = 1e18
-
 #: Numbers of a job's own may be negative, others may not.
-Value = Annotated[float, Field(ge=-MAX_VALUE, le=MAX_VALUE, allow_inf_nan=False)]
+Value = Annotated[float, Field(ge=-MOST_VALUE, le=MOST_VALUE, allow_inf_nan=False)]
 #: The least, the mean and the greatest value of a metric within a window.
 SpreadIn = tuple[Value, Value, Value]
 
@@ -26,7 +24,7 @@ class PointIn(Input):
     #: The end of the window, Unix time in seconds.
     at: Annotated[int, Field(ge=0, le=MAX_NUMBER)]
     #: By name of the metric: the least, the mean and the greatest value.
-    values: Annotated[dict[Annotated[str, Field(max_length=40)], SpreadIn], Field(max_length=1000)]
+    values: Annotated[dict[Annotated[str, Field(max_length=40)], SpreadIn], Field(max_length=MOST_NAMES)]
 
 
 class ProgressIn(Input):
@@ -43,7 +41,10 @@ class ProgressIn(Input):
 class RankMetricsIn(Input):
     """Metrics of a rank. Points that were sent before are left out."""
 
-    points: Annotated[list[PointIn], Field(max_length=400)]
+    points: Annotated[list[PointIn], Field(max_length=MOST_POINTS)] = []
+    #: The same points as one packed piece, in Base64, in the place of `points` (`hai_client.metrics.packing`).
+    #: A supervisor packs its points once an answer has named the form.
+    packed: Annotated[str, Field(max_length=2**20)] | None = None
     #: The job's newest report, if the service does not have it yet.
     progress: ProgressIn | None = None
 
@@ -55,6 +56,8 @@ class MetricsTaken(Output):
     newest: int
     #: When the rank is to send the next points, seconds from now.
     after: float
+    #: The form of packed pieces that is taken.
+    packed_form: int
 
 
 class TaskUseOut(Output):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -28,9 +28,23 @@ class TaskQuery(Input):
     priority: PriorityChoice | None = None
     #: A part of the name; upper and lower case are not distinguished.
     name: Annotated[str, Field(max_length=128)] | None = None
+    #: A part of the name, of the user's name or of a tag, or the number of a task.
+    text: Annotated[str, Field(max_length=128)] | None = None
+    tag: Annotated[str, Field(max_length=128)] | None = None
+    #: Only tasks that the caller has starred.
+    starred: bool = False
+    #: What they are in the order of; tasks that are equal in it are in the order of their ids. `ran` is the running
+    #: time of runs that have ended; unfinished tasks are first by `ended`, and AUTO is below LOW by `priority`.
+    sort: Literal["id", "name", "user", "group", "state", "priority", "nodes", "ended", "ran"] = "id"
+    #: From the greatest to the smallest, or the other way around.
+    order: Literal["falling", "rising"] = "falling"
+    #: Tell also how many tasks match, on all pages.
+    total: bool = False
+    #: Tell also what each task uses, or its latest run used.
+    use: bool = False
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     #: `next_cursor` of the page before.
-    cursor: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.TASK_CURSOR)] = None
+    cursor: Annotated[Annotated[str, Field(max_length=2000)] | None, Field(json_schema_extra=shapes.TASK_CURSOR)] = None
 
 
 class TaskEventQuery(Input):

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from hai_scheduler.api.wire import shapes
-from hai_scheduler.api.wire.base import Input, Output
+from hai_scheduler.api.wire.base import Input, Output, PriorityChoice
 from hai_scheduler.service.policy.numbers import NUMBERS, NumberKind
 
 _VALUES: dict[NumberKind, JsonDict] = {
@@ -72,6 +72,71 @@ class PolicyOut(Output):
     trouble: str | None
     #: Warnings on values that are probably mistakes.
     warnings: list[str]
+    #: Of all that admins have set: sent back in `If-Match`, it makes a change fail if an admin has changed numbers in
+    #: the meantime.
+    version: str = ""
+
+
+class LevelTrialOut(Output):
+    """The tasks of a trial that ask for one priority. Waits are those for the first turn, in seconds."""
+
+    level: PriorityChoice
+    tasks: int
+    wait_p50_s: float | None
+    wait_p90_s: float | None
+    interruptions: int
+
+
+class GroupTrialOut(Output):
+    """The tasks of a trial in one node group."""
+
+    group: str
+    nodes: int
+    tasks: int
+    #: The parts of the node time that runs held, and that was useful, 0 to 1.
+    occupancy: float | None
+    useful: float | None
+    wait_p50_s: float | None
+    wait_p90_s: float | None
+    interruptions: int
+
+
+class TrialSideOut(Output):
+    """What happens with some policy numbers, or what has happened."""
+
+    #: The parts of the node time that runs held, and that was useful, 0 to 1; null: not known.
+    occupancy: float | None
+    useful: float | None
+    turns: int
+    interruptions: int
+    #: Node time whose work was lost, in seconds; null: not known.
+    lost_node_s: float | None
+    #: Tasks that never end, because they never can start.
+    unfinished: int
+    levels: list[LevelTrialOut]
+    groups: list[GroupTrialOut]
+
+
+class TrialOut(Output):
+    """The tasks of the last days, simulated with the policy numbers in force and with others."""
+
+    since: datetime
+    until: datetime
+    #: How many tasks were simulated.
+    tasks: int
+    old: TrialSideOut
+    new: TrialSideOut
+    #: What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes.
+    measured: TrialSideOut
+    #: What the figures rest on, and what they cannot know, as sentences.
+    assumptions: list[str]
+
+
+class TrialProgressOut(Output):
+    """How far a trial has come."""
+
+    #: From 0 to 1.
+    done: float
 
 
 class PolicyChange(Input):
@@ -85,3 +150,10 @@ class PolicyChange(Input):
     set: dict[str, Any] = Field(default={}, json_schema_extra=_NUMBERS_SCHEMA)
     #: Names of the numbers to reset.
     unset: list[str] = Field(default=[], max_length=100, json_schema_extra=_NAMES_SCHEMA)
+
+
+class PolicyTrial(PolicyChange):
+    """A change of policy numbers that is tried on the tasks of the last days, and not made."""
+
+    #: How many days back, from a midnight in UTC on.
+    days: Annotated[int, Field(ge=1, le=14)] = 3

@@ -23,6 +23,13 @@ class Problem(Output):
     errors: list[FieldError] = []
 
 
+class CollisionProblem(Problem):
+    """A refused change of something that somebody else has changed in the meantime (409)."""
+
+    #: What is there now, as reading it shows it; null: nothing is.
+    current: Any
+
+
 class FieldError(Output):
     """An error in one field."""
 

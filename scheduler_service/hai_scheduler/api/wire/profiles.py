@@ -168,6 +168,13 @@ class RecordingList(Output):
     items: list[RecordingOut]
 
 
+class RanksQuery(Input):
+    """Which ranks of a recording."""
+
+    #: Ranks, separated by commas (default: all that were recorded).
+    ranks: Annotated[str, Field(max_length=1000, pattern=r"^[0-9]{1,6}(,[0-9]{1,6})*$")] | None = None
+
+
 class TracePieceQuery(Input):
     """The place of a piece in a trace."""
 

@@ -23,6 +23,8 @@ class QuotaOut(Output):
     expires_at: datetime | None
     #: Whether that time has come. Admins see such rows for 30 days.
     expired: bool
+    #: Sent back in `If-Match`, it makes a change fail if the row has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: a warning, if the row is probably a mistake.
     warning: str | None = None
 
@@ -81,6 +83,15 @@ class OwnQuota(Output):
     ceiling: int | None
     #: When that row expires; null: never.
     expires_at: datetime | None
+
+
+class UserQuota(OwnQuota):
+    """What a user may hold and holds at a level."""
+
+    #: The limit of the row `user:NAME` itself; null: it has no limit, or there is no such row.
+    own_limit: int | None
+    #: The version of the row `user:NAME`, for `If-Match`; null: there is none, and `If-None-Match: *` writes the first.
+    own_version: str | None
 
 
 class MeOut(Output):

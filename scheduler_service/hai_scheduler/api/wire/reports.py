@@ -50,6 +50,8 @@ class ReportRow(Output):
     #: Node time, and GPU time.
     node_s: float
     gpu_s: float
+    #: Core time of development containers: the cores that each had for itself. Tasks have none, they take whole nodes.
+    core_s: float
     #: Node time until all ranks were up, while they were, from a notice to the end, and of work that was lost.
     starting_s: float
     useful_s: float
@@ -63,10 +65,18 @@ class ReportRow(Output):
     energy_j: int
     #: The useful part of the node time, 0 to 1; null: there was none.
     useful_share: float | None
-    #: How long tasks had waited for the runs that started; null: none did.
+    #: How long tasks had waited for the runs that started; null: none did. The mean is exact; median and 90 % quantile
+    #: are right to within 2 %.
     wait_mean_s: float | None
     wait_median_s: float | None
     wait_p90_s: float | None
+    #: Tasks that ended by themselves in this time.
+    tasks: int
+    #: Their slowdown: time from submission to end, by running time (of at least 10 s), at least 1; null: none ended.
+    #: The mean is exact; median and 90 % quantile are right to within 2 %.
+    slowdown_mean: float | None
+    slowdown_median: float | None
+    slowdown_p90: float | None
     #: Runs that ended because they were told to leave or broke; of these those that broke.
     interruptions: int
     broken: int

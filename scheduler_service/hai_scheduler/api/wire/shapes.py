@@ -114,11 +114,13 @@ PARTS: Final[dict[str, dict[str, Any]]] = {
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "Idempotency-Key": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[\x21-\x7e]*$"},
     "Last-Event-ID": {"type": "string"},
+    "If-Match": {"type": "string", "pattern": r'^(\*|"[0-9a-f]{16}")$'},
+    "If-None-Match": {"type": "string", "enum": ["*"]},
 }
 #: States with commas between them.
 STATES: Final[JsonDict] = {"pattern": f"^({_STATE})(,({_STATE}))*$"}
 #: Cursors of pages of tasks and of logs.
-TASK_CURSOR: Final[JsonDict] = {"pattern": "^[0-9]{1,18}$"}
+TASK_CURSOR: Final[JsonDict] = {"pattern": "^([0-9]{1,18}|~[A-Za-z0-9_-]{1,1999})$"}
 LOG_CURSOR: Final[JsonDict] = {"pattern": "^[1-9][0-9]{0,8}:(start|[0-9]{1,18})$"}
 
 

@@ -53,14 +53,19 @@ class MountRuleOut(Output):
     priority: int
     node_group: str | None
     description: str
+    #: Sent back in `If-Match`, it makes a change fail if the rule has changed in the meantime.
+    version: str = ""
     #: In the answer to a change: warnings on values that are probably mistakes.
     warnings: list[str] = Field(default=[])
 
 
-class MountRuleList(Output):
-    """All mount rules, by name."""
+class MountQuery(Input):
+    """For whom the rules are resolved."""
 
-    items: list[MountRuleOut]
+    #: Name of a user: the answer also says what the user sees.
+    user: Annotated[str, Field(min_length=1, max_length=255)] | None = None
+    #: The group of the nodes on which the user sees it.
+    node_group: Annotated[str, Field(max_length=128)] = "jupyter"
 
 
 class MountedOut(Output):
@@ -84,6 +89,28 @@ class OverruledOut(Output):
     mount_path: str
     #: The reason, as a part of a sentence.
     why: str
+
+
+class ResolvedMounts(Output):
+    """What a user sees on nodes of a group, by the mount rules."""
+
+    user: str
+    #: The groups of the user that count.
+    groups: list[str]
+    node_group: str
+    #: Folders by mount path, each before the folders below it.
+    mounts: list[MountedOut]
+    #: Rules for the user that stronger rules overrule.
+    left_out: list[OverruledOut]
+    warnings: list[str]
+
+
+class MountRuleList(Output):
+    """All mount rules, by name."""
+
+    items: list[MountRuleOut]
+    #: What they mean for the user that was asked about; null: no user was named.
+    resolved: ResolvedMounts | None = None
 
 
 class ContainerEnvironment(Output):

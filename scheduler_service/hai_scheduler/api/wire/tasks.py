@@ -19,8 +19,9 @@ from hai_scheduler.api.wire.base import (
     Seconds,
     TaskStateName,
 )
-from hai_scheduler.api.wire.cluster import NodeOut
+from hai_scheduler.api.wire.cluster import MeanUseOut, NodeOut
 from hai_scheduler.api.wire.logs import LogHits
+from hai_scheduler.api.wire.overview import ShortWaitOut
 from hai_scheduler.api.wire.problem import Problem
 from hai_scheduler.api.wire.runs import CheckpointOut, FailureOut, HaienvOut, RunOut
 from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
@@ -170,7 +171,7 @@ class TaskSummary(Output):
     held: bool
     #: The priority that was asked for.
     priority: PriorityChoice
-    #: The priority that counts now: that of the run, or, for AUTO, that of the verdict.
+    #: The priority that counts now: that of the run, or of the verdict while the task waits.
     effective_priority: PriorityName | None
     group: str
     #: Number of nodes of the task.
@@ -202,6 +203,48 @@ class TaskSummary(Output):
     tags: list[str] = []
     #: What the job has reported last; null: nothing so far.
     progress: TaskProgressOut | None = None
+    #: Why it waits, in a few words; null: it does not wait.
+    short: ShortWaitOut | None = None
+    #: Whether the caller has starred it; null: not known here.
+    starred: bool | None = None
+    #: In a list with `use`: what its run uses now or, of a run that has ended, used; null: nothing was measured.
+    use: MeanUseOut | None = None
+
+
+class TagsPut(Input):
+    """The tags of a task, in place of those that it has."""
+
+    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
+
+
+class TaskActions(Input):
+    """One action on many tasks."""
+
+    action: Literal["stop", "suspend", "resume", "hold"]
+    #: Their ids or names, as in `GET /tasks/{task}`.
+    tasks: Annotated[list[Annotated[str, Field(min_length=1, max_length=400)]], Field(min_length=1, max_length=200)]
+
+
+class TaskActionResult(Output):
+    """What became of one of the tasks."""
+
+    #: The task as the request has named it.
+    task: str
+    #: Its id and its state afterwards; null: it was refused.
+    task_id: int | None = None
+    state: TaskStateName | None = None
+    held: bool | None = None
+    #: Why it was refused, as a code and a sentence; null: it was done.
+    code: str | None = None
+    detail: str | None = None
+
+
+class TaskActionResults(Output):
+    """What became of each task, in the order of the request."""
+
+    items: list[TaskActionResult]
+    done: int
+    refused: int
 
 
 class CodeSnapshotOut(Output):
@@ -258,10 +301,12 @@ class TaskDetail(TaskSummary):
 
 
 class TaskPage(Output):
-    """A page of tasks, newest first."""
+    """A page of tasks, newest first or in the order that was asked for."""
 
     items: list[TaskSummary]
     next_cursor: str | None
+    #: With `total`: how many tasks match, on all pages.
+    total: int | None = None
     #: On the first page: what the caller should know, as sentences; now, of budgets that are almost used up.
     notes: list[str] = []
 

@@ -30,6 +30,8 @@ class Bill:
 
     def __init__(self, tariff: Tariff) -> None:
         self._tariff = tariff
+        #: What is of all lines together.
+        self._rest = Sums()
         self._sums: defaultdict[LineValue, Sums] = defaultdict(Sums)
         self._amounts: defaultdict[LineValue, defaultdict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
 
@@ -44,6 +46,14 @@ class Bill:
             if (rate := self._tariff.rate(group, priority, at)) is not None:
                 self._amounts[key][rate.currency] += rate.of(line.sums.node_us, line.sums.gpu_us)
 
+    def add_histograms(self, by: tuple[By, ...], lines: Iterable[LedgerLine]) -> None:
+        """Add lines that have histograms alone: of the lines of the bill, or without `by` of all of them together."""
+        for line in lines:
+            if by:
+                self._sums[line.values[0]] += line.sums
+            else:
+                self._rest += line.sums
+
     def lines(self) -> dict[LineValue, BillLine]:
         """Return what was added, by the first value of the lines."""
         return {key: BillLine(sums=sums, amounts=dict(self._amounts[key])) for key, sums in self._sums.items()}
@@ -54,4 +64,4 @@ class Bill:
         for found in self._amounts.values():
             for currency, amount in found.items():
                 amounts[currency] += amount
-        return BillLine(sums=sum(self._sums.values(), Sums()), amounts=dict(amounts))
+        return BillLine(sums=sum(self._sums.values(), self._rest), amounts=dict(amounts))

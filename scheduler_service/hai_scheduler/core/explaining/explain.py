@@ -11,6 +11,7 @@ from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.run import Notice, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.core.ordering.shares import UserShare
 
 #: Units of lengths of time, in seconds.
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -200,6 +201,29 @@ _SENTENCES: Mapping[VerdictKind, Callable[[Verdict, datetime], str]] = {
     VerdictKind.PAUSED: lambda _v, _n: "The platform is paused; it goes on when an admin resumes it.",
     VerdictKind.NEXT: lambda _v, _n: "Will be looked at in a moment.",
 }
+
+
+def share_sentence(share: UserShare) -> str:
+    """Return what the user has had of the node group, and what follows from it: one sentence (O3)."""
+    if share.given is None:
+        return (
+            f"No user with tasks in node group {share.node_group} has used it lately, "
+            "so shares do not decide who goes first."
+        )
+    order = "no other user with tasks there has had less for their weight"
+    if share.users_before:
+        others = "1 other user has" if share.users_before == 1 else f"{share.users_before} other users have"
+        order = f"{others} had less for their weight, and of tasks of equal priority and level theirs go first"
+    weights = f"weight {amount(share.weight)} of {amount(share.weights)}"
+    return (
+        f"{share.user} has had {percent(share.given)} of the recent use of node group {share.node_group} "
+        f"and is entitled to {percent(share.entitled)} ({weights}); {order}."
+    )
+
+
+def percent(part: float) -> str:
+    """Return a part of a whole: `62 %`, `0.4 %`."""
+    return f"{part * 100:.1f} %" if 0 < part < 0.01 else f"{part * 100:.0f} %"
 
 
 def what_would(change: WhatIf, task: Task, now: datetime) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.metrics.series import Point
+from hai_scheduler.core.model.ids import TaskId
 
 #: A task that has shown no sign for so long is said to be silent.
 SILENT_AFTER: Final = timedelta(minutes=10)
@@ -43,7 +44,7 @@ def last_use(points: Iterable[Point]) -> tuple[int | None, bool]:
     return (gpu if gpus else cpu), gpus
 
 
-def silence_of(signs: SignsOfLife, *, running_since: datetime, now: datetime) -> str | None:
+def silence_of(signs: SignsOfLife, *, task: TaskId, running_since: datetime, now: datetime) -> str | None:
     """The sentence for a silent task; None for one that shows a sign, or has not run for long."""
     known = [at for at in (signs.printed, signs.saved, signs.used) if at is not None]
     last = max([running_since, *known])
@@ -55,7 +56,7 @@ def silence_of(signs: SignsOfLife, *, running_since: datetime, now: datetime) ->
         f"saved {_since(signs.saved)}",
         f"used its {what} {_since(signs.used)}",
     ]
-    return f"It is silent: {parts[0]}, {parts[1]}, or {parts[2]}. `hai profile TASK --py` shows where each rank is."
+    return f"It is silent: {parts[0]}, {parts[1]}, or {parts[2]}. `hai profile {task} --py` shows where each rank is."
 
 
 def _since(at: datetime | None) -> str:

@@ -49,8 +49,10 @@ class LedgerQuestion:
     node_groups: frozenset[str] | None = None
     priorities: frozenset[Priority] | None = None
     kinds: frozenset[WorkKind] | None = None
-    #: Whether the histograms of waits are wanted; without them the answer comes sooner.
+    #: Whether the histograms are wanted, and whether the sums that are numbers; with one of the two alone the answer
+    #: comes sooner.
     waits: bool = True
+    numbers: bool = True
 
     @property
     def everybody(self) -> bool:

@@ -60,7 +60,9 @@ def facts_of(task: Task, run: Run, *, kind: WorkKind, groups: frozenset[str], gp
     )
 
 
-def rows_of(facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNKNOWN) -> tuple[LedgerRow, ...]:
+def rows_of(
+    facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNKNOWN, slowdown: int | None = None
+) -> tuple[LedgerRow, ...]:
     """Return the rows of a run, at least one.
 
     Args:
@@ -68,6 +70,7 @@ def rows_of(facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNK
         run: The run.
         until: Until when it is counted, if it has not ended.
         use: What its GPUs did.
+        slowdown: That of its task in millionths, if the task has ended by itself with this run.
     """
     # A clock may have been set back since the start.
     end = max(run.started_at, until if run.ended_at is None else run.ended_at)
@@ -76,6 +79,7 @@ def rows_of(facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNK
     reason = None if run.ended_at is None else run.reason
     outcome = None if reason is None else counted_as(reason)
     by_itself = outcome not in (None, LedgerOutcome.INTERRUPTED, LedgerOutcome.BROKEN)
+    by_itself = by_itself and facts.key.kind is not WorkKind.DEVELOPMENT
     cuts = _cuts(begin, end)
     spread = _Spread(begin, end, use)
     return tuple(
@@ -94,6 +98,7 @@ def rows_of(facts: LedgerFacts, run: Run, until: datetime, *, use: GpuUse = _UNK
             reason=reason,
             last=outcome is not None and to == end,
             short=by_itself and to == end and end - begin < SHORT,
+            slowdown=slowdown if outcome is not None and to == end else None,
         )
         for part, (since, to) in enumerate(pairwise(cuts), 1)
     )

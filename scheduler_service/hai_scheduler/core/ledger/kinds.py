@@ -18,6 +18,8 @@ class WorkKind(StrEnum):
     SPOT = "spot"
     #: A build of an environment by the platform.
     BUILD = "build"
+    #: A development container of the Hub, which is no task.
+    DEVELOPMENT = "development"
 
 
 def kind_of(task: Task, spec: TaskSpec) -> WorkKind:

@@ -40,6 +40,7 @@ _ENDS: Final = {
     Reason.FAILED: LedgerOutcome.FAILED,
     Reason.TIME_LIMIT: LedgerOutcome.FAILED,
     Reason.USER_STOPPED: LedgerOutcome.STOPPED,
+    Reason.OWNER_ARCHIVED: LedgerOutcome.STOPPED,
 }
 
 
@@ -77,6 +78,8 @@ class LedgerFacts:
     gpus: int
     #: For a run that shares its nodes with others: GPUs of a whole node. 0: the run has its nodes for itself.
     node_gpus: int = 0
+    #: For a development container: the processor cores that it may use for itself, in thousandths.
+    millicores: int = 0
     #: How long the task had waited for this run.
     wait: timedelta = _NONE
 
@@ -115,6 +118,8 @@ class LedgerRow:
     last: bool = False
     #: Set in the last part: whether the run ended by itself in less than `SHORT`.
     short: bool = False
+    #: Set in the last part, if the task ended by itself with this run: its slowdown in millionths.
+    slowdown: int | None = None
 
     @property
     def length(self) -> timedelta:

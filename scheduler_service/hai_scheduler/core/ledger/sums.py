@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final
 
+from hai_scheduler.core.ledger.histograms import bucket_of, bucket_of_wait
+from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of
 from hai_scheduler.core.ledger.row import LedgerOutcome, LedgerRow
-from hai_scheduler.core.ledger.waits import bucket_of
+from hai_scheduler.core.ledger.slowdown import MILLIONTHS
 
 _US: Final = timedelta(microseconds=1)
 
@@ -53,8 +55,15 @@ class Sums:
     gpu_idle_us: int = 0
     #: Energy of GPUs, in joules, as far as it is known.
     energy_j: int = 0
-    #: How many of the runs that started had waited how long, by bucket (`core.ledger.waits`).
+    #: Time of processor cores that development containers held.
+    core_us: int = 0
+    #: Tasks that ended by themselves, and the sum of their slowdowns, in millionths (`core.ledger.slowdown`).
+    tasks: int = 0
+    slowdown_ppm: int = 0
+    #: How many of the runs that started had waited how many seconds, by bucket (`core.ledger.histograms`).
     waits: Mapping[int, int] = field(default_factory=dict)
+    #: How many of the tasks that ended by themselves had which slowdown, by bucket.
+    slowdowns: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def node_us(self) -> int:
@@ -69,7 +78,7 @@ class Sums:
     @property
     def nothing(self) -> bool:
         """Whether all sums are 0."""
-        return not any(getattr(self, name) for name in MEASURES) and not any(self.waits.values())
+        return not any(getattr(self, name) for name in (*MEASURES, *HISTOGRAMS))
 
     def __add__(self, other: Sums) -> Sums:
         return _combined(self, other, 1)
@@ -78,18 +87,30 @@ class Sums:
         return _combined(self, other, -1)
 
 
+#: The names of the histograms.
+HISTOGRAMS: Final = ("waits", "slowdowns")
 #: The names of the sums that are numbers.
-MEASURES: Final = tuple(each.name for each in fields(Sums) if each.name != "waits")
+MEASURES: Final = tuple(each.name for each in fields(Sums) if each.name not in HISTOGRAMS)
+_NUMBERS = attrgetter(*MEASURES)
 
 
 def _combined(one: Sums, other: Sums, sign: int) -> Sums:
-    waits = Counter(one.waits)
-    for bucket, count in other.waits.items():
-        waits[bucket] += sign * count
+    pairs = zip(MEASURES, _NUMBERS(one), _NUMBERS(other), strict=True)
     return Sums(
-        **{name: getattr(one, name) + sign * getattr(other, name) for name in MEASURES},
-        waits={bucket: count for bucket, count in waits.items() if count},
+        **{name: mine + sign * more for name, mine, more in pairs},
+        waits=merged(one.waits, other.waits, sign),
+        slowdowns=merged(one.slowdowns, other.slowdowns, sign),
     )
+
+
+def merged(one: Mapping[int, int], other: Mapping[int, int], sign: int = 1) -> Mapping[int, int]:
+    """Return the counts of two histograms together, or their difference; buckets without counts are left out."""
+    if not other:
+        return one
+    counts = dict(one)
+    for bucket, count in other.items():
+        counts[bucket] = counts.get(bucket, 0) + sign * count
+    return {bucket: count for bucket, count in counts.items() if count}
 
 
 def total(sums: Iterable[Sums]) -> Sums:
@@ -106,8 +127,9 @@ def by_hour(row: LedgerRow) -> dict[datetime, Sums]:
         shares[begin_of(Period.HOUR, begin)] = _between(row, begin, end)
         begin = end
     if row.part == 1:
-        facts = row.facts
-        started = Sums(starts=1, wait_us=facts.wait // _US, waits={bucket_of(facts.wait): 1})
+        wait = row.facts.wait
+        waited = row.facts.key.kind is not WorkKind.DEVELOPMENT  # the queue does not know development containers
+        started = Sums(starts=1, wait_us=wait // _US, waits={bucket_of_wait(wait): 1} if waited else {})
         _add(shares, begin_of(Period.HOUR, row.started_at), started)
     if row.last:
         _add(shares, begin_of(Period.HOUR, row.ended_at), _ended(row))
@@ -140,6 +162,9 @@ def _ended(row: LedgerRow) -> Sums:
         broken=int(outcome is LedgerOutcome.BROKEN),
         failures=int(outcome is LedgerOutcome.FAILED),
         short=int(row.short),
+        tasks=int(row.slowdown is not None),
+        slowdown_ppm=row.slowdown or 0,
+        slowdowns={} if row.slowdown is None else {bucket_of(row.slowdown / MILLIONTHS): 1},
     )
 
 
@@ -173,4 +198,5 @@ def _between(row: LedgerRow, begin: datetime, end: datetime) -> Sums:
         gpu_failed_us=sum(gpu) if failed else 0,
         gpu_idle_us=idle * until // whole - idle * since // whole,
         energy_j=energy * until // whole - energy * since // whole,
+        core_us=until * facts.millicores // 1000 - since * facts.millicores // 1000,
     )

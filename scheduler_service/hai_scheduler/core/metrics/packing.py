@@ -1,195 +1,220 @@
 """Packs points of a series into few bytes, for the store.
 
-A number is kept to about half a per cent, as a code: 0 is "no value", 1 is zero, and above that the codes grow with the
-logarithm of the number. What a rank uses changes little from one span to the next, so that most differences of codes
-fit into a byte. They are written column by column, each as wide as it needs to be, and compressed. An hour of eight
-GPUs, in spans of ten seconds, takes about ten kilobytes. A reader passes over the columns that it does not want.
+What a rank uses changes little from one span to the next, so that most differences of codes (`codes`) are small. The
+metrics of a kind, such as the use of eight GPUs, have differences of the same sizes: they are written together, the
+means as their differences, and the distances of the least and the greatest value as one number, because they mostly are
+about the same. A metric that stays the same costs nothing but its name. An hour of eight GPUs, in spans of ten seconds,
+takes about ten kilobytes. A reader decompresses only the kinds that it wants.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import zlib
 from array import array
-from collections.abc import Collection, Sequence
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
-from math import log10
-from typing import Final
+from typing import Any, Final
 
+from hai_scheduler.core.metrics.codes import BadChunk, Codes, codes_of
 from hai_scheduler.core.metrics.own_numbers import own_columns, own_head
-from hai_scheduler.core.metrics.series import OWN, Point, Spread, is_wanted
+from hai_scheduler.core.metrics.pieces import PIECE_FORM, PackedColumns, read_columns
+from hai_scheduler.core.metrics.series import OWN, Point, is_wanted
 
 #: The first byte of a chunk: the form that follows.
-FORM: Final = 2
-#: Numbers below the least count as zero, those above the greatest as the greatest.
-_LEAST: Final = 1e-4
-_GREATEST: Final = 1e18
-_ZERO: Final = 1
-#: Codes for each power of ten: neighbours differ by 1.2 %.
-_BY_TEN: Final = 200
-#: The code of 1.
-_ONE: Final = 2 + round(-log10(_LEAST) * _BY_TEN)
-#: The greatest code.
-_LAST: Final = _ONE + round(log10(_GREATEST) * _BY_TEN)
-#: How the differences of a column are written: its first byte says in how many bytes each, or that there are none.
-_WIDTHS: Final = {1: "b", 2: "h", 8: "q"}
-_SAME: Final = 0
-#: Bytes of the first number of a column.
-_FIRST: Final = 8
+FORM: Final = 3
 #: Most bytes of an unpacked chunk: more is no chunk of ours.
 _MOST_BYTES: Final = 32 * 2**20
-
-
-class BadChunk(ValueError):
-    """The bytes are no chunk, or one of a version that is not known."""
+#: The byte of a number that is written among the wide ones of its kind.
+_WIDE: Final = 255
+#: Pairs of distances whose sum is less than this have a byte of their own.
+_SUMS: Final = 22
+_PAIRS: Final = [(low, total - low) for total in range(_SUMS) for low in range(total + 1)]
+_BYTE_OF_PAIR: Final = {pair: byte for byte, pair in enumerate(_PAIRS)}
+_LOWS: Final = bytes(low for low, _ in _PAIRS).ljust(256, b"\0")
+_HIGHS: Final = bytes(high for _, high in _PAIRS).ljust(256, b"\0")
+#: The bytes of differences: 0, -1, 1, -2, 2, ...; what stands for them, as signed bytes.
+_BYTE_OF_DIFFERENCE: Final = {(-(n + 1) // 2 if n % 2 else n // 2): n for n in range(_WIDE)}
+_DIFFERENCES: Final = bytes(difference & 0xFF for difference in _BYTE_OF_DIFFERENCE).ljust(256, b"\0")
+_DIGITS: Final = re.compile(r"(?<=^gpu)[0-9]+")
 
 
 def pack(points: Sequence[Point]) -> bytes:
     """Return points, in order of time, as bytes."""
-    names = sorted({name for point in points for name in point.values if not name.startswith(OWN)})
-    body = bytearray()
-    _write(body, [point.at for point in points])
-    for name in names:
-        spreads = [point.values.get(name) for point in points]
-        means = [0 if spread is None else code_of(spread.mean) for spread in spreads]
-        _write(body, means)
-        # The least and the greatest value are near the mean: their distance from it is small.
-        pairs = list(zip(spreads, means, strict=True))
-        # Of a value that stays the same the distances need no logarithm.
-        _write(body, [0 if s is None or s.least == s.mean else max(0, mean - code_of(s.least)) for s, mean in pairs])
-        _write(
-            body,
-            [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs],
-        )
+    names = {name for point in points for name in point.values if not name.startswith(OWN)}
+    same: dict[str, list[int]] = {}
+    moving: dict[str, dict[str, Codes]] = {}
+    for name in sorted(names):
+        codes = codes_of([point.values.get(name) for point in points])
+        first = (codes.means[0], codes.below[0], codes.above[0])
+        if all(one == first for one in zip(codes.means, codes.below, codes.above, strict=True)):
+            same[name] = list(first)
+        else:
+            moving.setdefault(_kind(name), {})[name] = codes
+    body, kinds = bytearray(), []
+    for metrics in moving.values():
+        parts = [_deflated(part) for part in _parts(list(metrics.values()))]
+        body += b"".join(parts)
+        kinds.append([list(metrics), [codes.means[0] for codes in metrics.values()], [len(part) for part in parts]])
     own = {"own": found} if (found := own_head(points)) else {}
-    head = json.dumps({"names": names, "points": len(points), **own}, separators=(",", ":")).encode()
-    return bytes((FORM,)) + zlib.compress(head + b"\n" + body, 6)
+    head = {"spans": _spans([point.at for point in points]), "same": same, "kinds": kinds, **own}
+    return bytes((FORM,)) + zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9) + body
 
 
 def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
-    """Return the points of a chunk, with these metrics alone (None: with all). Raises BadChunk."""
+    """Return the points of a chunk or a piece, with these metrics alone (None: with all). Raises BadChunk."""
+    return _checked(columns_of(chunk, names)).points()
+
+
+def unpack_last(chunk: bytes, names: Collection[str] | None = None) -> Point:
+    """Return the last point of a chunk or a piece, as `unpack` does. Raises BadChunk, also if it has no points."""
+    found = _checked(columns_of(chunk, names))
+    if not found.ends:
+        raise BadChunk("a chunk without points")
+    return found.last()
+
+
+def columns_of(chunk: bytes, names: Collection[str] | None = None) -> PackedColumns:
+    """Return the columns of a chunk or a piece, unchecked as by `read_columns`. Raises BadChunk."""
+    if chunk[:1] == bytes((PIECE_FORM,)):
+        return read_columns(chunk, names)
     if chunk[:1] != bytes((FORM,)):
         raise BadChunk(f"a chunk of form {chunk[:1].hex() or 'nothing'}")
     try:
-        inflate = zlib.decompressobj()
-        data = inflate.decompress(chunk[1:], _MOST_BYTES)
-        if not inflate.eof:
-            raise BadChunk("a chunk that is cut off or too large")
-        head, _, body = data.partition(b"\n")
-        said = json.loads(head)
-        reader = _Columns(body, said["points"])
-        times = reader.next()
-        columns = {}
-        for name in said["names"]:
-            if is_wanted(name, names):
-                columns[name] = reader.spreads()
-            else:
-                reader.skip(3)
-        own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
-        columns.update(own_columns(own, said["points"]))
+        return _read(chunk, names)
     except BadChunk:
         raise
-    except (zlib.error, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
-    if any(None in column for column in columns.values()):
-        return [
-            Point(at, {name: spread for name, column in columns.items() if (spread := column[index]) is not None})
-            for index, at in enumerate(times)
-        ]
-    if not columns:
-        return [Point(at, {}) for at in times]
-    found = tuple(columns)
-    rows = zip(*columns.values(), strict=True)
-    return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(times, rows, strict=True)]
 
 
-@lru_cache(maxsize=1 << 14)
-def code_of(value: float) -> int:
-    """Return the code of a number that is not negative."""
-    return _ZERO if value < _LEAST else _ONE + round(log10(min(value, _GREATEST)) * _BY_TEN)
+def _checked(columns: PackedColumns) -> PackedColumns:
+    for codes in columns.codes.values():
+        codes.check()
+    return columns
 
 
-@lru_cache(maxsize=1 << 13)
-def value_of(code: int) -> float:
-    """Return the number that a code stands for."""
-    return 0.0 if code <= _ZERO else float(10.0 ** ((code - _ONE) / _BY_TEN))
+def _read(chunk: bytes, names: Collection[str] | None) -> PackedColumns:
+    inflate = zlib.decompressobj()
+    head = inflate.decompress(chunk[1:], _MOST_BYTES)
+    if not inflate.eof:
+        raise BadChunk("a chunk that is cut off or too large")
+    body, said = inflate.unused_data, json.loads(head)
+    ends = [at for first, step, count in said["spans"] for at in range(first, first + step * count, step)]
+    columns = {
+        name: Codes(*([code] * len(ends) for code in codes))
+        for name, codes in said["same"].items()
+        if is_wanted(name, names)
+    }
+    begin = 0
+    for metrics, firsts, sizes in said["kinds"]:
+        if any(is_wanted(name, names) for name in metrics):
+            columns.update(_of_kind(_cut(body, begin, sizes), metrics, firsts, len(ends), names))
+        begin += sum(sizes)
+    own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
+    return PackedColumns(ends, columns, own_columns(own, len(ends)))
 
 
-@cache
-def _values() -> list[float]:
-    """The numbers of all codes, by code."""
-    return [value_of(code) for code in range(_LAST + 1)]
+def _kind(name: str) -> str:
+    """Return what the metrics have in common that move alike: `gpu_use` for `gpu0_use`."""
+    return _DIGITS.sub("", name)
 
 
-class _Columns:
-    """The columns of a chunk, one after the other.
-
-    Args:
-        body: The columns as bytes.
-        count: How many numbers each column has.
-    """
-
-    def __init__(self, body: bytes, count: int) -> None:
-        self._body = body
-        self._count = count
-        self._at = 0
-
-    def next(self) -> Sequence[int]:
-        """Return the next column. Raises BadChunk, LookupError, ValueError."""
-        width = self._body[self._at]
-        begin = self._at + 1 + _FIRST
-        first = int.from_bytes(self._cut(begin - _FIRST, _FIRST), "little", signed=True)
-        self._at = begin + width * self._count
-        if width == _SAME:
-            return [first] * self._count
-        differences = array(_WIDTHS[width])
-        differences.frombytes(self._cut(begin, width * self._count))
-        if sys.byteorder == "big":
-            differences.byteswap()
-        return list(accumulate(differences, initial=first))[1:]
-
-    def spreads(self) -> list[Spread | None]:
-        """Return the next three columns as the values of a metric. Raises BadChunk, LookupError, ValueError."""
-        means, below, above = self.next(), self.next(), self.next()
-        if min(means, default=0) < 0:
-            raise BadChunk("a chunk with a code that does not exist")
-        values = _values()
-        if min(means, default=0) > 0:
-            return [
-                Spread(values[mean - low], values[mean], values[mean + high])
-                for mean, low, high in zip(means, below, above, strict=True)
-            ]
-        return [
-            None if mean == 0 else Spread(values[mean - low], values[mean], values[mean + high])
-            for mean, low, high in zip(means, below, above, strict=True)
-        ]
-
-    def skip(self, columns: int) -> None:
-        """Pass over columns. Raises LookupError."""
-        for _ in range(columns):
-            self._at += 1 + _FIRST + self._body[self._at] * self._count
-
-    def _cut(self, begin: int, size: int) -> bytes:
-        found = self._body[begin : begin + size]
-        if len(found) != size:
-            raise BadChunk("a chunk that is cut off")
-        return found
+def _spans(ends: Sequence[int]) -> list[list[int]]:
+    """Return times as the first one, the step and the count of points that follow in equal steps."""
+    spans: list[list[int]] = []
+    for at in ends:
+        last = spans[-1] if spans else None
+        if last is not None and last[2] == 1 and at > last[0]:
+            spans[-1] = [last[0], at - last[0], 2]
+        elif last is not None and last[2] > 1 and at == last[0] + last[1] * last[2]:
+            last[2] += 1
+        else:
+            spans.append([at, 1, 1])
+    return spans
 
 
-def _write(body: bytearray, values: Sequence[int]) -> None:
-    """Write a column: how wide its numbers are, the first one, and the differences of neighbours unless all are 0."""
-    first = values[0] if values else 0
-    differences = [value - before for value, before in zip(values, [first, *values], strict=False)]
-    low, high = min(differences, default=0), max(differences, default=0)
-    width = (
-        _SAME if low == high == 0 else next(w for w in _WIDTHS if -(1 << 8 * w - 1) <= low and high < 1 << 8 * w - 1)
-    )
-    body.append(width)
-    body += first.to_bytes(_FIRST, "little", signed=True)
-    if width != _SAME:
-        numbers = array(_WIDTHS[width], differences)
-        if sys.byteorder == "big":
-            numbers.byteswap()
-        body += numbers.tobytes()
+def _parts(metrics: Sequence[Codes]) -> tuple[bytes, bytes, bytes]:
+    """Return the differences of the means and the pairs of distances, a byte each, and those that need more."""
+    means, pairs, wide = bytearray(), bytearray(), array("h")
+    for codes in metrics:
+        before = codes.means[0]
+        for mean in codes.means:
+            byte = _BYTE_OF_DIFFERENCE.get(mean - before, _WIDE)
+            means.append(byte)
+            if byte == _WIDE:
+                wide.append(mean - before)
+            before = mean
+        for pair in zip(codes.below, codes.above, strict=True):
+            byte = _BYTE_OF_PAIR.get(pair, _WIDE)
+            pairs.append(byte)
+            if byte == _WIDE:
+                wide.extend(pair)
+    if sys.byteorder == "big":
+        wide.byteswap()
+    return bytes(means), bytes(pairs), wide.tobytes()
+
+
+def _deflated(data: bytes) -> bytes:
+    """Return bytes in fewer ones: chance has no repetitions to look for, and what repeats itself has."""
+    if not data:
+        return b""
+    tried = []
+    for strategy in (zlib.Z_HUFFMAN_ONLY, zlib.Z_DEFAULT_STRATEGY):
+        deflate = zlib.compressobj(6, zlib.DEFLATED, -15, 8, strategy)
+        tried.append(deflate.compress(data) + deflate.flush())
+    return min(tried, key=len)
+
+
+def _cut(body: bytes, begin: int, sizes: Sequence[int]) -> list[bytes]:
+    """Return the decompressed parts of a kind. Raises BadChunk, zlib.error."""
+    found = []
+    for size in sizes:
+        part = body[begin : begin + size]
+        inflate = zlib.decompressobj(-15)
+        found.append(inflate.decompress(part, _MOST_BYTES) if size else b"")
+        if len(part) != size or (size and not inflate.eof):
+            raise BadChunk("a chunk that is cut off or too large")
+        begin += size
+    return found
+
+
+def _of_kind(
+    parts: Sequence[bytes], metrics: Sequence[str], firsts: Sequence[int], count: int, names: Collection[str] | None
+) -> Iterator[tuple[str, Codes]]:
+    """Return the wanted metrics of a kind. Raises BadChunk, LookupError, ValueError."""
+    means, pairs, wide = parts
+    if not len(means) == len(pairs) == count * len(metrics) == count * len(firsts):
+        raise BadChunk("a chunk that is cut off")
+    numbers = array("h", wide)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    rest = iter(numbers)
+    for index, (name, first) in enumerate(zip(metrics, firsts, strict=True)):
+        part = slice(index * count, (index + 1) * count)
+        codes = Codes(_means(means[part], first, rest), *_distances(pairs[part], rest))
+        if is_wanted(name, names):
+            yield name, codes
+
+
+def _means(part: bytes, first: int, rest: Iterator[int]) -> Sequence[int]:
+    differences: Any = array("b", part.translate(_DIFFERENCES))
+    if _WIDE in part:
+        differences = [_next(rest) if byte == _WIDE else one for byte, one in zip(part, differences, strict=True)]
+    return list(accumulate(differences, initial=first))[1:]
+
+
+def _distances(part: bytes, rest: Iterator[int]) -> tuple[Sequence[int], Sequence[int]]:
+    below, above = part.translate(_LOWS), part.translate(_HIGHS)
+    if _WIDE not in part:
+        return below, above
+    wide = [(_next(rest), _next(rest)) if byte == _WIDE else (below[n], above[n]) for n, byte in enumerate(part)]
+    return [low for low, _ in wide], [high for _, high in wide]
+
+
+def _next(numbers: Iterator[int]) -> int:
+    for number in numbers:
+        return number
+    raise BadChunk("a chunk that is cut off")

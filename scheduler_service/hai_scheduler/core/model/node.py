@@ -47,6 +47,28 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCondition:
+    """How a node is, and since when: as a tick saw it, or as an admin has marked it."""
+
+    node: str
+    ready: bool
+    closed: bool
+    mark: NodeMark
+    since: datetime
+    #: The admin who has put the mark on it, or taken it away; None: the scheduler or the cluster has changed it.
+    by: str | None = None
+
+    @classmethod
+    def of(cls, node: Node, since: datetime, by: str | None = None) -> NodeCondition:
+        """Return the condition of a node that is as it is since then."""
+        return cls(node=node.name, ready=node.ready, closed=node.closed, mark=node.mark, since=since, by=by)
+
+    def fits(self, node: Node) -> bool:
+        """Whether the node is still like that."""
+        return (self.ready, self.closed, self.mark) == (node.ready, node.closed, node.mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strike:
     """A run failed on a node for a reason that was not its user's (H3)."""
 

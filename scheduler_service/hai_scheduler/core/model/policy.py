@@ -92,6 +92,8 @@ class Policy:
     snapshots: str = "offered"
     #: How long a snapshot stays after the end of the last task that has it.
     keep_snapshots: timedelta = timedelta(days=7)
+    #: How long entries of the audit are kept; the number for all node groups counts.
+    keep_audit: timedelta = timedelta(days=400)
 
     def of(self, _group: str) -> Policy:
         """Return these numbers for every node group, so that a `Policy` can stand for `Policies`."""
@@ -144,6 +146,7 @@ class Policy:
         self._check("idle_action", self.idle_action in IDLE_ACTIONS, f"set it to {' or '.join(IDLE_ACTIONS)}")
         self._check("snapshots", self.snapshots in SNAPSHOT_MODES, f"set it to {', '.join(SNAPSHOT_MODES)}")
         self._check("keep_snapshots", self.keep_snapshots >= timedelta(hours=1), "set it to 1h or more")
+        self._check("keep_audit", self.keep_audit >= timedelta(days=1), "set it to 1d or more")
 
     def _check(self, name: str, good: bool, remedy: str) -> None:
         if not good:

@@ -28,6 +28,8 @@ class Reason(StrEnum):
     USER_SUSPENDED = "user_suspended"
     #: The owner of the task, or an admin, stopped it.
     USER_STOPPED = "user_stopped"
+    #: An admin archived the owner of the task.
+    OWNER_ARCHIVED = "owner_archived"
     #: The job gave its nodes back by itself.
     YIELDED = "yielded"
     #: All GPUs of the run were idle while others waited (I1).
@@ -63,6 +65,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.PAUSED: "the platform was paused",
     Reason.USER_SUSPENDED: "it was suspended by hand",
     Reason.USER_STOPPED: "it was stopped by hand",
+    Reason.OWNER_ARCHIVED: "its owner was archived by an admin",
     Reason.YIELDED: "it gave its nodes back",
     Reason.GPUS_IDLE: "its GPUs were idle and another task waited",
     Reason.NODE_LOST: "a node of it was lost",

@@ -88,6 +88,23 @@ class VerdictSource(Protocol):
         """Ids of the tasks that wait."""
         ...
 
+    @property
+    def group(self) -> str:
+        """The name of the node group."""
+        ...
+
+    @property
+    def held(self) -> int:
+        """How many of the tasks are held by their owners."""
+        ...
+
+    def in_order(self, after: int = 0) -> Iterator[tuple[int, Task]]:
+        """Yield number and task of the tasks that wait, in the order of the queue, from the number `after` on.
+
+        The numbers are positions; those of held tasks, which come last, go on from there.
+        """
+        ...
+
     def kind_of(self, task_id: TaskId) -> VerdictKind:
         """Return what a task waits for. Raises KeyError if the task does not wait."""
         ...

@@ -65,6 +65,21 @@ class Queue:
                 return level
         raise KeyError(task.id)
 
+    @property
+    def length(self) -> int:
+        """How many tasks the queue has."""
+        return max((equals.after for level in LEVELS for equals in self._equals(level).values()), default=0)
+
+    def in_order(self, after: int = 0) -> Iterator[tuple[int, Task]]:
+        """Yield position and task of the queue, first to last, from the position `after` on.
+
+        Only the part that is read is sorted.
+        """
+        for level in LEVELS:
+            for equals in self._equals(level).values():
+                if equals.after > after:
+                    yield from (each for each in equals.in_order() if each[0] > after)
+
     def _equals(self, priority: Priority) -> Mapping[_Among, _Equals]:
         """Return the tasks of a priority by precedence and use."""
         if not self._ahead:
@@ -100,9 +115,7 @@ class _Equals:
         if not self._lists:
             self._begin()
         if not self._order and self._searched >= _ENOUGH * self._all:
-            everybody = (each for tasks in self._lists for each in tasks if each.id not in self._gone)
-            order = sorted(everybody, key=self._key if self._dealt else SUBMISSION_KEY)
-            self._order = {each.id: self._before + number for number, each in enumerate(order, 1)}
+            self._order = {each.id: number for number, each in self.in_order()}
         if self._order:
             return self._order[task.id]
         self._searched += len(self._lists)
@@ -110,6 +123,14 @@ class _Equals:
         # Users permute only their own seats, so the number of tasks before a seat is the same as without their order.
         first = sum(bisect_left(tasks, key, key=SUBMISSION_KEY) for tasks in self._lists)
         return self._before + first - bisect_left(self._left, key) + 1
+
+    def in_order(self) -> list[tuple[int, Task]]:
+        """Return position and task of these tasks, in order."""
+        if not self._lists:
+            self._begin()
+        everybody = (each for tasks in self._lists for each in tasks if each.id not in self._gone)
+        order = sorted(everybody, key=self._key if self._dealt else SUBMISSION_KEY)
+        return [(self._before + number, each) for number, each in enumerate(order, 1)]
 
     def _begin(self) -> None:
         self._dealt = reassigned_keys(self._buckets)

@@ -31,6 +31,7 @@ class GroupState:
     ) -> None:
         """Read the state from a snapshot; `cache` must have been updated with the snapshot."""
         node_group = cache.node_groups.get(group) or NodeGroup(())
+        self.group = group
         self.policy, self.now = policy, snapshot.now
         bad = quarantines(node_group.nodes.values(), snapshot.strikes, policy, self.now)
         #: The decisions so far, in order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from hai_scheduler.core.capacity.reservation import Reservation
@@ -37,6 +37,8 @@ class GroupVerdicts:
             reservations: The reservations for the heads of the queue, by priority (B1).
             paused: Whether the platform is paused.
         """
+        #: The name of the node group.
+        self.group = state.group
         #: The reservations for the heads of the queue, by priority (B1).
         self.reservations = reservations
         self._pending = state.pending
@@ -68,6 +70,25 @@ class GroupVerdicts:
             return held
         task = self._pending.tasks[task_id]
         return self._queue.level_of(task, self._rank_of(task))
+
+    def in_order(self, after: int = 0) -> Iterator[tuple[int, Task]]:
+        """Yield number and task of the waiting tasks: first the queue from its position `after` on, then held tasks.
+
+        The numbers of the queue are the positions, in which tasks count that the plan has just started and that are
+        left out here. Held tasks, which have no position, go on from there by their ids.
+        """
+        tasks = self._pending.tasks
+        for number, task in self._queue.in_order(after):
+            if task.id in tasks:
+                yield number, tasks[task.id]
+        for number, task_id in enumerate(sorted(self._pending.held), self._queue.length + 1):
+            if number > after:
+                yield number, tasks[task_id]
+
+    @property
+    def held(self) -> int:
+        """How many tasks are held by their owners."""
+        return len(self._pending.held)
 
     def verdict(self, task_id: TaskId) -> Verdict:
         """Return the whole verdict of the task. Raises KeyError if the task does not wait."""

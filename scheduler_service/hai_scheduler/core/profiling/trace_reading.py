@@ -35,6 +35,8 @@ _KEPT: Final[Mapping[str, str]] = {
     "gpu_memset": KERNEL,
 }
 _BEGIN: Final = re.compile(r'"traceEvents"\s*:\s*\[')
+_BASE_NAME: Final = '"baseTimeNanoseconds"'
+_BASE: Final = re.compile(_BASE_NAME + r"\s*:\s*([0-9]{1,19})\s*[,}]")
 _SPACE: Final = " \t\r\n,"
 
 
@@ -68,6 +70,26 @@ class TraceContent:
 def read_trace(data: bytes) -> TraceContent:
     """Read a trace that is compressed with gzip. Raises NoTrace."""
     content = TraceContent()
+    for event in raw_events(data, content):
+        kept = _event(event)
+        if kept is not None:
+            content.events.append(kept)
+        if len(content.events) >= MOST_EVENTS:
+            content.cut = True
+            break
+    return content
+
+
+def raw_events(data: bytes, content: TraceContent) -> Iterator[Any]:
+    """Yield the events of a trace as they are written there; nothing in them is checked.
+
+    Args:
+        data: The trace, compressed with gzip.
+        content: Is told what the head says, and whether the trace breaks off.
+
+    Raises:
+        NoTrace: The bytes are no trace, or damaged.
+    """
     texts = _texts(data, content)
     text = ""
     while (begin := _BEGIN.search(text)) is None:
@@ -76,14 +98,21 @@ def read_trace(data: bytes) -> TraceContent:
             raise NoTrace("it is no trace of PyTorch's profiler: it has no list of events")
         text += more
     _read_head(text[: begin.start()], content)
-    for event in _events(text[begin.end() :], texts, content):
-        kept = _event(event)
-        if kept is not None:
-            content.events.append(kept)
-        if len(content.events) >= MOST_EVENTS:
-            content.cut = True
-            break
-    return content
+    yield from _events(text[begin.end() :], texts, content)
+
+
+def base_time(data: bytes) -> int:
+    """What the times of a trace count from, in nanoseconds since 1970; 0: they are whole times. Raises NoTrace.
+
+    PyTorch writes it before the events or behind them, as its release likes.
+    """
+    content, before = TraceContent(), ""
+    for text in _texts(data, content):
+        # A number that begins in one piece may end in the next one.
+        if (found := _BASE.search(before[-len(_BASE_NAME) - 40 :] + text)) is not None:
+            return int(found[1])
+        before = text
+    return 0
 
 
 def _texts(data: bytes, content: TraceContent) -> Iterator[str]:
@@ -155,7 +184,7 @@ def _event(event: Any) -> TraceEvent | None:
     start, length = event.get("ts"), event.get("dur")
     if not isinstance(kind, str) or kind not in _KEPT or not isinstance(name, str):
         return None
-    if not (_is_time(start) and _is_time(length)) or length < 0:
+    if not (is_time(start) and is_time(length)) or length < 0:
         return None
     arguments = event.get("args")
     joint = arguments.get("correlation") if isinstance(arguments, dict) else None
@@ -169,5 +198,6 @@ def _event(event: Any) -> TraceEvent | None:
     )
 
 
-def _is_time(value: Any) -> TypeGuard[float]:
+def is_time(value: Any) -> TypeGuard[float]:
+    """Whether a value of a trace is a time or a length, microseconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18 and isfinite(value)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from hai_scheduler.core.model.marks import LostPast, Mark
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFacts:
+    """What admins want to know of a database."""
+
+    #: `sqlite`, `postgresql` or `memory`.
+    kind: str
+    #: Its size in bytes; None: not known.
+    size: int | None
+    #: The revision of its tables; None: it has none.
+    revision: str | None
+
+
 class DatabaseRecord(Protocol):
     """What tells the database from another one, and from an earlier state of itself: its counts never go back."""
+
+    async def facts(self) -> DatabaseFacts:
+        """What kind of database it is, and how large."""
+        ...
 
     async def mark(self) -> Mark:
         """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""

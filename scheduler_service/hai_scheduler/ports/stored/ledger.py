@@ -58,6 +58,10 @@ class StoredLedger(Protocol):
         """
         ...
 
+    async def users(self) -> Collection[str]:
+        """The names of all users that the ledger has something of."""
+        ...
+
     async def erase(self, user: str) -> int:
         """Give all that the ledger has of a user to `ERASED`. All sums stay.
 

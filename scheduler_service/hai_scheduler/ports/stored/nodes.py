@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 
 
 class StoredNodes(Protocol):
@@ -18,6 +18,18 @@ class StoredNodes(Protocol):
 
     async def put_mark(self, node: str, mark: NodeMark) -> None:
         """Mark a node; NONE removes the mark."""
+        ...
+
+    async def conditions(self) -> Mapping[str, NodeCondition]:
+        """How each node is and since when, by node name."""
+        ...
+
+    async def put_conditions(self, conditions: Collection[NodeCondition]) -> None:
+        """Write the conditions of nodes, over earlier ones."""
+        ...
+
+    async def forget_conditions(self, nodes: Collection[str]) -> None:
+        """Delete the conditions of nodes that are not there any more."""
         ...
 
     async def strikes(self) -> Sequence[Strike]:

@@ -9,7 +9,7 @@ from typing import Protocol
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.task import Task, TaskSpec
-from hai_scheduler.ports.values import NewTask, TaskFilter
+from hai_scheduler.ports.values import NewTask, TaskFilter, TaskKeyValue, TaskSort
 
 
 class StoredTasks(Protocol):
@@ -82,6 +82,23 @@ class StoredTasks(Protocol):
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """At most `limit` matching tasks with ids smaller than `before` (None: any), newest first."""
+        ...
+
+    async def sorted_page(
+        self, where: TaskFilter, sort: TaskSort, *, after: tuple[TaskKeyValue, TaskId] | None, limit: int
+    ) -> Sequence[Task]:
+        """At most `limit` matching tasks in that order.
+
+        Args:
+            where: Which tasks.
+            sort: Their order. Texts are in the order of their characters' numbers.
+            after: Value and id of the last task of the page before (`sort_value`); None: from the first on.
+            limit: How many at most.
+        """
+        ...
+
+    async def count(self, where: TaskFilter) -> int:
+        """How many tasks match."""
         ...
 
     async def count_unfinished(self, user: str) -> int:

@@ -12,6 +12,7 @@ from hai_scheduler.core.costs.bill import PRICED, Bill, BillLine
 from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Tariff
 from hai_scheduler.core.ledger.asking import By, LedgerQuestion, LineValue
+from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of, is_full_hour
 from hai_scheduler.core.ledger.sums import Sums
 from hai_scheduler.ports.clock import Clock
@@ -22,6 +23,10 @@ from hai_scheduler.service.shared.errors import Forbidden, Invalid
 #: The most rows of days in one report.
 MOST_DAYS: Final = 1100
 _PERIODS: Final = {By.DAY: Period.DAY, By.MONTH: Period.MONTH}
+
+
+#: Development containers are on Jupyter nodes, which the scheduler does not count.
+_ON_NODES: Final = frozenset(WorkKind) - {WorkKind.DEVELOPMENT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +146,7 @@ class Reports:
         span, hour = _span_of(by, since, until, now), begin_of(Period.HOUR, now)
         # Until this hour is over, its node time is known and that of runs that go on is not.
         span = replace(span, until=hour) if span.since < hour < span.until else span
-        question = LedgerQuestion(since=span.since, until=span.until, by=(by,), waits=False)
+        question = LedgerQuestion(since=span.since, until=span.until, by=(by,), kinds=_ON_NODES, waits=False)
         async with self.store.read() as tx:
             sums = {line.values[0]: line.sums for line in await tx.ledger.sums(question)}
             parts = await tx.capacity.between(span.since, span.until)
@@ -206,8 +211,10 @@ async def _bill(tx: Tx, tariff: Tariff, question: LedgerQuestion, by: tuple[By, 
     # The first value is what lines are by; without one, all runs are in one line for each price.
     wanted = (*by, *(each for each in PRICED if each not in by))
     for since, until in tariff.spans(question.since, question.until):
-        lines = await tx.ledger.sums(replace(question, since=since, until=until, by=wanted))
+        lines = await tx.ledger.sums(replace(question, since=since, until=until, by=wanted, waits=False))
         bill.add(wanted, lines, since)
+    # Histograms have no prices: they are told apart, and cut, no more than the report wants it.
+    bill.add_histograms(by, await tx.ledger.sums(replace(question, by=by, numbers=False)))
     return bill
 
 

@@ -63,9 +63,16 @@ async def users_over(tx: Tx, users: Iterable[UserRecord]) -> frozenset[str]:
     return frozenset(user.name for user in users if not over.isdisjoint(user.groups)) if over else frozenset()
 
 
-async def budget_notes(tx: Tx, groups: Iterable[str]) -> list[str]:
-    """A sentence for each of these groups that has used four fifths of its budget, or all of it."""
-    uses = {group: use for group, use in (await standings_of(tx)).items() if use.standing is not Standing.GOOD}
+async def budget_notes(tx: Tx, groups: Iterable[str], *, over: bool = False) -> list[str]:
+    """A sentence for each of these groups that has used four fifths of its budget, or all of it.
+
+    Args:
+        tx: The transaction.
+        groups: The groups.
+        over: Only for those that have used all of it.
+    """
+    wanted = {Standing.OVER} if over else {Standing.OVER, Standing.NEAR}
+    uses = {group: use for group, use in (await standings_of(tx)).items() if use.standing in wanted}
     concerned = uses.keys() & set(groups)
     if not concerned:
         return []

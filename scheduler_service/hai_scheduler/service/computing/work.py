@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +21,7 @@ from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankSt
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
+from hai_scheduler.core.profiling.merging import Running, trace_piece
 from hai_scheduler.core.profiling.summary import summary_of
 from hai_scheduler.core.profiling.trace_reading import NoTrace
 from hai_scheduler.ports.errors import Absent
@@ -29,6 +31,9 @@ from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, forecast_start
 from hai_scheduler.service.insight.history import KEPT, Basis, History
+from hai_scheduler.service.insight.mark_preview import Displaced, Later, MarkPreview, Moved, preview_mark
+from hai_scheduler.service.insight.past import read_past
+from hai_scheduler.service.insight.trial import GroupTrial, LevelTrial, Trial, TrialSide, try_policies
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.logs.search import CHUNK, Search, ranks_of, search
 from hai_scheduler.service.scheduling.snapshot_reader import snapshot_of
@@ -38,12 +43,17 @@ from hai_scheduler.service.shared.orders import (
     ExperimentFaults,
     ExperimentOrder,
     ForecastOrder,
+    MergeOrder,
     Order,
+    PreviewOrder,
     RunLog,
     SearchOrder,
     SnapshotFacts,
+    Told,
+    TraceMerged,
     TraceOrder,
     TraceRead,
+    TrialOrder,
     WhatIfOrder,
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
@@ -67,7 +77,9 @@ PLAIN: Final = Plain(
     ),
     *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
+    *(Displaced, GroupTrial, Later, LevelTrial, MarkPreview, Moved, PreviewOrder, Trial, TrialOrder, TrialSide),
     *(Submission, Task, TaskState, TraceOrder, TraceRead, Verdict, VerdictKind, WhatIf, WhatIfOrder),
+    *(MergeOrder, TraceMerged),
 )
 
 _ENDED: Final = frozenset(state for state in TaskState if state.ended)
@@ -82,12 +94,22 @@ class Desk:
     read_log: Callable[[LogPlace, int, int, int], LogChunk]
 
 
-async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callable[[], object]:
-    """Read what the order needs from the store. Raises Temporary.
+#: A computation: a function that needs no store and may take long. It may call what it is given with its progress.
+Computation = Callable[[Told], object]
 
-    Returns:
-        The computation: a function that needs no store and may take long.
-    """
+
+async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Computation:
+    """Read what the order needs from the store, and return the computation. Raises Temporary."""
+    match order:
+        case TrialOrder():
+            return await _trial(order, facts, desk.store)
+        case _:
+            compute = await _begin(order, facts, desk)
+            return lambda _tell: compute()
+
+
+async def _begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callable[[], object]:
+    """Return the computation of an order that takes no longer than a reader waits anyway."""
     match order:
         case ExperimentOrder():
             return lambda: _read_experiment(order.text)
@@ -105,8 +127,16 @@ async def begin(order: Order, facts: SnapshotFacts | None, desk: Desk) -> Callab
             async with desk.store.read() as tx:
                 data = await tx.recordings.trace(order.recording, order.rank, order.trace)
             return lambda: _read_trace(data)
+        case MergeOrder():
+            async with desk.store.read() as tx:
+                data = await tx.recordings.trace(order.recording, order.rank, order.trace)
+            return lambda: _merge_trace(order, data)
         case ForecastOrder():
             return await _forecast(order, facts, desk.store)
+        case PreviewOrder():
+            return await _preview(order, facts, desk.store)
+        case TrialOrder():
+            raise TypeError("a trial tells of its progress: `begin` begins it")
 
 
 async def _forecast(order: ForecastOrder, facts: SnapshotFacts | None, store: Store) -> Callable[[], Forecast]:
@@ -122,7 +152,25 @@ async def _forecast(order: ForecastOrder, facts: SnapshotFacts | None, store: St
     )
 
 
-async def _snapshot(order: ForecastOrder | WhatIfOrder, facts: SnapshotFacts | None, store: Store) -> Snapshot:
+async def _preview(order: PreviewOrder, facts: SnapshotFacts | None, store: Store) -> Callable[[], MarkPreview]:
+    snapshot, policies = await _snapshot(order, facts, store), _policies(facts)
+    groups = sorted({node.group for node in snapshot.nodes if node.name in order.nodes})
+    ended: list[Task] = []
+    async with store.read() as tx:
+        for group in groups:
+            ended += await tx.tasks.page(TaskFilter(states=_ENDED, group=group), before=None, limit=KEPT)
+    return lambda: preview_mark(snapshot, policies, frozenset(order.nodes), order.mark, History(ended), order.bounds)
+
+
+async def _trial(order: TrialOrder, facts: SnapshotFacts | None, store: Store) -> Computation:
+    assert facts is not None, "simulations need nodes"
+    past = await read_past(store, order)
+    return lambda tell: try_policies(past, facts, order, tell)
+
+
+async def _snapshot(
+    order: ForecastOrder | WhatIfOrder | PreviewOrder, facts: SnapshotFacts | None, store: Store
+) -> Snapshot:
     """A snapshot with the nodes of the latest tick and the present queue."""
     assert facts is not None, "plans need nodes"
     async with store.read() as tx:
@@ -148,6 +196,17 @@ def _read_trace(data: bytes) -> TraceRead:
         return TraceRead(summary=json.dumps(asdict(summary_of(data)), allow_nan=False))
     except NoTrace as error:
         return TraceRead(fault=str(error))
+
+
+def _merge_trace(order: MergeOrder, data: bytes) -> TraceMerged:
+    try:
+        before = Running(order.crc, order.size, order.base)
+        piece = trace_piece(data, before, label=order.label, prefix=order.prefix)
+    except NoTrace as error:
+        return TraceMerged(fault=str(error))
+    after = piece.running
+    packed = base64.b64encode(piece.data).decode("ascii")
+    return TraceMerged(data=packed, crc=after.crc, size=after.size, base=after.base)
 
 
 async def _search_kept(order: SearchOrder, store: Store) -> Hits:

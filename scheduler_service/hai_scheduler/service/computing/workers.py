@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hai_scheduler.ports.errors import Absent
@@ -11,7 +12,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import Desk, begin
-from hai_scheduler.service.shared.orders import Order, SnapshotFacts
+from hai_scheduler.service.shared.orders import Order, SnapshotFacts, Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,17 @@ class Here:
     store: Store
     queue: FairQueue = field(default_factory=lambda: FairQueue(1))
 
-    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """See `orders.Workers.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
-            return await asyncio.to_thread(compute)
+            loop = asyncio.get_running_loop()
+
+            def tell(done: float) -> None:
+                if told is not None:
+                    loop.call_soon_threadsafe(partial(told, done))
+
+            return await asyncio.to_thread(compute, tell)
 
     async def close(self) -> None:
         """Do nothing: there is no process to end."""

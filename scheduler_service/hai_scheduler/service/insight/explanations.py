@@ -9,7 +9,9 @@ from typing import Final
 from hai_scheduler.core.explaining.alternatives import WhatIf
 from hai_scheduler.core.explaining.what_if import MOST_PLANS
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.ordering.shares import UserShare, user_share
 from hai_scheduler.ports.clock import Clock
+from hai_scheduler.service.accounting.standings import budget_notes
 from hai_scheduler.service.insight.queries import Queries, TaskView
 from hai_scheduler.service.insight.silence import Silence
 from hai_scheduler.service.shared.caller import Caller
@@ -28,6 +30,10 @@ class Explanation:
     what_if: Sequence[WhatIf]
     #: Since when a running task shows no sign of life; None: it does, or it does not run.
     silence: str | None = None
+    #: For a task that waits: what its user has had of the node group, and is entitled to (O3); else None.
+    share: UserShare | None = None
+    #: For a task that waits and counts as LOW because budgets are used up (Q7): a sentence for each of them.
+    budgets: Sequence[str] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,8 +54,25 @@ class Explanations:
         await self.latest_plan.asked()
         view = await self.queries.summary(caller, ref)
         return Explanation(
-            view=view, what_if=await self._what_if(caller, view.task), silence=await self.silence.of(view.task)
+            view=view,
+            what_if=await self._what_if(caller, view.task),
+            silence=await self.silence.of(view.task),
+            share=self._share(view.task),
+            budgets=await self._budgets(view.task),
         )
+
+    async def _budgets(self, task: Task) -> Sequence[str]:
+        snapshot = self.latest_plan.snapshot
+        if snapshot is None or not task.state.waiting or task.user not in snapshot.counted_low:
+            return ()
+        async with self.queries.store.read() as tx:
+            return await budget_notes(tx, snapshot.groups_of.get(task.user, frozenset()), over=True)
+
+    def _share(self, task: Task) -> UserShare | None:
+        snapshot = self.latest_plan.snapshot
+        if snapshot is None or not task.state.waiting or task.held:
+            return None
+        return user_share(snapshot, self.latest_plan.policies.of(task.group), task)
 
     async def _what_if(self, caller: Caller, task: Task) -> tuple[WhatIf, ...]:
         snapshot, tick = self.latest_plan.snapshot, self.latest_plan.ticks

@@ -16,7 +16,13 @@ from hai_scheduler.service.shared.news import PAGE, News
 #: Kinds of events without an owner that all users get: `GET /nodes`, `/cluster` and `/policy` show all users the same.
 #: Other kinds without an owner are for admins.
 FOR_EVERYBODY: Final = frozenset(
-    {EventKind.NODE_MARK, EventKind.CLUSTER_PAUSED, EventKind.CLUSTER_RESUMED, EventKind.POLICY_CHANGED}
+    {
+        EventKind.NODE_MARK,
+        EventKind.NODE_CONDITION,
+        EventKind.CLUSTER_PAUSED,
+        EventKind.CLUSTER_RESUMED,
+        EventKind.POLICY_CHANGED,
+    }
 )
 #: Kinds of events about a row of quota: for users for whom the row can count.
 OF_QUOTA: Final = frozenset({EventKind.QUOTA_PUT, EventKind.QUOTA_DELETED})
@@ -86,9 +92,12 @@ def _concerns(event: HistoryEvent, only: str | None) -> bool:
 def may_see(caller: Caller, event: HistoryEvent) -> bool:
     """True if the caller may see the event.
 
-    Admins may see all. Other users see events of their own tasks, the listed events of the cluster, and changes of
-    quota and budgets that can count for them.
+    Admins may see all but the notifications of others. Other users see events of their own tasks, the listed events of
+    the cluster, and changes of quota and budgets that can count for them.
     """
+    if event.kind == EventKind.NOTIFICATION:
+        # What others are told is for them alone, whatever an admin may see besides.
+        return event.user == caller.name
     if caller.admin:
         return True
     if event.user is not None:

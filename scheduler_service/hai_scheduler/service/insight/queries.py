@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.explaining.explain import message_of
+from hai_scheduler.core.explaining.short import ShortWait, short_of
+from hai_scheduler.core.metrics.use import MeanUse
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
@@ -20,25 +22,22 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.core.ordering.quota import LEVELS, QuotaTable
-from hai_scheduler.core.ordering.usage import share_of
+from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.ports.values import HistoryEvent, TaskFilter
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
+from hai_scheduler.service.insight.quota_views import QuotaView, quota_views
 from hai_scheduler.service.insight.waits import OverallDemand, demand_of
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
-from hai_scheduler.service.shared.known_names import check_group
+from hai_scheduler.service.shared.errors import Forbidden, NotFound
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.workspace.rank_env import RankLocations, checkpoint_dir
 
-#: Tasks that are read at once, before other requests have their turn: some milliseconds.
-PIECE = 50
 #: How old the verdicts may be for readers of tasks, in seconds. Rings renew them at once, but a ring may be lost, and
 #: changes by time alone do not ring.
 VIEW_BEARABLE: Final = 15.0
@@ -63,6 +62,13 @@ class TaskView:
     progress: StepProgress | None = None
     #: How long it still has to run, at the pace of its reports; None: not known.
     left: timedelta | None = None
+    #: Why the task waits in a few words, for a reader who may see it; None: it does not, or it is not known.
+    short: ShortWait | None = None
+    tags: tuple[str, ...] = ()
+    #: Whether the reader has starred it; None: that was not asked for.
+    starred: bool | None = None
+    #: What its latest run used; None: nothing was measured, or that was not asked for.
+    use: MeanUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +82,6 @@ class TaskStory:
     checkpoint_dir: str
     #: A warning for its owner with what they can do, as sentences.
     hint: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskList:
-    """A page of tasks, newest first; cursor None means that it is the last page."""
-
-    items: Sequence[TaskView]
-    cursor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,22 +153,6 @@ class ClusterView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaView:
-    """The limit of a user at a level, the row that sets it, and the nodes that the user holds."""
-
-    group: str
-    priority: Priority
-    limit: int | None
-    source: str
-    #: Nodes; k GPUs of a node count k / GPUs-of-the-node (Q1).
-    used: float
-    #: Up to where users may raise the limit themselves (Q3).
-    ceiling: int | None = None
-    #: When that row expires.
-    expires_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
     """The use cases of reading tasks, nodes, the cluster and quota."""
 
@@ -188,7 +170,9 @@ class Queries:
             task = await find(tx, caller, ref)
             spec, runs = await tx.tasks.get_spec(task.id), await tx.runs.of_task(task.id)
             progress = await _progress_of(tx, task)
-        return self._story(task, spec, runs, progress)
+            starred = task.id in await tx.labels.starred(caller.name, [task.id])
+        story = self._story(task, spec, runs, progress)
+        return replace(story, view=replace(story.view, starred=starred))
 
     def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
         """A task that was just stored, as `task` shows it before its first run; the store is not read."""
@@ -223,29 +207,6 @@ class Queries:
             task = await find(tx, caller, ref)
             return await tx.events.page(after=after, limit=limit, task_id=task.id)
 
-    async def tasks(self, caller: Caller, where: TaskFilter, *, cursor: str | None, limit: int) -> TaskList:
-        """A page of tasks; `where.user` None is the caller. Raises Forbidden and Invalid."""
-        where = replace(where, user=whose(caller, where.user))
-        before = None if cursor is None else _before(cursor)
-        await self.latest_plan.asked(VIEW_BEARABLE)
-        async with self.store.read() as tx:
-            found = await _in_pieces(tx, where, before=before, limit=limit + 1)
-            progress = await tx.progress.of([task.id for task in found])
-            if not found and before is None:
-                await self._check_filter(tx, caller, where)
-        more = len(found) > limit
-        page = found[:limit]
-        views = [self.view(task, progress.get(task.id)) for task in page]
-        return TaskList(items=views, cursor=str(page[-1].id) if more and page else None)
-
-    async def _check_filter(self, tx: Tx, caller: Caller, where: TaskFilter) -> None:
-        """Raise Invalid if the list is empty because a name in the filter is unknown."""
-        user = where.user
-        if user not in (None, caller.name) and user not in {known.name for known in await tx.users.all()}:
-            raise Invalid("user", user, f"no user {user!r} has used HAI yet: check the spelling")
-        if where.group is not None:
-            check_group(self.latest_plan, where.group)
-
     def now(self) -> datetime:
         """The present time of the service."""
         return self.clock.now()
@@ -257,10 +218,12 @@ class Queries:
             task=task,
             verdict=verdict,
             message=message_of(task, verdict, now),
-            effective=level_of(task, self.latest_plan.verdicts),
+            # The verdict knows of budgets (Q7).
+            effective=level_of(task, self.latest_plan.verdicts) if verdict is None else verdict.priority,
             served=task.served + _running_for(task.live_run, now),
             progress=progress,
             left=None if progress is None or task.state.ended else progress.left(now, running=_running(task)),
+            short=None if verdict is None else short_of(task, verdict, now, private=True),
         )
 
     def _verdict(self, task: Task) -> Verdict | None:
@@ -327,30 +290,14 @@ class Queries:
         """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
         async with self.store.read() as tx:
             rows, tasks = await tx.quotas.all(), await tx.tasks.unfinished()
-        quota_table = QuotaTable(rows, {caller.name: caller.groups}, self.clock.now())
-        ends = {(row.subject, row.group, row.priority): row.expires_at for row in rows}
-        used: defaultdict[tuple[str, Priority], float] = defaultdict(float)
-        for task in self.live.of(tasks):
-            if task.user == caller.name and task.live_run:
-                used[task.group, task.live_run.priority] += share_of(task, self.latest_plan.gpus_per_node(task.group))
-        groups = sorted(set(self.latest_plan.groups()) | {row.group for row in rows} | {group for group, _ in used})
-        views = []
-        for group in groups:
-            for level in LEVELS:
-                cap = quota_table.cap(caller.name, group, level)
-                if cap.source != "none" or used[group, level]:
-                    views.append(
-                        QuotaView(
-                            group=group,
-                            priority=level,
-                            limit=cap.limit,
-                            source=cap.source,
-                            used=used[group, level],
-                            ceiling=cap.ceiling,
-                            expires_at=ends.get((cap.source, group, level)),
-                        )
-                    )
-        return views
+        return quota_views(
+            rows,
+            self.live.of(tasks),
+            {caller.name: caller.groups},
+            now=self.clock.now(),
+            node_groups=self.latest_plan.groups(),
+            gpus_per_node=self.latest_plan.gpus_per_node,
+        )[caller.name]
 
     def groups(self) -> list[str]:
         """The names of the node groups, sorted."""
@@ -371,24 +318,6 @@ def sees_quota_of(caller: Caller, subject: str) -> bool:
     kinds = ("group", "total")
     own = {"public", f"user:{caller.name}", *(f"{kind}:{group}" for kind in kinds for group in caller.groups)}
     return caller.admin or subject in own
-
-
-async def _in_pieces(tx: Tx, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
-    """A page as `Tx.tasks.page` gives it, read in pieces so that other requests have their turn in between."""
-    found: list[Task] = []
-    while len(found) < limit:
-        part = await tx.tasks.page(where, before=before, limit=min(PIECE, limit - len(found)))
-        found += part
-        if len(part) < PIECE:
-            break
-        before = part[-1].id
-    return found
-
-
-def _before(cursor: str) -> TaskId:
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 18):
-        raise Invalid("cursor", cursor, "is not a cursor: use `next_cursor` of the page before, unchanged")
-    return TaskId(int(cursor))
 
 
 async def _progress_of(tx: Tx, task: Task) -> StepProgress | None:

@@ -57,7 +57,7 @@ class Silence:
             used=None if used is None else datetime.fromtimestamp(used, UTC),
             gpus=gpus,
         )
-        return silence_of(signs, running_since=run.running_at, now=now)
+        return silence_of(signs, task=task.id, running_since=run.running_at, now=now)
 
     async def _printed(self, run: Run, rank: int) -> datetime | None:
         """When the rank has printed its last line; None if that is not known."""

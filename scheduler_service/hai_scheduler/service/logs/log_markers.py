@@ -61,7 +61,7 @@ def _ending(run: Run) -> str:
             return "succeeded"
         case Reason.FAILED:
             return "failed"
-        case Reason.USER_STOPPED:
+        case Reason.USER_STOPPED | Reason.OWNER_ARCHIVED:
             return "stopped"
         case Reason.TIME_LIMIT | Reason.NODE_LOST | Reason.SUPERVISOR_KILLED | Reason.START_FAILED | None:
             return "ended"

@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from hai_scheduler.core.lifecycle.events import GpusIdle
-from hai_scheduler.core.metrics.idle import idle_since
+from hai_scheduler.core.metrics.idle import all_idle, idle_since
 from hai_scheduler.core.metrics.series import WINDOW_S, Point
+from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.task import Task
@@ -48,29 +49,40 @@ class IdleGpus:
     policies: PolicyStore
     _known: OrderedDict[tuple[RunId, int], _Known] = field(default_factory=OrderedDict)
 
-    async def saw(self, task: Task, rank: int, points: Sequence[Point]) -> None:
+    async def saw(self, task: Task, rank: int, piece: SeriesPiece) -> None:
         """Look at points of a rank, which are stored already.
+
+        The task may be as it was minutes ago; before a change is written it is read again.
 
         Raises:
             Temporary: The store cannot write now.
         """
         run = task.live_run
-        if not points or run is None:
+        if not piece.ends or run is None:
             return
         policy = self.policies.of(task.group)
         known = self._known.get((run.id, rank))
-        if known is None or points[0].at > known.newest + WINDOW_S:
-            known = await self._from_series(run.id, rank, points, policy)
-        since = idle_since([point for point in points if point.at > known.newest], known.since, policy)
-        self._known[run.id, rank] = _Known(max(known.newest, points[-1].at), since)
+        end = piece.ends[-1]
+        since: int | None = None
+        # Most GPUs work: a rank that does at the end is not idle, whatever was before.
+        if all_idle(piece.columns.last(), policy):
+            points = piece.points()
+            if known is None or points[0].at > known.newest + WINDOW_S:
+                known = await self._from_series(run.id, rank, points, policy)
+            since = idle_since([point for point in points if point.at > known.newest], known.since, policy)
+        elif known is not None and known.newest >= end:
+            since = known.since
+        works_on = known is not None and known.since is None and piece.ends[0] <= known.newest + WINDOW_S
+        self._known[run.id, rank] = _Known(end if known is None else max(known.newest, end), since)
         self._known.move_to_end((run.id, rank))
         while len(self._known) > MOST:
             self._known.popitem(last=False)
-        enough = since is not None and points[-1].at - since >= policy.idle_after.total_seconds()
+        if works_on and since is None:
+            # Nothing was noted since the last piece, by no replica: it needs no look.
+            return
+        enough = since is not None and end - since >= policy.idle_after.total_seconds()
         found = datetime.fromtimestamp(since, UTC) if enough and since is not None else None
-        before = run.ranks[rank].idle_gpus_since
-        if (before is None) != (found is None):
-            await self._note(run.id, rank, found)
+        await self._note(run.id, rank, found)
 
     async def _from_series(self, run_id: RunId, rank: int, points: Sequence[Point], policy: Policy) -> _Known:
         """What the points before these say; a rank that works now needs no look."""
@@ -83,6 +95,14 @@ class IdleGpus:
         return _Known(before, idle_since(earlier, None, policy))
 
     async def _note(self, run_id: RunId, rank: int, since: datetime | None) -> None:
+        """Note it in the task, unless it is noted already."""
+        async with self.store.read() as tx:
+            try:
+                _, run = await live_rank(tx, run_id, rank)
+            except Conflict:
+                return
+        if (run.ranks[rank].idle_gpus_since is None) == (since is None):
+            return
         async with self.store.write() as tx:
             try:
                 task, _ = await live_rank(tx, run_id, rank)

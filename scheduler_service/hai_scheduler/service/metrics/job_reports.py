@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from hai_scheduler.core.metrics.series import OWN, Point
+from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.limits import MAX_JOB_NUMBERS
 from hai_scheduler.core.model.progress import StepProgress, advanced
@@ -38,21 +38,22 @@ class JobReports:
         #: The names of each run, of those that have sent some the latest ones last.
         self._names: OrderedDict[RunId, set[str]] = OrderedDict()
 
-    def bounded(self, run_id: RunId, rank: int, points: Sequence[Point]) -> Sequence[Point]:
-        """The points without numbers of the job's own that are too many.
+    def bounded(self, run_id: RunId, rank: int, piece: SeriesPiece) -> SeriesPiece:
+        """The piece without numbers of the job's own that are too many.
 
         A supervisor sends no more than that by itself; but it speaks with the run's token, which the job can read.
         """
-        if not any(name.startswith(OWN) for point in points for name in point.values):
-            return points
+        own = piece.own_names
+        if not own:
+            return piece
         known = self._names.setdefault(run_id, set())
         self._names.move_to_end(run_id)
         while len(self._names) > MOST_RUNS:
             self._names.popitem(last=False)
-        return [
-            Point(point.at, {name: spread for name, spread in point.values.items() if _kept(name, rank, known)})
-            for point in points
-        ]
+        kept = {name for name in own if _kept(name, rank, known)}
+        if len(kept) == len(own):
+            return piece
+        return SeriesPiece.of([_without(point, kept) for point in piece.points()])
 
     async def advance(self, store: Store, run_id: RunId, rank: int, report: JobReport, now: datetime) -> None:
         """Keep the progress of a task, if it is newer than what is known. Raises Temporary."""
@@ -81,10 +82,14 @@ async def _next(
     return advanced(before, run=number, rank=rank, step=report.step, total=report.total, at=at)
 
 
+def _without(point: Point, kept: set[str]) -> Point:
+    """The point without those of the job's own numbers that are not kept."""
+    values = {name: spread for name, spread in point.values.items() if not name.startswith(OWN) or name in kept}
+    return Point(point.at, values)
+
+
 def _kept(name: str, rank: int, known: set[str]) -> bool:
-    """Whether a number is kept; its name is known then."""
-    if not name.startswith(OWN):
-        return True
+    """Whether a number of the job's own is kept; its name is known then."""
     if rank >= MOST_RANKS:
         return False
     if name not in known and len(known) < MAX_JOB_NUMBERS:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.metrics.series import Point
-from hai_scheduler.core.metrics.use import SummedUse, use_of
+from hai_scheduler.core.metrics.use import SUMMED, SummedUse, use_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.run import Run
@@ -77,7 +77,7 @@ class NewestUse:
         now = self.clock.now()
         since = int(now.timestamp()) - RECENT_S
         runs = [run.id for task in known if (run := task.live_run) is not None]
-        points = await self.store.series.newest(runs, since=since) if runs else {}
+        points = await self.store.series.newest(runs, since=since, names=SUMMED) if runs else {}
         items = [
             self._holder(task, progress.get(task.id), points, now) if caller.may_see(task.user) else _bare(task)
             for task in shown

@@ -9,7 +9,11 @@ from hai_scheduler.core.metrics.series import WINDOW_S
 from hai_scheduler.core.model.ids import RunId
 
 #: Pieces that this process takes each second at most, in the long run.
-BY_SECOND: Final = 12
+BY_SECOND: Final = 10
+#: Where more ranks than this send, their pieces wait for one another, for this time, seconds: one transaction for many
+#: pieces costs a fraction of one for each.
+ALONE: Final = 24
+GATHER_S: Final = 1.0
 #: After this time without a piece a rank is taken for gone, seconds.
 GONE_AFTER_S: Final = 600
 #: Runs that somebody looks at are sent at once, for this time after the last look, seconds.
@@ -33,6 +37,10 @@ class Pace:
     def watched(self, run_id: RunId, now: float) -> bool:
         """Whether somebody looks at a run (`now`: seconds of a steady clock)."""
         return now - self._watched.get(run_id, -WATCHED_S) < WATCHED_S
+
+    def gather(self) -> float:
+        """Return how long a piece may wait for others before it is stored, seconds."""
+        return GATHER_S if len(self._ranks) > ALONE else 0.0
 
     def next_after(self, run_id: RunId, rank: int, now: float) -> float:
         """Note a piece of a rank, and return after how many seconds its next one is wanted."""

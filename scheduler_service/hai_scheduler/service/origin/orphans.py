@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
+from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import NotFound
@@ -44,6 +46,8 @@ class Orphans:
                 data = {"run": found.run_id, "user": found.user, "nodes": list(found.nodes)}
                 line = HistoryEvent(at=self.clock.now(), kind=EventKind.RUN_ORPHAN_KILLED, actor=caller.name, data=data)
                 await tx.events.add(line)
+                subject = f"run:{found.run_id}"
+                await audit(tx, caller, AdminAction.RUN_ORPHAN_KILLED, subject, at=line.at, before=data)
                 found = ending
         await ring_change(self.bus)
         return found

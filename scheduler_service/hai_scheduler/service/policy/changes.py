@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.core.model.policy import PolicyError
+from hai_scheduler.core.model.policy import Policies, PolicyError
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store, Tx
@@ -24,11 +25,13 @@ from hai_scheduler.service.policy.store import (
     overrides_of,
     text_of,
 )
+from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.known_names import unknown_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.service.shared.versions import ANY, Expectation, version_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,8 @@ class PolicyView:
     trouble: str | None
     #: Warnings about names of users and groups that are unknown and probably misspelt.
     warnings: Sequence[str]
+    #: The version of all values of admins together.
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,7 @@ class PolicyChanges:
         async with self.store.read() as tx:
             await self.policy_store.refresh(tx)
             known = {user.name for user in await tx.users.all()}
+            stored, _ = overrides_of(await tx.settings.get(SETTING))
         layers, groups = self.policy_store.layers, self.latest_plan.groups()
         names = sorted({*groups, *layers.groups()})
         return PolicyView(
@@ -67,10 +73,17 @@ class PolicyChanges:
             groups={group: {name: layers.origin(name, group) for name in BY_NAME} for group in names},
             trouble=self.policy_store.trouble,
             warnings=[*_strangers(layers, known), *_empty_groups(layers, groups)],
+            version=version_of(stored),
         )
 
     async def change(
-        self, caller: Caller, group: str | None, values: Mapping[str, object], unset: Collection[str]
+        self,
+        caller: Caller,
+        group: str | None,
+        values: Mapping[str, object],
+        unset: Collection[str],
+        *,
+        expected: Expectation = ANY,
     ) -> None:
         """Set policy numbers, and remove the admins' values of others. All values are checked together before.
 
@@ -79,31 +92,58 @@ class PolicyChanges:
             group: The node group; None is all groups.
             values: The new values by name, as `read` takes them.
             unset: The names whose value of an admin is removed.
+            expected: The version of all values of admins that the caller has read. One for all groups and numbers,
+                because they are checked against each other.
 
         Raises:
             Forbidden: The caller is not an admin.
             Invalid: A name or a value is wrong, or the values contradict each other.
+            Overtaken: An admin has changed numbers since the caller read them.
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         admins_only(caller)
-        try:
-            values, unset = by_current_names(values), [current_name(name) for name in unset]
-        except PolicyError as error:
-            raise Invalid("set", error.name, str(error)) from None
-        given = _read(values, unset)
+        values, unset = _current(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
-            self._check_group(group, before)
-            at = self.clock.now()
-            own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
-            for name, value in given.items():
-                if name not in own or own[name].value != value:
-                    own[name] = Override(value, caller.name, at)
-            after = {**before, group: own}
-            layers = self._checked(after, group, values, unset)
+            expected.check("What admins have set of the policy numbers", before)
+            after, layers = self._after(caller, before, group, values, unset)
             await tx.settings.put(SETTING, text_of(after))
-            await self._line(tx, caller, group, self._told(before, layers, group))
+            told = self._told(before, layers, group)
+            if told:
+                was, is_ = ({name: pair[side] for name, pair in told.items()} for side in ("old", "new"))
+                subject = "policy" if group is None else f"policy:{group}"
+                await audit(tx, caller, AdminAction.POLICY_CHANGED, subject, at=self.clock.now(), before=was, after=is_)
+            await self._line(tx, caller, group, told)
         await ring_change(self.bus)
+
+    async def tried(
+        self, caller: Caller, group: str | None, values: Mapping[str, object], unset: Collection[str]
+    ) -> Policies:
+        """The policies as `change` would leave them; nothing is changed. The arguments and errors are those of it."""
+        admins_only(caller)
+        values, unset = _current(values, unset)
+        async with self.store.read() as tx:
+            before, _ = overrides_of(await tx.settings.get(SETTING))
+        return self._after(caller, before, group, values, unset)[1].policies()
+
+    def _after(
+        self,
+        caller: Caller,
+        before: Overrides,
+        group: str | None,
+        values: Mapping[str, object],
+        unset: Collection[str],
+    ) -> tuple[Overrides, PolicyLayers]:
+        """The values of admins after a change, and all values with them. Raises Invalid and Unavailable."""
+        given = _read(values, unset)
+        self._check_group(group, before)
+        at = self.clock.now()
+        own = {name: one for name, one in before.get(group, {}).items() if name not in unset}
+        for name, value in given.items():
+            if name not in own or own[name].value != value:
+                own[name] = Override(value, caller.name, at)
+        after = {**before, group: own}
+        return after, self._checked(after, group, values, unset)
 
     def _check_group(self, group: str | None, before: Overrides) -> None:
         groups = self.latest_plan.groups()
@@ -143,6 +183,14 @@ class PolicyChanges:
             await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
+
+
+def _current(values: Mapping[str, object], unset: Collection[str]) -> tuple[Mapping[str, object], Collection[str]]:
+    """The same with the names of now. Raises Invalid."""
+    try:
+        return by_current_names(values), [current_name(name) for name in unset]
+    except PolicyError as error:
+        raise Invalid("set", error.name, str(error)) from None
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:

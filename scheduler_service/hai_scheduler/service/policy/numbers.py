@@ -130,6 +130,12 @@ NUMBERS: Final = (
         "",
         "How long a snapshot of code stays after the end of the last task that has it.",
     ),
+    Number(
+        "keep_audit",
+        NumberKind.DURATION,
+        "",
+        "How long entries of the audit are kept; the number for all node groups counts.",
+    ),
 )
 
 BY_NAME: Final[Mapping[str, Number]] = MappingProxyType({number.name: number for number in NUMBERS})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -25,6 +25,7 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.service.profiling.merging import merge_orders, merged
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, TooCostly
 from hai_scheduler.service.shared.lookup import find
@@ -139,6 +140,21 @@ class Recordings:
         if not data:
             raise NotFound(f"Recording {number} has no trace {trace} of rank {rank}.")
         return data
+
+    async def all_traces(
+        self, caller: Caller, ref: str, number: int, ranks: Collection[int] | None
+    ) -> AsyncGenerator[bytes, None]:
+        """The traces of all processes, or of these ranks, as one, compressed with gzip, in pieces.
+
+        Raises:
+            NotFound: There is no such task that the caller may see, no such recording, or no trace.
+            Invalid: A rank was not recorded.
+            Conflict: The recording goes on, or the traces are too large together.
+        """
+        async with self.store.read() as tx:
+            task, recording = await _found(tx, caller, ref, number)
+        orders = merge_orders(recording.at_time(self.clock.now()), ranks)
+        return merged(self.workers, caller.name, orders, f"task {task.id}, recording {recording.id}")
 
     async def remove(self, caller: Caller, ref: str, number: int) -> None:
         """Delete a recording with its traces. Raises NotFound."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -12,12 +13,13 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.quota_rows import expired, facts
+from hai_scheduler.service.shared.quota_rows import expired, facts, find_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,10 @@ class OwnQuotas:
                 ceiling=own.ceiling if own else None,
                 expires_at=own.expires_at if own else None,
             )
+            was = find_row(rows, row)
             await tx.quotas.put(row)
+            old = None if was is None else facts(was)
+            await audit(tx, caller, AdminAction.QUOTA_PUT, subject, at=now, before=old, after=facts(row))
             data = {**facts(row), "before": cap.limit}
             await tx.events.add(HistoryEvent(at=now, kind=EventKind.QUOTA_PUT, actor=caller.name, data=data))
         await ring_change(self.bus)

@@ -185,7 +185,7 @@ async def live_run(tx: Tx, run_id: RunId) -> tuple[Task, Run]:
 async def live_rank(tx: Tx, run_id: RunId, rank: int) -> tuple[Task, Run]:
     """The task and the run of the rank. Raises Conflict as `live_run`, and Invalid if the run has no such rank."""
     task, run = await live_run(tx, run_id)
-    _check_rank(run, rank)
+    check_rank(run, rank)
     return task, run
 
 
@@ -201,10 +201,11 @@ async def recent_run(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> tu
         if not ended:
             raise
         run = ended[0]
-    _check_rank(run, rank)
+    check_rank(run, rank)
     return task, run
 
 
-def _check_rank(run: Run, rank: int) -> None:
+def check_rank(run: Run, rank: int) -> None:
+    """Raise Invalid if the run has no such rank."""
     if not 0 <= rank < len(run.ranks):
         raise Invalid("rank", rank, f"run {run.id} has ranks 0 to {len(run.ranks) - 1}")

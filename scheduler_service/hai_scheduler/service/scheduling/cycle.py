@@ -46,6 +46,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling import unsaved_alarm
 from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.duty_cycle import DutyCycle
+from hai_scheduler.service.scheduling.node_conditions import note_conditions
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.rotation_alarm import alarm_data, alarms
 from hai_scheduler.service.scheduling.run_ends import RunEnds
@@ -140,6 +141,7 @@ class Cycle:
             first_seq = await tx.events.last_seq()
             belongings = await self.belonging.sort(tx, observed, now)
             nodes = await marked(tx, nodes)
+            await note_conditions(tx, nodes, now)
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
             tasks, effects = await self._read_world(tx, belongings, ends, skipped)

@@ -17,8 +17,10 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
+from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.standings import BudgetCount
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
+from hai_scheduler.service.people import stopping
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.default import decide
 from hai_scheduler.service.scheduling.ledger_keeping import LedgerKeeping
@@ -38,6 +40,8 @@ PACK_PAUSE_S: Final = 0.2
 
 #: Tasks that are deleted in one transaction.
 BATCH = 100
+#: Entries of the audit that are deleted in one transaction.
+AUDIT_BATCH: Final = 1000
 
 #: How long expired rows of quota are kept, so that admins can see them (Q3).
 KEEP_EXPIRED: Final = timedelta(days=30)
@@ -61,6 +65,7 @@ class Housekeeping:
     capacity: CapacityNotes
     budgets: BudgetCount
     ledger: LedgerKeeping
+    containers: ContainerBooks
 
     def leads(self) -> bool:
         """Whether this replica leads: only one that does deletes anything."""
@@ -165,6 +170,26 @@ class Housekeeping:
                     removed += 1
         return removed
 
+    async def sweep_audit(self) -> int:
+        """Delete entries of the audit that are older than `keep_audit`; returns how many."""
+        forgotten, when = 0, self.clock.now() - self.policies.current.default.keep_audit
+        while True:
+            async with self.store.write() as tx:
+                some = await tx.audit.delete_before(when, limit=AUDIT_BATCH)
+            forgotten += some
+            if some < AUDIT_BATCH:
+                return forgotten
+
+    async def stop_tasks_of_archived(self) -> int:
+        """Tell tasks of archived users to stop that were not told when their user was archived; returns how many."""
+        stopped = 0
+        while True:
+            # The next tick carries the effects out: it derives them from what is stored.
+            some, _ = await stopping.stop_some(self.store, self.policies, now=self.clock.now())
+            stopped += some
+            if some < stopping.BATCH:
+                return stopped
+
     async def decide_quota(self) -> None:
         """Try until the default quota is decided: on a cluster, nodes may get their labels after the installation."""
         while not (self.latest_plan.leading and await self._quota_decided()):
@@ -199,6 +224,9 @@ class Housekeeping:
                 # First of all: what is deleted must be in the ledger.
                 await self.ledger.bring_in()
                 await self.ledger.count_live()
+                if stopped := await self.stop_tasks_of_archived():
+                    log.info("told %d tasks of archived users to stop", stopped)
+                await self.containers.count()
                 if early := await self.sweep_users():
                     log.info("forgot %d ended tasks of users who have more than they may", early)
                 if self.clock.steady() >= next_all:
@@ -214,6 +242,8 @@ class Housekeeping:
 
     async def _sweep_all(self) -> None:
         counts = await self.sweep(), await self.sweep_lines(), await self.sweep_quotas(), await self.sweep_uses()
+        if entries := await self.sweep_audit():
+            log.info("forgot %d entries of the audit", entries)
         if any(counts):
             log.info(
                 "forgot %d ended tasks, %d lines of history, %d expired rows of quota and %d decayed rows of use",

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from hai_scheduler.core.ledger.periods import Period, begin_of
+from hai_scheduler.core.ledger.slowdown import slowdown_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -52,15 +53,15 @@ class LedgerKeeping:
         counted, after = 0, TaskId(0)
         while True:
             async with self.store.write() as tx:
-                live = [(task, run) for task in await tx.tasks.unfinished() if (run := task.live_run) is not None]
-                some = [each for each in live if each[0].id > after][:BATCH]
+                tasks = [task for task in await tx.tasks.unfinished() if task.id > after]
+                some = [Booking(task, run) for task in tasks if (run := task.live_run) is not None][:BATCH]
                 await book(tx, some, until=hour)
                 if len(some) < BATCH:
                     await tx.settings.put(COUNTED, hour.isoformat())
             counted += len(some)
             if len(some) < BATCH:
                 return counted
-            after = some[-1][0].id
+            after = some[-1].task.id
             await self.clock.sleep(PAUSE_S)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
@@ -82,8 +83,8 @@ class LedgerKeeping:
             bookings: list[Booking] = []
             for task in tasks:
                 bookings += _bookings(task, await tx.runs.of_task(task.id))
-            known = await tx.ledger.of_runs({run.id for _, run in bookings})
-            missing = [booking for booking in bookings if booking[1].id not in known]
+            known = await tx.ledger.of_runs({booking.run.id for booking in bookings})
+            missing = [booking for booking in bookings if booking.run.id not in known]
             await book(tx, missing, until=begin_of(Period.HOUR, self.clock.now()))
             await tx.settings.put(IMPORT, str(tasks[-1].id) if tasks else None)
         if not tasks:
@@ -95,6 +96,7 @@ def _bookings(task: Task, runs: Sequence[Run]) -> list[Booking]:
     """Return each run with its task as it waited for that run: since the end of the run before."""
     since, found = task.submitted_at, []
     for run in runs:
-        found.append((replace(task, waiting_since=since), run))
+        last = task.run is not None and run.id == task.run.id
+        found.append(Booking(replace(task, waiting_since=since), run, slowdown_of(task) if last else None))
         since = run.ended_at or run.started_at
     return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from hai_scheduler.core.ledger.cutting import GpuUse, facts_of, rows_of
 from hai_scheduler.core.ledger.kinds import kind_of
 from hai_scheduler.core.ledger.row import LedgerRow
+from hai_scheduler.core.ledger.slowdown import slowdown_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -18,8 +19,15 @@ from hai_scheduler.ports.store import Tx
 #: The setting with the GPUs of a node, by node group, as the loop has last seen them.
 _GPUS: Final = "ledger_gpus"
 
-#: A run to be written, and its task as it was when the run began: it says who it is, and since when it had waited.
-Booking = tuple[Task, Run]
+
+class Booking(NamedTuple):
+    """A run to be written."""
+
+    #: Its task as it was when the run began: it says who it is, and since when it had waited.
+    task: Task
+    run: Run
+    #: The slowdown of the task, if it has ended by itself with this run (`core.ledger.slowdown`).
+    slowdown: int | None = None
 
 
 def booking_of(before: Task, after: Task) -> Booking | None:
@@ -28,8 +36,8 @@ def booking_of(before: Task, after: Task) -> Booking | None:
     if run is None:
         return None
     if before.run is None or before.run.id != run.id:
-        return after, run
-    return (before, run) if before.run.live and not run.live else None
+        return Booking(after, run)
+    return Booking(before, run, slowdown_of(after)) if before.run.live and not run.live else None
 
 
 async def book(tx: Tx, bookings: Sequence[Booking], *, until: datetime) -> None:
@@ -44,19 +52,19 @@ async def book(tx: Tx, bookings: Sequence[Booking], *, until: datetime) -> None:
     """
     if not bookings:
         return
-    known = await tx.ledger.of_runs({run.id for _, run in bookings})
-    fresh = {task.id for task, run in bookings if run.id not in known}
+    known = await tx.ledger.of_runs({each.run.id for each in bookings})
+    fresh = {each.task.id for each in bookings if each.run.id not in known}
     stored = await tx.tasks.with_specs(fresh) if fresh else {}
     groups = {user.name: user.groups for user in await tx.users.all()} if fresh else {}
     gpus = await gpus_of(tx) if fresh else {}
     rows: dict[RunId, Sequence[LedgerRow]] = {}
-    for task, run in bookings:
+    for task, run, slowdown in bookings:
         if run.id in known:
             facts = known[run.id][0].facts
         else:
             kind = kind_of(task, stored[task.id][1])
             facts = facts_of(task, run, kind=kind, groups=groups.get(task.user, frozenset()), gpus=gpus)
-        rows[run.id] = rows_of(facts, run, until, use=_gpu_use(run))
+        rows[run.id] = rows_of(facts, run, until, use=_gpu_use(run), slowdown=slowdown)
     await tx.ledger.put(rows)
 
 

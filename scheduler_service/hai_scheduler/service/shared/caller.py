@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -30,6 +30,8 @@ class Caller:
     kind: Literal["user", "service"] = "user"
     groups: frozenset[str] = frozenset()
     scopes: frozenset[str] = frozenset()
+    #: The address that the request came from; None: not known. It does not tell one caller from another.
+    address: str | None = field(default=None, compare=False)
 
     @property
     def admin(self) -> bool:

@@ -1,4 +1,7 @@
-"""The only way to change a task: advance it, save it, write its history. Effects follow after the commit."""
+"""The only way to change a task: advance it, save it, write its history and what its owner is told of it.
+
+Effects follow after the commit.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.booking import Booking, book, booking_of
+from hai_scheduler.service.shared.outbox import tell
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"
@@ -26,7 +30,7 @@ MOST_RANKS = 100
 async def change(
     tx: Tx, task: Task, *events: Event, actor: str, later: list[Booking] | None = None
 ) -> tuple[Task, tuple[Effect, ...]]:
-    """Apply the events to the task in order, and write the new task, its history, and its run into the ledger.
+    """Apply the events to the task in order, and write the new task, its history, its notifications and its run.
 
     Args:
         tx: The transaction.
@@ -56,6 +60,7 @@ async def change(
         HistoryEvent(at=at, kind=kind, actor=actor, user=task.user, task_id=task.id, data=data)
         for kind, data in _lines(before, saved)
     )
+    await tell(tx, before, saved, actor=actor, at=at)
     if (booking := booking_of(before, saved)) is not None:
         if later is None:
             await book(tx, [booking], until=at)

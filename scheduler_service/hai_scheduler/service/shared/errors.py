@@ -44,6 +44,17 @@ class Conflict(HaiError):
     code = "conflict"
 
 
+class Overtaken(Conflict):
+    """Somebody else has changed the thing since the caller read it."""
+
+    def __init__(self, message: str, current: object | None) -> None:
+        super().__init__(message)
+        #: What is there now; None: nothing is.
+        self.current = current
+        #: The same as the interface shows it, which only the interface knows.
+        self.shown: Any = None
+
+
 class QuotaExceeded(HaiError):
     """The task is larger than what its user may ever hold (Q5)."""
 

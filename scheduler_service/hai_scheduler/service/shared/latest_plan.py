@@ -5,11 +5,12 @@ In a process of the API it is the view of the latest look of that process (sched
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node
@@ -18,6 +19,9 @@ from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.verdicts import Verdict
 from hai_scheduler.core.nodes.node_group import largest
 from hai_scheduler.ports.errors import Temporary
+
+#: How many of the latest ticks the loop knows the lengths of.
+RECENT_TICKS: Final = 500
 
 
 class Asked(Protocol):
@@ -52,6 +56,8 @@ class LatestPlan:
     tick_seconds: float = 0.0
     plan_seconds: float = 0.0
     ticks: int = 0
+    #: Seconds that the latest ticks took.
+    recent_ticks: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_TICKS))
     #: Why the last tick or one of its effects failed; None: nothing failed.
     trouble: str | None = None
     #: Whether the cluster could not be read; nothing is decided until it can be.
@@ -85,6 +91,7 @@ class LatestPlan:
         self.last_tick = snapshot.now
         self.tick_seconds = seconds
         self.ticks += 1
+        self.recent_ticks.append(seconds)
 
     def groups(self) -> dict[str, int]:
         """The number of nodes of each node group."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.model.node import Node
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.logs import LogPlace
@@ -112,7 +113,62 @@ class TraceRead:
     fault: str | None = None
 
 
-Order = ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOrder:
+    """Make a trace a part of the trace of all processes. The answer is a TraceMerged."""
+
+    recording: int
+    rank: int
+    trace: int
+    #: What it is called there, and the number that its ids begin with.
+    label: str
+    prefix: int
+    #: Checksum and length of the text before it, and what its times count from.
+    crc: int
+    size: int
+    base: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceMerged:
+    """A part of the trace of all processes, with the same numbers behind it; or why it cannot be one."""
+
+    #: Compressed, in base64.
+    data: str = ""
+    crc: int = 0
+    size: int = 0
+    base: int | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewOrder:
+    """Find out what a mark on nodes would do. The answer is a MarkPreview."""
+
+    nodes: tuple[str, ...]
+    mark: NodeMark
+    now: datetime
+    bounds: Bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOrder:
+    """Simulate the tasks of the last days with the policy numbers in force and with others. The answer is a Trial.
+
+    While it is computed, its progress is told as numbers from 0 to 1.
+    """
+
+    policies: Policies
+    since: datetime
+    now: datetime
+    #: The most tasks, and the most processor time of each of the two simulations, in seconds.
+    most_tasks: int
+    most_seconds: float
+
+
+Order = (
+    ForecastOrder | WhatIfOrder | ExperimentOrder | SearchOrder | TraceOrder | MergeOrder | PreviewOrder | TrialOrder
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +179,21 @@ class SnapshotFacts:
     policies: Policies
 
 
+#: Takes what a computation says of its progress: a number from 0 to 1.
+Told = Callable[[float], None]
+
+
 class ComputePool(Protocol):
     """Carries out orders outside of the event loop, so that neither ticks nor requests wait for them."""
 
-    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None) -> Any:
+    async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """Carry out the order when its user's turn has come; returns its answer. A cancelled order ends at once.
 
         Args:
             user: The user who asked.
             order: The order.
-            facts: Nodes and policies, for forecasts and what-ifs.
+            facts: Nodes and policies, for all that plans.
+            told: Called with what the computation says of its progress.
 
         Raises:
             TooMany: The user has too many orders waiting.

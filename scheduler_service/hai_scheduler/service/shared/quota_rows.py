@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +17,17 @@ def expired(row: Quota, now: datetime) -> bool:
 def key(row: Quota) -> dict[str, Any]:
     """The key of the row, for its events."""
     return {"subject": row.subject, "group": row.group, "priority": row.priority.name}
+
+
+def find_row(rows: Iterable[Quota], wanted: Quota) -> Quota | None:
+    """The row with the key of the wanted one; None if there is none."""
+    own = (wanted.subject, wanted.group, wanted.priority)
+    return next((row for row in rows if (row.subject, row.group, row.priority) == own), None)
+
+
+def named(row: Quota) -> str:
+    """The row in a sentence."""
+    return f"The quota row of {row.subject} at {row.priority.name} in group {row.group!r}"
 
 
 def facts(row: Quota) -> dict[str, Any]:

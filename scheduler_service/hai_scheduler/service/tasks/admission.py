@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -26,9 +26,10 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
+from hai_scheduler.service.shared.archived_names import archived_sentence
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.doorbell import ring_change
-from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid
+from hai_scheduler.service.shared.errors import Conflict, Forbidden, HaiError, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.storage_limit import StorageLimit
@@ -93,6 +94,7 @@ class _Seen:
     environments: Sequence[Environment]
     groups: Mapping[str, frozenset[str]]
     earlier: Mapping[tuple[str, str], Task]
+    archived: Collection[str]
     books: dict[Caller, QuotaTable] = field(default_factory=dict)
     unfinished: dict[str, int] = field(default_factory=dict)
     #: The sizes of accepted tasks that are written at its end, by user.
@@ -224,6 +226,7 @@ class Admission:
         seen = _Seen(
             environments=await tx.environments.all(),
             groups={user.name: user.groups for user in await tx.users.all()},
+            archived=frozenset(await tx.users.archived()),
             earlier=await tx.tasks.keyed([waiting.new.used for waiting in taken if waiting.new.used is not None]),
         )
         self._known = seen.environments, seen.groups
@@ -253,6 +256,9 @@ class Admission:
 
     async def _let_in(self, tx: Tx, new: New, seen: _Seen) -> OtherEnvironment | NewTask:
         caller, task = new.caller, new.task
+        if caller.name in seen.archived:
+            # The request may have passed in the moment before.
+            raise Forbidden(archived_sentence(caller.name))
         groups = caller.groups or seen.groups.get(caller.name, frozenset())
         if chosen(seen.environments, caller.name, groups, new.choice.image) != new.environment:
             return OtherEnvironment()

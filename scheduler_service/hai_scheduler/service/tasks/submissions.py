@@ -5,12 +5,14 @@ Each action is one transaction. Wrong input is refused with field, value and rem
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
@@ -26,6 +28,7 @@ from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
+from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
@@ -45,6 +48,14 @@ from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 _ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
+
+
+_ACTIONS: Final[Mapping[type[Event], AdminAction]] = {
+    AskedToStop: AdminAction.TASK_STOPPED,
+    AskedToSuspend: AdminAction.TASK_SUSPENDED,
+    Held: AdminAction.TASK_HELD,
+    Released: AdminAction.TASK_RESUMED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,10 +208,11 @@ class Submissions:
                 await self._check_use(tx, task, priority)
                 run = replace(run, priority=priority)
                 task = replace(task, run=run)
+            name = "AUTO" if priority is None else priority.name
+            was = {"priority": "AUTO" if task.priority is None else task.priority.name}
             saved = await tx.tasks.save(replace(task, priority=priority, custom_rank=None))
-            await self._line(
-                tx, caller, EventKind.TASK_PRIORITY, saved, priority="AUTO" if priority is None else priority.name
-            )
+            await self._audit(tx, caller, AdminAction.TASK_PRIORITY, task, was, {"priority": name})
+            await self._line(tx, caller, EventKind.TASK_PRIORITY, saved, priority=name)
         await ring_change(self.bus)
         return saved
 
@@ -230,7 +242,9 @@ class Submissions:
             for rank, member in enumerate(hand):
                 saved = await tx.tasks.save(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
-            await self._line(tx, caller, EventKind.TASK_ORDER, task, order=[member.id for member in hand])
+            order = [member.id for member in hand]
+            await self._audit(tx, caller, AdminAction.TASK_ORDER, task, {}, {"order": order})
+            await self._line(tx, caller, EventKind.TASK_ORDER, task, order=order)
         await ring_change(self.bus)
         return task
 
@@ -264,7 +278,9 @@ class Submissions:
                 raise Conflict(f"Task {task.id} is being stopped: submit it again if you want it to go on.")
             if isinstance(event, AskedToStop | AskedToSuspend):
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
+            was = task
             task, effects = await change(tx, task, event, actor=caller.name)
+            await self._audit(tx, caller, _ACTIONS[type(event)], task, _facts(was), _facts(task))
         await ring_notices(self.bus, effects)
         await ring_change(self.bus)
         return task
@@ -274,6 +290,15 @@ class Submissions:
         if task.state.ended:
             raise Conflict(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
         return task
+
+    async def _audit(
+        self, tx: Tx, caller: Caller, action: AdminAction, task: Task, before: dict[str, Any], after: dict[str, Any]
+    ) -> None:
+        """Write into the audit what an admin does to a task of another user; what users do to theirs is not in it."""
+        if task.user != caller.name:
+            about = {"user": task.user, "name": task.name}
+            after = {**about, **after}
+            await audit(tx, caller, action, f"task:{task.id}", at=self.clock.now(), before=before or None, after=after)
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.events.add(
@@ -294,3 +319,7 @@ class Submissions:
                     f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
                     "keeps its priority."
                 )
+
+
+def _facts(task: Task) -> dict[str, Any]:
+    return {"state": task.state.value, "held": task.held}

@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hai_scheduler.core.model.marks import LostPast, Mark
+from hai_scheduler.ports.stored.database import DatabaseFacts
 from kit.memory.draft import MemoryPart
 
 
 class MemoryDatabase(MemoryPart):
     """See `ports.stored.database.DatabaseRecord`."""
+
+    async def facts(self) -> DatabaseFacts:
+        """See `DatabaseRecord.facts`."""
+        self._draft.seen()
+        return DatabaseFacts(kind="memory", size=None, revision=None)
 
     async def mark(self) -> Mark:
         """See `DatabaseRecord.mark`."""

@@ -42,13 +42,19 @@ class MemoryLedger(MemoryPart):
         shares = self._shares(question.since, question.until)
         asked = [(key, hour, sums) for key, hour, sums in shares if question.concerns(key)]
         if not question.waits:
-            asked = [(key, hour, replace(sums, waits={})) for key, hour, sums in asked]
+            asked = [(key, hour, replace(sums, waits={}, slowdowns={})) for key, hour, sums in asked]
+        if not question.numbers:
+            asked = [(key, hour, Sums(waits=sums.waits, slowdowns=sums.slowdowns)) for key, hour, sums in asked]
         return lines_of(question, asked)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
         """See `StoredLedger.recompute`."""
         list(cover(since, until))
         self._draft.writable()
+
+    async def users(self) -> Collection[str]:
+        """See `StoredLedger.users`."""
+        return {row.facts.key.user for row in self._rows()}
 
     async def erase(self, user: str) -> int:
         """See `StoredLedger.erase`."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 from kit.memory.draft import MemoryPart
 
 
@@ -22,6 +22,21 @@ class MemoryNodes(MemoryPart):
         state = self._draft.writable()
         marks = {**state.marks, node: mark}
         self._draft.state = replace(state, marks={n: m for n, m in marks.items() if m is not NodeMark.NONE})
+
+    async def conditions(self) -> Mapping[str, NodeCondition]:
+        """See `StoredNodes.conditions`."""
+        return dict(self._draft.seen().conditions)
+
+    async def put_conditions(self, conditions: Collection[NodeCondition]) -> None:
+        """See `StoredNodes.put_conditions`."""
+        state = self._draft.writable()
+        self._draft.state = replace(state, conditions={**state.conditions, **{one.node: one for one in conditions}})
+
+    async def forget_conditions(self, nodes: Collection[str]) -> None:
+        """See `StoredNodes.forget_conditions`."""
+        state = self._draft.writable()
+        kept = {name: one for name, one in state.conditions.items() if name not in nodes}
+        self._draft.state = replace(state, conditions=kept)
 
     async def strikes(self) -> Sequence[Strike]:
         """See `StoredNodes.strikes`; those of the same moment in the order in which they were added."""

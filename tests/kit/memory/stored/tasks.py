@@ -11,7 +11,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin, used_pin
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.errors import Absent, WriteConflict
-from hai_scheduler.ports.values import NewTask, TaskFilter
+from hai_scheduler.ports.values import NewTask, TaskFilter, TaskKeyValue, TaskSort, sort_value
 from kit.memory.draft import MemoryPart
 from kit.memory.state import State
 
@@ -107,8 +107,25 @@ class MemoryTasks(MemoryPart):
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `StoredTasks.page`."""
-        tasks = self._draft.seen().tasks.falling(before)
-        return list(islice((task for task in tasks if _matches(task, where)), limit))
+        state = self._draft.seen()
+        return list(islice((task for task in state.tasks.falling(before) if _matches(state, task, where)), limit))
+
+    async def sorted_page(
+        self, where: TaskFilter, sort: TaskSort, *, after: tuple[TaskKeyValue, TaskId] | None, limit: int
+    ) -> Sequence[Task]:
+        """See `StoredTasks.sorted_page`."""
+        state = self._draft.seen()
+        places = [((sort_value(task, sort.key), task.id), task) for task in state.tasks.rising()]
+        found = sorted((each for each in places if _matches(state, each[1], where)), key=lambda each: each[0])
+        if sort.falling:
+            found.reverse()
+        later = [task for place, task in found if after is None or (place < after if sort.falling else place > after)]
+        return later[:limit]
+
+    async def count(self, where: TaskFilter) -> int:
+        """See `StoredTasks.count`."""
+        state = self._draft.seen()
+        return sum(_matches(state, task, where) for task in state.tasks.rising())
 
     async def count_unfinished(self, user: str) -> int:
         """See `StoredTasks.count_unfinished`."""
@@ -134,6 +151,7 @@ class MemoryTasks(MemoryPart):
             specs=state.specs.drop(task_id),
             runs=state.runs.drop(task_id),
             progress=state.progress.drop(task_id),
+            stars=frozenset(star for star in state.stars if star[1] != task_id),
             keys={key: number for key, number in state.keys.items() if number != task_id},
             recordings={number: one for number, one in state.recordings.items() if one.task_id != task_id},
             traces={key: data for key, data in state.traces.items() if state.recordings[key[0]].task_id != task_id},
@@ -153,7 +171,9 @@ def _copy_of(spec: TaskSpec) -> TaskSpec:
     return replace(spec, env=dict(spec.env))
 
 
-def _matches(task: Task, where: TaskFilter) -> bool:
+def _matches(state: State, task: Task, where: TaskFilter) -> bool:
+    spec = state.specs.get(task.id)
+    tags = () if spec is None else spec.tags
     level = None if task.priority is None else task.priority.name
     return (
         (where.user is None or task.user == where.user)
@@ -161,4 +181,14 @@ def _matches(task: Task, where: TaskFilter) -> bool:
         and (where.group is None or task.group == where.group)
         and (where.priority is None or (level or "AUTO") == where.priority.upper())
         and (where.name is None or where.name.lower() in task.name.lower())
+        and (where.text is None or _has_text(task, tags, where.text))
+        and (where.tag is None or where.tag in tags)
+        and (where.submitted_since is None or task.submitted_at >= where.submitted_since)
+        and (where.ended_since is None or (task.ended_at is not None and task.ended_at >= where.ended_since))
+        and (where.starred_by is None or (where.starred_by, task.id) in state.stars)
     )
+
+
+def _has_text(task: Task, tags: Sequence[str], text: str) -> bool:
+    parts = (task.name, task.user, *tags)
+    return str(task.id) == text or any(text.lower() in part.lower() for part in parts)

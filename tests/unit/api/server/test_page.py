@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.api.server.page import PATHS, POLICY, Page, read_page
+from hai_scheduler.api.server.page import PATHS, POLICY, StudioPage, read_page
 
 
 def test_a_folder_without_a_document_is_no_page(tmp_path: Path) -> None:
     (tmp_path / "main.0123456789abcdef.js").write_text("open()")
-    assert read_page(tmp_path) == Page()
-    assert read_page(tmp_path / "none") == Page()
+    assert read_page(tmp_path) == StudioPage()
+    assert read_page(tmp_path / "none") == StudioPage()
 
 
 def test_files_with_a_digest_in_their_name_are_served_and_no_others(tmp_path: Path) -> None:

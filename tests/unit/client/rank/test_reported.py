@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import time
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +54,50 @@ def test_a_report_is_read_once(folder: Folder, tmp_path: Path) -> None:
     folder.write(a_report(loss=0.5))
     assert folder.read() == {"job_loss": 0.5}
     assert folder.said == []
+
+
+def reports_and_is_killed(folder: Path) -> None:
+    """What a job does that is killed in the middle of a second."""
+    job = Reporter(folder)
+    job.report(1, total=900, loss=9.0, lr=0.1)
+    for step in range(2, 800):
+        job.report(step, loss=1000.0 / step)
+    time.sleep(0.03)
+    job.report(800, loss=0.5)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_what_was_reported_before_a_kill_is_not_lost(folder: Folder) -> None:
+    process = get_context("fork").Process(target=reports_and_is_killed, args=(folder.path,))
+    process.start()
+    process.join(20)
+    assert process.exitcode == -signal.SIGKILL
+    assert folder.reader.last() == {"job_loss": 0.5, "job_lr": 0.1}
+    assert folder.reader.progress is not None
+    assert (folder.reader.progress["step"], folder.reader.progress["total"]) == (800, 900)
+    assert folder.said == []
+
+
+def test_what_a_job_left_before_its_last_report_counts_no_more(folder: Folder, tmp_path: Path) -> None:
+    job = Reporter(tmp_path / "progress")
+    job.report(1, loss=1)
+    job.report(2, loss=2)
+    job.report(3, loss=3)
+    job.flush()
+    assert folder.reader.last() == {"job_loss": 3.0}
+    assert folder.reader.progress is not None
+    assert folder.reader.progress["step"] == 3
+
+
+@pytest.mark.parametrize(
+    "content", ["", "no json", "[1]", '{"at": "x", "step": 7}', '{"at": 9e9, "step": -1}', "x" * 70_000]
+)
+def test_anything_else_in_its_place_does_no_harm(folder: Folder, content: str) -> None:
+    folder.write(a_report(loss=0.5))
+    folder.write(content, "000.last")
+    assert folder.reader.last() == {"job_loss": 0.5}
+    assert folder.reader.progress is not None
+    assert folder.reader.progress["step"] == 5
 
 
 def test_of_several_processes_the_first_one_counts(folder: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import zlib
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.metrics.packing import FORM, BadChunk, code_of, pack, unpack, value_of
+from hai_scheduler.core.metrics.codes import BadChunk
+from hai_scheduler.core.metrics.packing import FORM, pack, unpack, unpack_last
 from hai_scheduler.core.metrics.series import Point, Spread
 
 NUMBERS = st.floats(0, 1e18, allow_nan=False)
@@ -39,31 +41,6 @@ def test_packing_again_changes_nothing(points: list[Point]) -> None:
     assert unpack(pack(once)) == once
 
 
-@given(NUMBERS)
-def test_a_code_stands_for_its_number(value: float) -> None:
-    assert code_of(value_of(code_of(value))) == code_of(value)
-    assert value_of(code_of(value)) == pytest.approx(value, rel=0.006, abs=1e-4)
-
-
-@given(NUMBERS, NUMBERS)
-def test_codes_grow_with_their_numbers(one: float, other: float) -> None:
-    if one <= other:
-        assert code_of(one) <= code_of(other)
-
-
-@pytest.mark.parametrize(
-    ("value", "back"),
-    [(0, 0), (1e-5, 0), (1e-4, 1e-4), (1, 1), (100, 100), (1e12, 1e12), (1e18, 1e18), (1e30, 1e18)],
-)
-def test_the_edges_of_codes(value: float, back: float) -> None:
-    assert value_of(code_of(value)) == pytest.approx(back, rel=1e-12)
-
-
-@pytest.mark.parametrize("count", range(40))
-def test_small_counts_are_exact_when_they_are_rounded(count: int) -> None:
-    assert round(value_of(code_of(count))) == count
-
-
 def test_a_day_of_eight_busy_gpus_is_small() -> None:
     chance = random.Random(1)
     points = []
@@ -79,7 +56,47 @@ def test_a_day_of_eight_busy_gpus_is_small() -> None:
         values["memory"] = Spread(200e9, 200e9, 200e9)
         points.append(Point(1_700_000_000 + 10 * number, values))
     # 1,500 ranks may take half a gigabyte a day; a day is 24 of these hours, and most of it is folded.
-    assert len(pack(points)) * 24 < 500_000
+    assert len(pack(points)) * 24 < 240_000
+
+
+def test_a_reader_gets_the_metrics_that_it_names() -> None:
+    points = [
+        Point(10 * number, {name: Spread(number, number, number) for name in ("cpu", "gpu0_use", "gpu1_use", "memory")})
+        for number in range(1, 50)
+    ]
+    whole = unpack(pack(points))
+    assert unpack_last(pack(points)) == whole[-1]
+    assert unpack_last(pack(points), ["cpu"]) == Point(490, {"cpu": whole[-1].values["cpu"]})
+    for names in (["cpu"], ["gpu1_use"], ["gpu0_use", "memory"], ["ib_sent"], []):
+        assert unpack(pack(points), names) == [
+            Point(point.at, {name: spread for name, spread in point.values.items() if name in names}) for point in whole
+        ]
+
+
+def test_what_moves_by_leaps_and_has_gaps_comes_back() -> None:
+    chance = random.Random(3)
+    points = []
+    for number in range(200):
+        values = {"disk_read": Spread(0, 10 ** chance.uniform(-3, 17), 1e18)}
+        if chance.random() < 0.5:
+            values["gpu0_use"] = Spread(0, chance.uniform(0, 100), 100)
+        points.append(Point(10 * number + (number > 90) * 1230, values))
+    back = unpack(pack(points))
+    assert unpack(pack(back)) == back
+    assert [(point.at, set(point.values)) for point in back] == [(point.at, set(point.values)) for point in points]
+    assert [point.values["disk_read"].mean for point in back] == pytest.approx(
+        [point.values["disk_read"].mean for point in points], rel=0.006
+    )
+
+
+def damaged(chunk: bytes, **changes: object) -> bytes:
+    """The chunk with another head."""
+    inflate = zlib.decompressobj()
+    head = json.loads(inflate.decompress(chunk[1:])) | changes
+    return chunk[:1] + zlib.compress(json.dumps(head).encode()) + inflate.unused_data
+
+
+SOME = pack([Point(10, {"cpu": Spread(1, 1, 1)}), Point(20, {"cpu": Spread(2, 3, 90)})])
 
 
 @pytest.mark.parametrize(
@@ -87,16 +104,29 @@ def test_a_day_of_eight_busy_gpus_is_small() -> None:
     [
         b"",
         b"\x02rest",
+        b"\x09rest",
         bytes((FORM,)) + b"no zlib",
-        bytes((FORM,)) + zlib.compress(b'{"names": ["cpu"], "points": 3}\n\x01'),
-        bytes((FORM,)) + zlib.compress(b"[]\n"),
-        bytes((FORM,)) + zlib.compress(b"x" * 100)[:-5],
-        pack([Point(10, {"cpu": Spread(1, 1, 1)})])[:-3],
+        bytes((FORM,)) + zlib.compress(b"[]"),
+        bytes((FORM,)) + zlib.compress(b"x" * 100),
+        bytes((FORM,)) + zlib.compress(b"[" * 100_000),
+        SOME[:-3],
+        SOME[:9],
+        damaged(SOME, spans=[[10, 10, 3]]),
+        damaged(SOME, spans=[[10, 0, 2]]),
+        damaged(SOME, spans=7),
+        damaged(SOME, kinds=[["cpu"]]),
+        damaged(SOME, same={"memory": [1]}),
+        damaged(SOME, same={"memory": [1, 5, 0]}),
     ],
 )
 def test_what_is_no_chunk_is_refused(chunk: bytes) -> None:
     with pytest.raises(BadChunk):
         unpack(chunk)
+
+
+def test_nothing_has_no_last_point() -> None:
+    with pytest.raises(BadChunk, match="without points"):
+        unpack_last(pack([]))
 
 
 def test_a_bomb_is_refused() -> None:

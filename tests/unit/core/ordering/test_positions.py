@@ -160,3 +160,13 @@ def test_a_part_that_has_changed_is_one_that_was_made_so(
         assert len(after) == len(left)
         assert all((task in after) == (task in left) for task in tasks)
     assert (bucket.tasks(), bucket.dealt, bucket.promised) == was
+
+
+@given(queues(), st.integers(0, 30))
+def test_the_queue_is_read_in_its_order_from_any_place_on(
+    made: tuple[list[Waits], dict[str, float]], after: int
+) -> None:
+    waiting, use = made
+    order = by_hand(waiting, use)
+    expected = list(enumerate([*order[Priority.NORMAL], *order[Priority.LOW]], 1))
+    assert list(Queue(lanes_of(waiting, use)).in_order(after)) == expected[after:]

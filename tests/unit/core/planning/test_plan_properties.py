@@ -20,7 +20,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.core.model.verdicts import VerdictKind, Verdicts
 from hai_scheduler.core.ordering import positions
 from hai_scheduler.core.ordering.discipline import Discipline
 from hai_scheduler.core.ordering.quota import QuotaAccounts, QuotaTable
@@ -154,6 +154,23 @@ def test_a_verdict_is_the_same_whatever_was_asked_before(shot: Snapshot, enough:
         after_others = dict(made.verdicts)
     for task_id, verdict in after_others.items():
         assert plan(shot, POLICY).verdicts[task_id] == verdict
+
+
+@given(snapshots(), st.integers(0, 6))
+@FEW
+def test_the_queue_in_order_has_every_task_that_waits_at_its_position(shot: Snapshot, after: int) -> None:
+    verdicts = plan(shot, POLICY).verdicts
+    assert isinstance(verdicts, Verdicts)
+    for group in verdicts.groups:
+        listed = list(group.in_order())
+        numbers = [number for number, _ in listed]
+        assert numbers == sorted(set(numbers))
+        assert sorted(task.id for _, task in listed) == sorted(group.ids)
+        assert {task.group for _, task in listed} <= {group.group}
+        queue_length = len(listed) - group.held
+        for place, (number, task) in enumerate(listed):
+            assert verdicts[task.id].position == (number if place < queue_length else None)
+        assert list(group.in_order(after)) == [each for each in listed if each[0] > after]
 
 
 @given(snapshots())

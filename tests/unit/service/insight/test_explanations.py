@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
+from hai_scheduler.core.costs.budgets import GroupBudget, Measure, Standing
 from hai_scheduler.core.explaining.alternatives import ChangeKind
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.ports.values import UserRecord
+from hai_scheduler.service.accounting.standings import BudgetUse, write_standings
 from hai_scheduler.service.computing import work
 from hai_scheduler.service.shared.errors import NotFound
 from kit.memory.behaviour import Behaviour
@@ -93,3 +97,38 @@ async def test_where_plans_take_long_fewer_are_made(monkeypatch: pytest.MonkeyPa
         service.parts.cycle.latest_plan.plan_seconds = seconds
         await service.parts.services.explanations.explain(user("ann"), str(mine))
     assert most == [8, 4], "none where one plan takes all of the time"
+
+
+async def test_a_task_without_budget_is_told_that_it_counts_as_low_and_why() -> None:
+    service = await Service(nodes=1).open()
+    await service.submit("first", "bob")
+    mine = await service.submit("mine", "ann", priority=Priority.HIGH)
+    explanations = service.parts.services.explanations
+    async with service.store.write() as tx:
+        await tx.users.put(UserRecord(name="ann", groups=frozenset({"cv", "nlp"})))
+        for group in ("cv", "nlp"):
+            budget = GroupBudget(group=group, measure=Measure.GPU_HOURS, limit=Decimal(5), window_days=30)
+            await tx.budgets.put(budget)
+        uses = {"cv": BudgetUse(Decimal(6), Standing.OVER), "nlp": BudgetUse(Decimal(4), Standing.NEAR)}
+        await write_standings(tx, uses)
+    await service.step()
+    found = await explanations.explain(user("ann"), str(mine))
+    assert found.view.effective is Priority.LOW
+    (sentence,) = found.budgets
+    assert sentence.startswith("group cv has used 6 of 5 GPU hours in 30 days: tasks of its members count as LOW until")
+    async with service.store.write() as tx:
+        await write_standings(tx, {})
+    await service.step()
+    found = await explanations.explain(user("ann"), str(mine))
+    assert (found.view.effective, found.budgets) == (Priority.HIGH, ())
+
+
+async def test_a_waiting_task_is_told_the_share_of_its_user() -> None:
+    service = await Service(nodes=1).open()
+    await service.submit("first", "bob")
+    await service.step()
+    mine = await service.submit("mine", "ann")
+    await service.step()
+    found = await service.parts.services.explanations.explain(user("ann"), str(mine))
+    assert found.share is not None
+    assert (found.share.user, found.share.entitled, found.share.users_before) == ("ann", 0.5, 0)

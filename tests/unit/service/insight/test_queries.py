@@ -11,14 +11,13 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
-from hai_scheduler.ports.values import HistoryEvent, TaskFilter
+from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.feed import may_see
-from hai_scheduler.service.insight.queries import PIECE, Queries, whose
+from hai_scheduler.service.insight.queries import Queries, whose
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from kit.builders import a_spec
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
 
@@ -110,25 +109,3 @@ def test_only_admins_see_others(user) -> None:
 def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
     event = HistoryEvent(at=T, actor="x", **about)
     assert (may_see(ALICE, event), may_see(ADMIN, event)) == (alice, admin)
-
-
-@pytest.mark.parametrize("limit", [1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 200])
-@pytest.mark.parametrize("count", [0, PIECE, 3 * PIECE, 3 * PIECE + 1])
-async def test_pages_are_whole_whatever_pieces_they_are_read_in(count: int, limit: int) -> None:
-    store = MemoryStore()
-    async with store.write() as tx:
-        for _ in range(count):
-            await tx.tasks.add(a_task(), a_spec())
-    queries = Queries(
-        store=store, clock=CLOCK, latest_plan=LatestPlan(), locations=RankLocations(api_url="", checkpoint_root="/c")
-    )
-    seen: list[int] = []
-    cursor = None
-    while True:
-        page = await queries.tasks(ALICE, TaskFilter(), cursor=cursor, limit=limit)
-        seen += [one.task.id for one in page.items]
-        assert len(page.items) <= limit
-        cursor = page.cursor
-        if cursor is None:
-            break
-    assert seen == list(range(count, 0, -1))

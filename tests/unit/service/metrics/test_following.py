@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.service.metrics.following import AFTER_END, GATHER_S, LOOK_EVERY, NewestPoints, NewPoints
@@ -46,7 +47,7 @@ class World:
         await self.clock.advance(NOW)
 
     async def send(self, seconds: Sequence[int], rank: int = 0) -> None:
-        await self.intake.take(RUN, rank, points(seconds, cpu=1, memory=5))
+        await self.intake.take(RUN, rank, SeriesPiece.of(points(seconds, cpu=1, memory=5)))
 
     async def watch(self, **asked: Any) -> None:
         async with aclosing(self.use.follow(ALICE, "1", **asked)) as stream:

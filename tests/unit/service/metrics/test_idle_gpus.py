@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
+from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.service.metrics import idle_gpus
@@ -41,7 +42,7 @@ class World:
 
     async def send(self, seconds: Iterable[int], use: float | None, *, rank: int = 0, replica: int = 0) -> None:
         values = {"cpu": 1.0} if use is None else {"cpu": 1.0, "gpu0_use": use}
-        await self.intakes[replica].take(RUN, rank, points(seconds, **values))
+        await self.intakes[replica].take(RUN, rank, SeriesPiece.of(points(seconds, **values)))
 
     async def since(self, rank: int = 0) -> int | None:
         """Since when a rank is idle, seconds after T0."""
@@ -123,3 +124,22 @@ async def test_ranks_that_have_sent_nothing_for_longest_are_forgotten(
     idle = world.intakes[0].idle
     assert idle is not None
     assert list(idle._known) == [(RUN, 1)]
+
+
+async def test_i1_a_rank_that_works_needs_no_look_at_the_store(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.send([10], 50)
+
+    def never() -> None:
+        raise AssertionError("a look at the store")
+
+    monkeypatch.setattr(world.store, "read", never)
+    await world.send([20, 30], 50)
+    await world.send([40], 50)
+
+
+async def test_i1_what_another_replica_has_noted_is_taken_back_by_the_one_that_sees_work(world: World) -> None:
+    await world.send([10], 50, replica=0)
+    await world.send(range(20, LONG + 30, 10), 0, replica=1)
+    assert await world.since() is not None
+    await world.send([LONG + 30], 50, replica=0)
+    assert await world.since() is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.service.metrics.pace import BY_SECOND, GONE_AFTER_S, WATCHED_S, Pace
+from hai_scheduler.service.metrics.pace import ALONE, BY_SECOND, GATHER_S, GONE_AFTER_S, WATCHED_S, Pace
 
 RUN = RunId("7.1")
 
@@ -35,3 +35,8 @@ def test_a_run_that_somebody_looks_at_sends_each_window_for_a_minute() -> None:
     assert pace.next_after(RunId("8.1"), 3, 2.0) > 100
     assert pace.next_after(RUN, 1400, 2.0) > 100, "a gang of thousands is not sent at once because one looks"
     assert pace.next_after(RUN, 3, 1.0 + WATCHED_S) > 100
+
+
+def test_pieces_wait_for_one_another_where_many_ranks_send() -> None:
+    assert filled(ALONE).gather() == 0
+    assert filled(ALONE + 1).gather() == GATHER_S

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.progress import StepProgress
+from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.store import Tx
+from hai_scheduler.service.metrics import taking
 from hai_scheduler.service.metrics.job_reports import MOST_RANKS, JobReport, JobReports
-from hai_scheduler.service.metrics.taking import AHEAD_S, MetricsIntake, PointsTaken
+from hai_scheduler.service.metrics.pace import ALONE, BY_SECOND, GATHER_S
+from hai_scheduler.service.metrics.taking import AHEAD_S, LATE, TRUSTED, MetricsIntake, PointsTaken
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
@@ -38,12 +46,12 @@ class World:
         await self.clock.advance(NOW)
 
     async def report(self, step: int, second: float, *, rank: int = 0, run: RunId = SECOND) -> StepProgress | None:
-        await self.intake.take(run, rank, [], JobReport(at=at(second), step=step, total=100))
+        await self.intake.take(run, rank, SeriesPiece.of([]), JobReport(at=at(second), step=step, total=100))
         async with self.store.read() as tx:
             return (await tx.progress.of([TaskId(1)])).get(TaskId(1))
 
     async def take(self, seconds: Sequence[int], *, rank: int = 0, run: RunId = SECOND) -> PointsTaken:
-        return await self.intake.take(run, rank, points(seconds, cpu=1))
+        return await self.intake.take(run, rank, SeriesPiece.of(points(seconds, cpu=1)))
 
     async def stored(self, rank: int = 0, run: RunId = SECOND) -> list[int]:
         found = await self.store.series.read(run, since=0, until=2**40, step=10)
@@ -148,7 +156,7 @@ async def test_a_store_that_cannot_write_is_told_and_the_points_are_taken_later(
         raise Temporary("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(world.store.series, "append", away)
+        patch.setattr(world.store.series, "add", away)
         with pytest.raises(Temporary, match="the disk is full"):
             await world.take([910])
     assert (await world.take([910])).newest == BEGIN + 910
@@ -157,7 +165,71 @@ async def test_a_store_that_cannot_write_is_told_and_the_points_are_taken_later(
 async def test_where_many_ranks_send_each_is_asked_to_send_less_often(world: World) -> None:
     for rank in range(1500):
         world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
-    assert (await world.take([910])).after == pytest.approx(1501 / 12)
+    taken = asyncio.ensure_future(world.take([910]))
+    await world.clock.advance(GATHER_S)
+    assert (await taken).after == pytest.approx(1501 / BY_SECOND)
+
+
+async def test_where_many_ranks_send_their_pieces_are_stored_together_and_acknowledged_then(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored: list[int] = []
+    add = world.store.series.add
+
+    async def counting(pieces: Sequence[RankPiece]) -> Sequence[int]:
+        stored.append(len(pieces))
+        return await add(pieces)
+
+    monkeypatch.setattr(world.store.series, "add", counting)
+    for rank in range(ALONE + 1):
+        world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
+    taken = [asyncio.ensure_future(world.take([910], rank=rank)) for rank in (0, 1)]
+    await world.clock.advance(GATHER_S / 2)
+    assert (stored, [one.done() for one in taken]) == ([], [False, False])
+    await world.clock.advance(GATHER_S / 2)
+    assert [(await one).newest for one in taken] == [BEGIN + 910, BEGIN + 910]
+    assert stored == [2]
+
+
+async def test_points_that_somebody_waits_for_are_stored_at_once(world: World) -> None:
+    for rank in range(ALONE + 1):
+        world.intake.pace.next_after(RunId("9.1"), rank, world.clock.steady())
+    world.intake.pace.watch(SECOND, world.clock.steady())
+    assert (await world.take([910])).newest == BEGIN + 910
+
+
+async def test_a_run_is_looked_at_once_in_a_while(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[RunId] = []
+    recent = taking.recent_run
+
+    async def counting(tx: Tx, run_id: RunId, rank: int, *, since: datetime) -> object:
+        looks.append(run_id)
+        return await recent(tx, run_id, rank, since=since)
+
+    monkeypatch.setattr(taking, "recent_run", counting)
+    for second in (910, 920):
+        for rank in (0, 1):
+            await world.take([second], rank=rank)
+    with pytest.raises(Invalid, match=r"run 1\.2 has ranks 0 to 1"):
+        await world.take([910], rank=2)
+    assert looks == [SECOND]
+    await world.clock.advance(TRUSTED.total_seconds())
+    await world.take([930])
+    assert looks == [SECOND, SECOND]
+
+
+async def test_a_run_that_was_seen_live_is_refused_in_time_after_its_end(world: World) -> None:
+    await world.take([910])
+    async with world.store.write() as tx:
+        task = await tx.tasks.get(TaskId(1))
+        assert task.run is not None
+        run = replace(task.run, ended_at=world.clock.now())
+        await tx.tasks.save(replace(task, state=TaskState.QUEUED, run=run))
+    await world.clock.advance(LATE.total_seconds() - 1)
+    assert (await world.take([920])).newest == BEGIN + 920
+    await world.clock.advance(1)
+    with pytest.raises(Conflict):
+        await world.take([930])
 
 
 async def test_the_newest_report_of_a_job_is_its_progress(world: World) -> None:
@@ -200,23 +272,23 @@ def own(second: int, *names: str) -> Point:
 
 
 async def test_a_run_has_fifty_names_of_its_own_over_all_pieces_and_ranks(world: World) -> None:
-    await world.intake.take(SECOND, 0, [own(910, *(f"a{number}" for number in range(40)))])
-    await world.intake.take(SECOND, 0, [own(920, *(f"b{number}" for number in range(900)))])
-    await world.intake.take(SECOND, 1, [own(910, "a0", "c")])
+    await world.intake.take(SECOND, 0, SeriesPiece.of([own(910, *(f"a{number}" for number in range(40)))]))
+    await world.intake.take(SECOND, 0, SeriesPiece.of([own(920, *(f"b{number}" for number in range(900)))]))
+    await world.intake.take(SECOND, 1, SeriesPiece.of([own(910, "a0", "c")]))
     assert len(await names_of(world, 0)) == 51
     assert await names_of(world, 1) == {"cpu", "job_a0"}
 
 
 async def test_the_first_ranks_alone_have_numbers_of_their_own() -> None:
     reports = JobReports()
-    points = [own(910, "loss")]
-    assert reports.bounded(SECOND, MOST_RANKS - 1, points) == points
-    assert set(reports.bounded(SECOND, MOST_RANKS, points)[0].values) == {"cpu"}
+    piece = SeriesPiece.of([own(910, "loss")])
+    assert reports.bounded(SECOND, MOST_RANKS - 1, piece) is piece
+    assert set(reports.bounded(SECOND, MOST_RANKS, piece).points()[0].values) == {"cpu"}
 
 
 async def test_many_runs_are_not_remembered_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hai_scheduler.service.metrics.job_reports.MOST_RUNS", 3)
     reports = JobReports()
     for number in range(10):
-        reports.bounded(RunId(f"{number}.1"), 0, [own(910, "loss")])
+        reports.bounded(RunId(f"{number}.1"), 0, SeriesPiece.of([own(910, "loss")]))
     assert len(reports._names) == 3

@@ -8,6 +8,7 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, Queries, TaskView
+from hai_scheduler.service.insight.task_lists import TaskLists
 from kit.builders import a_node
 from unit.service.scheduling.test_two_replicas import submit
 from unit.service.service_world import user
@@ -15,7 +16,8 @@ from unit.service.two_replicas import Pair
 
 
 async def listed(queries: Queries, task: TaskId) -> TaskView:
-    page = await queries.tasks(user("ann"), TaskFilter(), cursor=None, limit=10)
+    lists = TaskLists(store=queries.store, clock=queries.clock, latest_plan=queries.latest_plan, queries=queries)
+    page = await lists.page(user("ann"), TaskFilter(), cursor=None, limit=10)
     return next(view for view in page.items if view.task.id == task)
 
 

@@ -14,7 +14,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.usage_summary import UsageSummary
 from hai_scheduler.core.workspace.builds import VARIABLE
 from hai_scheduler.ports.values import UserRecord
-from hai_scheduler.service.shared.booking import book, booking_of, gpus_of, keep_gpus
+from hai_scheduler.service.shared.booking import Booking, book, booking_of, gpus_of, keep_gpus
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from kit.builders import a_spec, a_task, at
 from kit.ledger import check_ledger
@@ -68,7 +68,7 @@ async def test_idle_gpus_and_energy_are_those_that_the_ranks_have_measured() -> 
     async with service.store.write() as tx:
         task = await tx.tasks.get(TaskId(number))
         (run,) = await tx.runs.of_task(task.id)
-        await book(tx, [(task, replace(run, summary=measured))], until=service.clock.now())
+        await book(tx, [Booking(task, replace(run, summary=measured))], until=service.clock.now())
     rows = await rows_of_run(service, f"{number}.1")
     assert len(rows) > 1, "it has run over midnight"
     assert sum((row.idle for row in rows), timedelta()) == timedelta(hours=2)
@@ -129,11 +129,12 @@ async def test_gpus_of_nodes_are_remembered_for_what_does_not_see_the_cluster() 
 def test_what_neither_begins_nor_ends_a_run_is_not_written() -> None:
     waits, runs = a_task(), a_task(state="running")
     assert runs.run is not None
-    ended = replace(runs, run=replace(runs.run, ended_at=at(5), reason=Reason.SUCCEEDED))
+    over = replace(runs.run, ended_at=at(5), reason=Reason.SUCCEEDED)
+    ended = replace(runs, run=over)
     assert booking_of(waits, waits) is None
-    assert booking_of(waits, runs) == (runs, runs.run)
+    assert booking_of(waits, runs) == Booking(runs, runs.run)
     assert booking_of(runs, replace(runs, held=True)) is None
-    assert booking_of(runs, ended) == (runs, ended.run)
+    assert booking_of(runs, ended) == Booking(runs, over)
     assert booking_of(ended, replace(ended, held=True)) is None
 
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from sqlalchemy import bindparam, case, text, update
 
+from hai_scheduler.adapters.sql.revision import VERSION_TABLE
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.summary import Summary
 from hai_scheduler.adapters.sql.tables import DATABASE
 from hai_scheduler.core.model.marks import LostPast, Mark
+from hai_scheduler.ports.stored.database import DatabaseFacts
 
 #: PostgreSQL does not undo this at a rollback: some ids are then left out, which is harmless.
 _SET_POSTGRESQL = text("SELECT setval('hai_tasks_id_seq', :last)")
 _SET_SQLITE = text("UPDATE sqlite_sequence SET seq = :last WHERE name = 'hai_tasks'")
 _BEGIN_SQLITE = text("INSERT INTO sqlite_sequence (name, seq) VALUES ('hai_tasks', :last)")
+_SIZES: Final = {
+    "sqlite": text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
+    "postgresql": text("SELECT pg_database_size(current_database())"),
+}
+_REVISION: Final = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608  # our own word
 _COUNT = update(DATABASE).values(
     steps=DATABASE.c.steps + bindparam("count"),
     number=case((DATABASE.c.number < bindparam("least"), bindparam("least")), else_=DATABASE.c.number),
@@ -27,6 +35,12 @@ class SqlDatabase:
     def __init__(self, statements: Statements, summary: Summary) -> None:
         self._sql = statements
         self._summary = summary
+
+    async def facts(self) -> DatabaseFacts:
+        """See `DatabaseRecord.facts`."""
+        size = (await self._sql.ask(_SIZES[self._sql.dialect])).scalar_one()
+        revision = (await self._sql.ask(_REVISION)).scalar()
+        return DatabaseFacts(kind=self._sql.dialect, size=int(size), revision=revision)
 
     async def mark(self) -> Mark:
         """See `DatabaseRecord.mark`."""

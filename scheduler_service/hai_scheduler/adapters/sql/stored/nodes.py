@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import delete, insert, select
 
-from hai_scheduler.adapters.sql.fact_rows import strike_of, strike_values
+from hai_scheduler.adapters.sql.fact_rows import condition_of, condition_values, strike_of, strike_values
+from hai_scheduler.adapters.sql.label_tables import NODE_CONDITIONS
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.small_tables import SmallTablePart
 from hai_scheduler.adapters.sql.tables import NODE_MARKS, STRIKES, TASKS
-from hai_scheduler.core.model.node import NodeMark, Strike
+from hai_scheduler.core.model.node import NodeCondition, NodeMark, Strike
 
 # Made once: to build a statement costs as much as to execute it.
 _MARKS = select(NODE_MARKS)
+_CONDITIONS = select(NODE_CONDITIONS)
 _STRIKES = (
     select(STRIKES, TASKS.c.user_name)
     .select_from(STRIKES.outerjoin(TASKS, TASKS.c.id == STRIKES.c.task_id))
@@ -37,6 +39,21 @@ class SqlNodes(SmallTablePart):
         else:
             await self._sql.put(NODE_MARKS, {"node": node, "mark": mark.value})
 
+    async def conditions(self) -> Mapping[str, NodeCondition]:
+        """See `StoredNodes.conditions`."""
+        return dict(await self._tables.rows("conditions", self._read_conditions))
+
+    async def put_conditions(self, conditions: Collection[NodeCondition]) -> None:
+        """See `StoredNodes.put_conditions`."""
+        await self._tables.changes("conditions")
+        for condition in conditions:
+            self._sql.put_later(NODE_CONDITIONS, condition_values(condition))
+
+    async def forget_conditions(self, nodes: Collection[str]) -> None:
+        """See `StoredNodes.forget_conditions`."""
+        await self._tables.changes("conditions")
+        await self._sql.change(delete(NODE_CONDITIONS).where(NODE_CONDITIONS.c.node.in_(sorted(nodes))))
+
     async def strikes(self) -> Sequence[Strike]:
         """See `StoredNodes.strikes`; those of the same moment in the order in which they were added."""
         return list(await self._tables.rows("strikes", self._read_strikes))
@@ -58,6 +75,9 @@ class SqlNodes(SmallTablePart):
 
     async def _read_marks(self) -> Mapping[str, NodeMark]:
         return {row.node: NodeMark(row.mark) for row in await self._sql.ask(_MARKS)}
+
+    async def _read_conditions(self) -> Mapping[str, NodeCondition]:
+        return {row.node: condition_of(row) for row in await self._sql.ask(_CONDITIONS)}
 
     async def _read_strikes(self) -> Sequence[Strike]:
         return [strike_of(row) for row in await self._sql.ask(_STRIKES)]

@@ -7,24 +7,39 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, false, func, insert, select, true, tuple_, update
+from sqlalchemy import (
+    and_,
+    bindparam,
+    delete,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
 
 from hai_scheduler.adapters.sql.known import KnownTasks
+from hai_scheduler.adapters.sql.label_tables import TASK_TAGS
 from hai_scheduler.adapters.sql.rows import pin_of, run_values, spec_of, spec_values, task_values, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.stored.labels import tag_rows
 from hai_scheduler.adapters.sql.summary import FORGOTTEN, Summary
 from hai_scheduler.adapters.sql.tables import RUNS, SETTINGS, SPECS, TASKS
+from hai_scheduler.adapters.sql.task_filters import conditions_of, key_of
 from hai_scheduler.adapters.sql.task_rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.adapters.sql.unfinished import UnfinishedTasks
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin, used_pin
-from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.ports.errors import Absent, WriteConflict
-from hai_scheduler.ports.values import NewTask, TaskFilter
+from hai_scheduler.ports.values import NewTask, TaskFilter, TaskKeyValue, TaskSort
 
 _ONE = TASKS_WITH_RUNS.where(TASKS.c.id == bindparam("task_id"))
 _SOME = TASKS_WITH_RUNS.where(TASKS.c.id.in_(bindparam("task_ids", expanding=True)))
@@ -59,6 +74,7 @@ _SAVE = (
 )
 _ADD = insert(TASKS).returning(TASKS.c.id, sort_by_parameter_order=True)
 _ADD_SPECS = insert(SPECS)
+_ADD_TAGS = insert(TASK_TAGS)
 _KEYED = TASKS_WITH_RUNS.where(
     tuple_(TASKS.c.user_name, TASKS.c.idempotency_key).in_(bindparam("keys", expanding=True)),
 )
@@ -109,6 +125,8 @@ class SqlTasks:
         added = [replace(each.task, id=TaskId(given), version=1) for given, each in zip(ids, new, strict=True)]
         specs = [spec_values(task.id, each.spec) for task, each in zip(added, new, strict=True)]
         self._sql.change_later(_ADD_SPECS, specs)
+        tags = (tag_rows(task.id, each.spec.tags) for task, each in zip(added, new, strict=True))
+        self._sql.change_later(_ADD_TAGS, chain.from_iterable(tags))
         for task in added:
             if task.run is not None:
                 self._sql.put_later(RUNS, run_values(task.id, task.run))
@@ -194,8 +212,32 @@ class SqlTasks:
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
         """See `StoredTasks.page`."""
-        page = TASKS_WITH_RUNS.where(*_conditions(where)).order_by(TASKS.c.id.desc()).limit(limit)
+        page = TASKS_WITH_RUNS.where(*conditions_of(where)).order_by(TASKS.c.id.desc()).limit(limit)
         return tasks_with_runs(await self._sql.ask(page if before is None else page.where(TASKS.c.id < before)))
+
+    async def sorted_page(
+        self, where: TaskFilter, sort: TaskSort, *, after: tuple[TaskKeyValue, TaskId] | None, limit: int
+    ) -> Sequence[Task]:
+        """See `StoredTasks.sorted_page`. The ids are found first: whole tasks are wide."""
+        value = key_of(sort.key, self._sql.dialect)
+        ids = select(TASKS.c.id).where(*conditions_of(where))
+        if after is not None:
+            last, number = after
+            further = value < last if sort.falling else value > last
+            below = TASKS.c.id < number if sort.falling else TASKS.c.id > number
+            ids = ids.where(or_(further, and_(value == last, below)))
+        order = (value.desc(), TASKS.c.id.desc()) if sort.falling else (value, TASKS.c.id)
+        found = [TaskId(row.id) for row in await self._sql.ask(ids.order_by(*order).limit(limit))]
+        if not found:
+            return []
+        tasks = {task.id: task for task in tasks_with_runs(await self._sql.ask(_SOME, {"task_ids": found}))}
+        return [tasks[task_id] for task_id in found]
+
+    async def count(self, where: TaskFilter) -> int:
+        """See `StoredTasks.count`."""
+        return int(
+            (await self._sql.ask(select(func.count()).select_from(TASKS).where(*conditions_of(where)))).scalar_one()
+        )
 
     async def count_unfinished(self, user: str) -> int:
         """See `StoredTasks.count_unfinished`."""
@@ -214,28 +256,3 @@ class SqlTasks:
             await self.get(task_id)
             raise WriteConflict(f"task {task_id} has not ended")
         await self._sql.put(SETTINGS, {"name": FORGOTTEN, "value": secrets.token_hex(8)})
-
-
-def _conditions(where: TaskFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if where.user is not None:
-        conditions.append(TASKS.c.user_name == where.user)
-    if where.states is not None:
-        conditions.append(TASKS.c.state.in_([state.value for state in where.states]))
-        if not any(state.ended for state in where.states):
-            # Lets the index of unfinished tasks be used, instead of a walk through all history.
-            conditions.append(TASKS.c.ended == false())
-    if where.group is not None:
-        conditions.append(TASKS.c.group_name == where.group)
-    if where.priority is not None:
-        conditions.append(_at_level(where.priority.upper()))
-    if where.name is not None:
-        conditions.append(func.lower(TASKS.c.name).contains(where.name.lower(), autoescape=True))
-    return conditions
-
-
-def _at_level(name: str) -> ColumnElement[bool]:
-    """Return the condition for tasks that ask for a level by name, or for `AUTO`; an unknown name fits no task."""
-    if name == "AUTO":
-        return TASKS.c.priority.is_(None)
-    return TASKS.c.priority.in_([level.value for level in Priority if level.name == name])

@@ -56,6 +56,20 @@ def test_each_report_has_its_own_columns(hai: Hai, platform: Any) -> None:
     assert row == ["alice", "0.60", "10.0", "5.0", "2", "1", "1", "33.3%", "1"]
 
 
+def test_core_hours_and_slowdown_are_shown_where_there_are_some(hai: Hai, platform: Any) -> None:
+    platform.report_rows = [a_row("development", 0.0, core_s=9000.0), a_row("task")]
+    _, titles, first, second, *_ = table(hai("report", "usage", "--by", "kind").out)
+    place = titles.index("CORE HOURS")
+    assert (first[place], second[place]) == ("2.5", "0.0")
+    platform.report_rows = [a_row("alice", tasks=3, slowdown_mean=2.5, slowdown_median=1.0, slowdown_p90=4.0)]
+    _, titles, row, total = table(hai("report", "waiting").out)
+    assert titles[6:8] == ["SLOWDOWN", "ITS MEDIAN"]
+    assert (row[6:8], total[6:8]) == (["2.50", "1.00"], ["-", "-"])
+    plain = hai("report", "waiting", "--csv").out.splitlines()
+    assert "slowdown_mean,slowdown_median" in plain[0]
+    assert "2.5,1" in plain[1]
+
+
 def test_little_is_not_shown_as_nothing(hai: Hai, platform: Any) -> None:
     platform.report_rows = [a_row("alice", 0.001), a_row("bob", 0.5), a_row("carol", 0.0)]
     rows = table(hai("report", "usage").out)[2:5]
@@ -77,11 +91,11 @@ def test_csv_has_numbers_without_units_and_no_formula(hai: Hai, platform: Any) -
     platform.report_rows = [a_row(name) for name in names]
     out = hai("report", "usage", "--csv").out
     titles, *rows = csv.reader(io.StringIO(out, newline=""))
-    assert titles == ["user", "starts", "node_hours", "gpu_hours", "useful_share", "energy_kwh", "EUR"]
+    assert titles == ["user", "starts", "node_hours", "gpu_hours", "useful_share", "energy_kwh", "core_hours", "EUR"]
     assert [row[0] for row in rows] == [
         "'=HYPERLINK(1)", "'+x", "'-x", "'@x", "'\tx", "' =x", 'a"b,c', "line\nbreak", "ann", "total",
     ]  # fmt: skip
-    assert rows[-2][1:] == ["4", "10", "80", "0.8", "2", "1234.5"]
+    assert rows[-2][1:] == ["4", "10", "80", "0.8", "2", "0", "1234.5"]
     assert {len(row) for row in rows} == {len(titles)}
     nodes = list(csv.reader(io.StringIO(hai("report", "nodes", "--csv").out)))
     assert nodes[2] == ["a100", "", "", "95", "", "0.877193"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -19,6 +20,15 @@ def test_the_list_is_a_table_of_unfinished_tasks(hai: Hai, platform: Any) -> Non
     assert row.startswith("41  digits  queued  NORMAL        2  ")
     assert row.endswith("#2: it needs 2 nodes and 1 is free")
     assert platform.said("GET", "/tasks")[-1].query == {"state": "live", "limit": "50"}
+
+
+def test_gpus_that_idle_are_named_beside_the_nodes(hai: Hai, platform: Any) -> None:
+    running = {"state": "running", "node_names": ["node-1", "node-2"], "verdict": None, "message": "Running."}
+    platform.tasks[41].update(running, idle_gpus_since="2026-11-21T04:35:00Z")
+    row = hai("list").out.splitlines()[1]
+    assert re.search(r"node-1 node-2; GPUs idle since 2026-11-21 [0-9:]+$", row)
+    platform.tasks[41].update(idle_gpus_since=None)
+    assert hai("list").out.splitlines()[1].endswith("node-1 node-2")
 
 
 @pytest.mark.parametrize(

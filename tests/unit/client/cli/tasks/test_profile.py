@@ -14,6 +14,7 @@ from hai_client.backports import UTC
 from hai_client.cli.app import run as main
 from hai_client.cli.tasks import profile
 from hai_client.cli.tasks.profile import span
+from hai_client.errors import Conflict
 from hai_client.wire.profiles import (
     Operator,
     Phases,
@@ -74,6 +75,9 @@ class FakeClient:
     def trace(self, task: str, number: int, rank: int, trace: int) -> bytes:
         return f"{number}/{rank}/{trace}".encode()
 
+    def all_traces(self, task: str, number: int) -> bytes:
+        return b"all"
+
 
 @pytest.fixture
 def hai(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -107,6 +111,34 @@ def test_it_waits_and_shows_phases_operators_the_slowest_and_files(hai) -> None:
     assert "ui.perfetto.dev" in out
     wish = {"kind": "trace", "seconds": None, "steps": None, "ranks": None, "memory": False}
     assert client.calls == [("train", wish)]
+
+
+def test_the_trace_of_all_ranks_lies_where_no_tool_takes_it_for_that_of_one(hai) -> None:
+    _, out, _, _ = hai("train")
+    whole = Path("hai-profiles/41-3/all-ranks/trace.json.gz")
+    assert whole.read_text() == "all"
+    assert f"all ranks in one: {whole}" in out
+    assert sorted(path.name for path in whole.parent.parent.glob("*.gz")) == ["rank-0.json.gz", "rank-1.json.gz"]
+    shown = json.loads(hai("train", "--show", "3", "--save", "there", "--json")[1])
+    assert shown["all_ranks"] == "there/all-ranks/trace.json.gz"
+
+
+def test_one_process_has_no_trace_of_all(hai) -> None:
+    alone = a_recording(parts=a_recording().parts[:1])
+    _, out, _, _ = hai("train", answers=(alone,))
+    assert "all ranks" not in out
+    assert not Path("hai-profiles/41-3/all-ranks").exists()
+
+
+def test_traces_that_are_too_large_for_one_are_there_by_rank(hai, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise Conflict("The 2 traces of recording 3 have 99 MiB: too much for one.")
+
+    monkeypatch.setattr(FakeClient, "all_traces", refuse)
+    status, out, err, _ = hai("train")
+    assert status == 0
+    assert "no trace of all ranks: The 2 traces of recording 3 have 99 MiB" in err
+    assert "trace: hai-profiles/41-3/rank-1.json.gz" in out
 
 
 def test_options_are_handed_on(hai) -> None:

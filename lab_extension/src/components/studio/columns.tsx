@@ -1,0 +1,147 @@
+/** The columns of the table of tasks. */
+
+import type { ITaskSummary } from '../../api/types';
+import { duration } from '../../text/format';
+import { isWaiting, priorityOf } from '../../text/words';
+import { trans } from '../../text/translate';
+import { StateBadge } from '../StateBadge';
+import { noteOf, ordinal, timeOf } from '../overview/TaskList';
+import { Link } from './router';
+import type { IColumn } from './VirtualTable';
+
+export interface IColumnOptions {
+  /** Whether the tasks are of all users. */
+  all: boolean;
+  now: number;
+  rows: readonly ITaskSummary[];
+  selected: ReadonlySet<number | string>;
+  onSelect: (selected: ReadonlySet<number | string>) => void;
+}
+
+export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
+  const { all, now } = options;
+  return [
+    choice(options),
+    {
+      id: 'id',
+      title: '#',
+      sorts: true,
+      width: '64px',
+      number: true,
+      cell: task => <Link to={{ page: 'tasks', id: task.id }}>{task.id}</Link>
+    },
+    {
+      id: 'name',
+      title: trans.__('Name'),
+      sorts: true,
+      width: '20%',
+      cell: task => (
+        <span title={task.name}>
+          <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
+            {task.name}
+          </Link>
+          {task.tags.map(tag => (
+            <span key={tag} className="hai-Tag">
+              {tag}
+            </span>
+          ))}
+        </span>
+      )
+    },
+    ...(all
+      ? [
+          {
+            id: 'user',
+            title: trans.__('User'),
+            sorts: true,
+            width: '110px',
+            cell: (task: ITaskSummary) => task.user
+          }
+        ]
+      : []),
+    {
+      id: 'state',
+      title: trans.__('State'),
+      sorts: true,
+      width: '130px',
+      cell: task => <StateBadge task={task} />
+    },
+    {
+      id: 'priority',
+      title: trans.__('Priority'),
+      sorts: true,
+      width: '120px',
+      cell: priorityOf
+    },
+    { id: 'group', title: trans.__('Group'), sorts: true, width: '110px', cell: task => task.group },
+    {
+      id: 'nodes',
+      title: trans.__('Nodes'),
+      sorts: true,
+      width: '80px',
+      number: true,
+      cell: task => (task.gpus === null ? task.nodes : trans.__('%1 × %2 GPU', task.nodes, task.gpus))
+    },
+    {
+      id: 'since',
+      title: trans.__('Time'),
+      sorts: true,
+      width: '110px',
+      number: true,
+      cell: task => timeOf(task, now)
+    },
+    {
+      id: 'served',
+      title: trans.__('Served'),
+      sorts: true,
+      width: '100px',
+      number: true,
+      cell: task => duration(task.served_s)
+    },
+    {
+      id: 'note',
+      title: trans.__('What it does, or waits for'),
+      width: 'auto',
+      cell: task => <span title={noteOf(task)}>{whatOf(task)}</span>
+    }
+  ];
+}
+
+function choice(options: IColumnOptions): IColumn<ITaskSummary> {
+  const { rows, selected, onSelect } = options;
+  const all = rows.length > 0 && rows.every(task => selected.has(task.id));
+  return {
+    id: 'choice',
+    title: trans.__('Choose'),
+    width: '32px',
+    head: (
+      <input
+        type="checkbox"
+        aria-label={trans.__('Choose all')}
+        checked={all}
+        onChange={() => onSelect(new Set(all ? [] : rows.map(task => task.id)))}
+      />
+    ),
+    cell: task => (
+      <input
+        type="checkbox"
+        aria-label={trans.__('Choose %1 (#%2)', task.name, task.id)}
+        checked={selected.has(task.id)}
+        onChange={() => {
+          const next = new Set(selected);
+          if (!next.delete(task.id)) {
+            next.add(task.id);
+          }
+          onSelect(next);
+        }}
+      />
+    )
+  };
+}
+
+/** One line on a task: its place and why it waits, how far it is, or what is unusual. */
+export function whatOf(task: ITaskSummary): string {
+  const position = isWaiting(task.state) ? task.verdict?.position : null;
+  const note = noteOf(task);
+  return position ? trans.__('%1 in line. %2', ordinal(position), note) : note;
+}

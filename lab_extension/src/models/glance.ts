@@ -1,0 +1,62 @@
+/** How the cluster is used: who holds it now, and how it was used before. */
+
+import type { IApi } from '../api/client';
+import type { IClusterUse, IEvent, INodesReport } from '../api/types';
+import type { Feed } from './feed';
+import { LiveModel } from './live';
+
+/** Days that the picture of the past has. */
+export const DAYS = 14;
+const DAY = 86_400_000;
+/** How long the past is not read again, in ms: it is sums by hour and day. */
+const PAST_FOR = 300_000;
+
+/** Who holds nodes, and the occupancy of the last day and the last weeks. */
+export class GlanceModel extends LiveModel {
+  private _use: IClusterUse | null = null;
+  private _day: INodesReport | null = null;
+  private _days: INodesReport | null = null;
+  private pastReadAt = -Infinity;
+
+  constructor(
+    private readonly api: Pick<IApi, 'use' | 'nodesReport'>,
+    feed: Feed,
+    fallback = 15_000
+  ) {
+    super({ feed, name: 'hai:glance', interval: 1_500, fallback, live: 20_000 });
+  }
+
+  /** The tasks that hold nodes now. */
+  get use(): IClusterUse | null {
+    return this._use;
+  }
+
+  /** The last 24 hours, by node group. */
+  get day(): INodesReport | null {
+    return this._day;
+  }
+
+  /** The last two weeks, by day. */
+  get days(): INodesReport | null {
+    return this._days;
+  }
+
+  protected concerns(event: IEvent): boolean {
+    return event.kind === 'task.state';
+  }
+
+  protected async read(): Promise<void> {
+    this._use = await this.api.use();
+    if (Date.now() - this.pastReadAt < PAST_FOR) {
+      return;
+    }
+    // What is now does not wait for what was.
+    this.emit();
+    const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
+    [this._day, this._days] = await Promise.all([
+      this.api.nodesReport({ by: 'node_group', since: ago(DAY) }),
+      this.api.nodesReport({ by: 'day', since: ago(DAYS * DAY) })
+    ]);
+    this.pastReadAt = Date.now();
+  }
+}

@@ -1,0 +1,1 @@
+"""What carries messages to people: mail, webhooks, and sinks by apprise."""

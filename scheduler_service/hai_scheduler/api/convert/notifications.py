@@ -1,0 +1,77 @@
+"""Converts notifications and rules into models of the wire, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from hai_scheduler.api.wire.notifications import (
+    DeliveryOut,
+    NotificationChannel,
+    NotificationOut,
+    NotificationPage,
+    NotificationRule,
+    NotificationRulesOut,
+    NotificationRulesPut,
+)
+from hai_scheduler.core.notifying.sentences import text_of
+from hai_scheduler.core.notifying.values import RULED, Delivery, Notification
+from hai_scheduler.service.notifying.own_rules import RulesChange, RulesView, ToldPage
+
+
+def change_of(body: NotificationRulesPut) -> RulesChange:
+    """Return the rules that a client writes."""
+    return RulesChange(
+        channels=[(rule.kind, rule.channels) for rule in body.rules],
+        waits_longer=timedelta(seconds=body.waits_longer_s),
+        mail=body.mail,
+        webhook=body.webhook,
+        new_secret=body.new_secret,
+    )
+
+
+def rules_out(view: RulesView) -> NotificationRulesOut:
+    """Return the model of a user's rules."""
+    rules = view.rules
+    return NotificationRulesOut(
+        rules=[
+            NotificationRule.model_validate({"kind": kind.value, "channels": sorted(rules.of(kind))}) for kind in RULED
+        ],
+        waits_longer_s=rules.waits_longer.total_seconds(),
+        mail=rules.mail,
+        webhook=rules.webhook,
+        webhook_secret=view.new_secret,
+        channels=[NotificationChannel.model_validate(one) for one in view.channels],
+    )
+
+
+def notification_out(notification: Notification, deliveries: Sequence[Delivery]) -> NotificationOut:
+    """Return the model of a notification."""
+    return NotificationOut(
+        id=notification.id,
+        kind=notification.kind.value,
+        at=notification.at,
+        task_id=notification.task_id,
+        sentence=notification.sentence,
+        params=dict(notification.params),
+        text=text_of(notification),
+        lines=list(notification.lines),
+        read=notification.read,
+        deliveries=[
+            DeliveryOut(
+                channel=one.channel,
+                state=one.state.value,
+                attempts=one.attempts,
+                ended_at=one.ended_at,
+                error=one.error,
+                digest=one.digest is not None,
+            )
+            for one in deliveries
+        ],
+    )
+
+
+def page_out(page: ToldPage, limit: int) -> NotificationPage:
+    """Return the model of a page of at most `limit` notifications."""
+    items = [notification_out(*one) for one in page.items]
+    return NotificationPage(items=items, unread=page.unread, next_before=items[-1].id if len(items) == limit else None)

@@ -1,0 +1,137 @@
+"""Converts the cluster over the last day, and the queue, into models of the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hai_scheduler.api.wire.cluster import GroupOverview, LevelCount
+from hai_scheduler.api.wire.overview import (
+    EndedCount,
+    GroupQueueOut,
+    HourOut,
+    OverviewOut,
+    QueueOut,
+    QueueTask,
+    ShortWaitOut,
+    UseNowOut,
+)
+from hai_scheduler.core.explaining.short import ShortWait
+from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.ordering.quota import LEVELS
+from hai_scheduler.service.insight.overview import HourOfUse, Overview, UseNow
+from hai_scheduler.service.insight.queries import GroupView
+from hai_scheduler.service.insight.queue_lists import QueuedTask, QueuePage
+
+
+def short_out(short: ShortWait) -> ShortWaitOut:
+    """Return the model of why a task waits, in a few words."""
+    return ShortWaitOut(id=short.id, data=dict(short.data), until=short.until, text=short.text)  # type: ignore[arg-type]
+
+
+def overview_out(overview: Overview, standstill: str | None) -> OverviewOut:
+    """Return the model of the cluster over the last day; `standstill` is why nothing is decided, or None."""
+    return OverviewOut(
+        at=overview.at,
+        change=overview.seq,
+        paused=overview.cluster.paused,
+        standstill=standstill,
+        now=_now(overview.now),
+        hours=[_hour(hour) for hour in overview.hours],
+        levels=_levels(overview.cluster.groups),
+        groups=[GroupOverview.model_validate(group) for group in overview.cluster.groups],
+        submitted_3h=overview.submitted,
+        ended_3h=EndedCount(
+            succeeded=overview.ended.get(TaskState.SUCCEEDED, 0),
+            failed=overview.ended.get(TaskState.FAILED, 0),
+            stopped=overview.ended.get(TaskState.STOPPED, 0),
+        ),
+    )
+
+
+def _now(now: UseNow) -> UseNowOut:
+    return UseNowOut(
+        nodes=now.nodes,
+        held=round(now.held, 3),
+        starting=round(now.starting, 3),
+        useful=round(now.useful, 3),
+        idle=round(now.idle, 3),
+        leaving=round(now.leaving, 3),
+        occupancy=_share(now.held, now.nodes),
+        useful_share=_share(now.useful, now.nodes),
+    )
+
+
+def _hour(hour: HourOfUse) -> HourOut:
+    sums, capacity = hour.sums, hour.capacity
+    return HourOut(
+        hour=hour.hour,
+        until=hour.until,
+        capacity_s=None if capacity is None else capacity.node_us / 1e6,
+        down_s=None if capacity is None else capacity.down_us / 1e6,
+        held_s=sums.node_us / 1e6,
+        starting_s=sums.starting_us / 1e6,
+        useful_s=sums.useful_us / 1e6,
+        saving_s=sums.saving_us / 1e6,
+        lost_s=sums.lost_us / 1e6,
+        gpu_idle_s=sums.gpu_idle_us / 1e6,
+        occupancy=None if capacity is None else _share(sums.node_us, capacity.node_us),
+        useful_share=None if capacity is None else _share(sums.useful_us, capacity.node_us),
+    )
+
+
+def _share(part: float, whole: float) -> float | None:
+    """Return a part of a whole; what was counted a moment later than the whole makes it no more than 1."""
+    return round(min(1.0, part / whole), 4) if whole else None
+
+
+def _levels(groups: Iterable[GroupView]) -> list[LevelCount]:
+    found = [level for group in groups for level in group.levels]
+    levels = []
+    for priority in LEVELS:
+        some = [level for level in found if level.priority is priority]
+        if some:
+            levels.append(
+                LevelCount(
+                    priority=priority,  # type: ignore[arg-type]  # the model reads a level by its name
+                    running_tasks=sum(level.running_tasks for level in some),
+                    running_nodes=sum(level.running_nodes for level in some),
+                    waiting_tasks=sum(level.waiting_tasks for level in some),
+                    waiting_nodes=sum(level.waiting_nodes for level in some),
+                )
+            )
+    return levels
+
+
+def queue_out(page: QueuePage) -> QueueOut:
+    """Return the model of the queue."""
+    return QueueOut(
+        at=page.at,
+        groups=[
+            GroupQueueOut(
+                group=group.group,
+                waiting=group.waiting,
+                held=group.held,
+                items=[_queued(item) for item in group.items],
+                next=group.next,
+            )
+            for group in page.groups
+        ],
+    )
+
+
+def _queued(item: QueuedTask) -> QueueTask:
+    task = item.task
+    return QueueTask(
+        number=item.number,
+        position=item.position,
+        task_id=task.id,
+        user=task.user,
+        name=task.name if item.known else "",
+        priority=item.level,  # type: ignore[arg-type]  # the model reads a level by its name
+        nodes=task.nodes,
+        gpus=task.gpus,
+        state=task.state.value,  # type: ignore[arg-type]  # it waits
+        submitted_at=task.submitted_at,
+        waiting_since=task.waiting_since,
+        short=short_out(item.short),
+    )

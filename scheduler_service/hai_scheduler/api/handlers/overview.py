@@ -1,0 +1,24 @@
+"""Endpoints on the cluster over the last day, and on the queue."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.convert import overview as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.overview import OverviewOut, QueueOut, QueueQuery
+from hai_scheduler.api.wire.params import Nothing
+
+
+async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut:
+    """Return the cluster now and over the last day."""
+    health = await ask.services.health.look()
+    return convert.overview_out(await ask.services.overviews.look(), health.standstill)
+
+
+async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut:
+    """Return the queue in its order."""
+    query = ask.query
+    return convert.queue_out(
+        await ask.services.queue_lists.page(
+            ask.caller, group=query.group, after=query.after, limit=query.limit, mine=query.mine
+        )
+    )

@@ -1,0 +1,64 @@
+"""Endpoints for admins on users, the audit, and the health of the platform."""
+
+from __future__ import annotations
+
+from hai_scheduler.api.convert import people as convert
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.api.wire.audit import AuditPage, AuditQuery
+from hai_scheduler.api.wire.params import Nothing
+from hai_scheduler.api.wire.people import (
+    ArchivedNamesOut,
+    ArchiveOut,
+    ArchiveRequest,
+    PeopleQuery,
+    UserDetail,
+    UserList,
+)
+from hai_scheduler.api.wire.platform import PlatformHealth
+from hai_scheduler.ports.values import AuditFilter
+from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder
+
+
+async def show_all(ask: Ask[PeopleQuery, Nothing]) -> UserList:
+    """Return a page of users."""
+    query = ask.query
+    where = PeopleFilter(name=query.name, group=query.group, archived=query.archived, order=PeopleOrder(query.order))
+    page = await ask.services.people.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    return convert.user_list(page)
+
+
+async def show(ask: Ask[Nothing, Nothing]) -> UserDetail:
+    """Return one user."""
+    story = await ask.services.people.one(ask.caller, ask.path["user"])
+    return convert.user_detail(story, ask.services.queries.now())
+
+
+async def archive(ask: Ask[Nothing, ArchiveRequest | None]) -> ArchiveOut:
+    """Archive a user."""
+    note = "" if ask.body is None else ask.body.note
+    return convert.archive_out(await ask.services.archiving.archive(ask.caller, ask.path["user"], note))
+
+
+async def restore(ask: Ask[Nothing, Nothing]) -> None:
+    """Restore an archived user."""
+    await ask.services.archiving.restore(ask.caller, ask.path["user"])
+
+
+async def archived(ask: Ask[Nothing, Nothing]) -> ArchivedNamesOut:
+    """Return the names of archived users."""
+    return ArchivedNamesOut(names=[user.name for user in await ask.services.archiving.archived()])
+
+
+async def audit(ask: Ask[AuditQuery, Nothing]) -> AuditPage:
+    """Return a page of the audit."""
+    query = ask.query
+    where = AuditFilter(
+        actor=query.who, action=query.action, subject=query.subject, since=query.since, until=query.until
+    )
+    page = await ask.services.audit.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
+    return convert.audit_page(page)
+
+
+async def health(ask: Ask[Nothing, Nothing]) -> PlatformHealth:
+    """Return the health of the platform."""
+    return convert.platform_health(await ask.services.platform_details.look(ask.caller))

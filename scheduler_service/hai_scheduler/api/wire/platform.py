@@ -1,0 +1,77 @@
+"""Models of the health of the platform as admins see it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from hai_scheduler.api.wire.base import Output
+
+
+class SchedulerHealth(Output):
+    """How the scheduling loop does."""
+
+    #: Whether it decides. While it does not, no task starts, none is interrupted, and running tasks go on.
+    deciding: bool
+    #: What is wrong, in a sentence; null: all is well.
+    detail: str | None
+    #: Whether an admin has paused the platform.
+    paused: bool
+    #: The loop that leads, and until when without a renewal; null: none does, or it is not known.
+    leader: str | None
+    lease_until: datetime | None
+    #: When the last tick succeeded, and seconds since; null: not known.
+    last_tick: datetime | None
+    last_tick_s: float | None
+    #: Ticks since the loop started.
+    ticks: int
+    #: Seconds within which half, and 95 of 100, of its latest ticks were done.
+    tick_p50_s: float
+    tick_p95_s: float
+
+
+class DatabaseHealth(Output):
+    """How the database does."""
+
+    reachable: bool
+    #: `sqlite`, `postgresql` or `memory`; null: it does not answer.
+    kind: str | None
+    #: Seconds that it took for an answer.
+    answer_s: float | None
+    #: In bytes; null: not known.
+    size: int | None
+    #: The revision of its tables.
+    revision: str | None
+
+
+class ClusterHealth(Output):
+    """How the cluster does."""
+
+    reachable: bool
+    #: Seconds that it took to name its nodes.
+    answer_s: float | None
+    #: The number of nodes in each state: free, held, lost, closed, orphan, cordoned, draining, quarantined.
+    nodes: dict[str, int]
+
+
+class AlarmOut(Output):
+    """An alarm in force, by the rule of the alert of that name."""
+
+    name: str
+    severity: Literal["critical", "warning", "info"]
+    summary: str
+    detail: str
+    #: The page that says what to do, from the root of the documentation.
+    runbook: str
+
+
+class PlatformHealth(Output):
+    """The health of the platform for admins. `status` is `ok` or `degraded`."""
+
+    status: Literal["ok", "degraded"]
+    scheduler: SchedulerHealth
+    database: DatabaseHealth
+    cluster: ClusterHealth
+    #: Versions by part: service, loop, jupyterhub, platform, lab, client, environments, python; null: not known.
+    versions: dict[str, str | None]
+    alarms: list[AlarmOut]

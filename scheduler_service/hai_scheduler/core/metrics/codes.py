@@ -1,0 +1,105 @@
+"""Numbers of metrics as small codes, so that what changes little costs few bytes.
+
+A number is kept to about half a per cent: 0 is "no value", 1 is zero, and above that the codes grow with the logarithm
+of the number. The supervisors of ranks count in the same codes (`hai_client.metrics.packing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from math import log10
+from typing import Final
+
+from hai_scheduler.core.metrics.series import Spread
+
+#: Numbers below the least count as zero, those above the greatest as the greatest.
+_LEAST: Final = 1e-4
+_GREATEST: Final = 1e18
+#: The code of "no value".
+NONE: Final = 0
+ZERO: Final = 1
+#: Codes for each power of ten: neighbours differ by 1.2 %.
+_BY_TEN: Final = 200
+#: The code of 1.
+_ONE: Final = 2 + round(-log10(_LEAST) * _BY_TEN)
+#: The greatest code.
+LAST: Final = _ONE + round(log10(_GREATEST) * _BY_TEN)
+
+
+class BadChunk(ValueError):
+    """The bytes are no chunk, or one of a version that is not known."""
+
+
+class Codes:
+    """The codes of a metric, point by point: its mean (0: no value), and how far below and above the others are."""
+
+    __slots__ = ("above", "below", "means")
+
+    def __init__(self, means: Sequence[int], below: Sequence[int], above: Sequence[int]) -> None:
+        self.means = means
+        self.below = below
+        self.above = above
+
+    def check(self) -> None:
+        """Raise BadChunk for a code that does not exist."""
+        means, below, above = self.means, self.below, self.above
+        if not means:
+            return
+        most = max(below)
+        if min(means) < NONE or min(below) < 0 or min(above) < 0:
+            raise BadChunk("a chunk with a code that does not exist")
+        # Most metrics are far from both ends of the codes, so that one look at the extremes is enough.
+        if min(means) - most >= ZERO and max(means) + max(above) <= LAST:
+            return
+        for mean, low, high in zip(means, below, above, strict=True):
+            if (mean - low < ZERO or mean + high > LAST) and (mean, low, high) != (NONE, 0, 0):
+                raise BadChunk("a chunk with a code that does not exist")
+
+    def spread(self, index: int) -> Spread | None:
+        """Return the value of one point; None: it has none."""
+        mean = self.means[index]
+        if mean == NONE:
+            return None
+        values = _values()
+        return Spread(values[mean - self.below[index]], values[mean], values[mean + self.above[index]])
+
+    def spreads(self) -> list[Spread | None]:
+        """Return the values of all points."""
+        values = _values()
+        rows = zip(self.means, self.below, self.above, strict=True)
+        if NONE not in self.means:
+            return [Spread(values[mean - low], values[mean], values[mean + high]) for mean, low, high in rows]
+        return [
+            None if mean == NONE else Spread(values[mean - low], values[mean], values[mean + high])
+            for mean, low, high in rows
+        ]
+
+
+def codes_of(spreads: Sequence[Spread | None]) -> Codes:
+    """Return the codes of the values of a metric, of which none is negative."""
+    means = [NONE if spread is None else code_of(spread.mean) for spread in spreads]
+    # The least and the greatest value are near the mean: their distance from it is small. Of a value that stays the
+    # same the distances need no logarithm.
+    pairs = list(zip(spreads, means, strict=True))
+    below = [0 if s is None or s.least == s.mean else max(0, mean - code_of(s.least)) for s, mean in pairs]
+    above = [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs]
+    return Codes(means, below, above)
+
+
+@lru_cache(maxsize=1 << 14)
+def code_of(value: float) -> int:
+    """Return the code of a number that is not negative."""
+    return ZERO if value < _LEAST else _ONE + round(log10(min(value, _GREATEST)) * _BY_TEN)
+
+
+@lru_cache(maxsize=1 << 13)
+def value_of(code: int) -> float:
+    """Return the number that a code stands for."""
+    return 0.0 if code <= ZERO else float(10.0 ** ((code - _ONE) / _BY_TEN))
+
+
+@cache
+def _values() -> list[float]:
+    """The numbers of all codes, by code."""
+    return [value_of(code) for code in range(LAST + 1)]

@@ -1,0 +1,1 @@
+"""What users are told, by which rules and over which channels, and when it is sent."""

@@ -1,0 +1,80 @@
+"""What deliveries say: the event of the feed, and the message for mail, webhooks and sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from hai_scheduler.core.model.event_kinds import EventKind
+from hai_scheduler.core.model.marks import Mark
+from hai_scheduler.core.notifying.sentences import digest_lines, digest_of, text_of
+from hai_scheduler.core.notifying.values import ON_SCREEN, Delivery, Notification
+from hai_scheduler.ports.messengers import OutgoingMessage
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.shared.changes import SCHEDULER
+
+#: Notifications of a digest that programs are told one by one.
+MOST_TOLD: Final = 100
+
+
+def facts_of(notification: Notification) -> dict[str, Any]:
+    """Return a notification for programs, as JSON."""
+    return {
+        "id": notification.id,
+        "kind": notification.kind.value,
+        "at": notification.at.isoformat(),
+        "task_id": notification.task_id,
+        "sentence": notification.sentence,
+        "params": dict(notification.params),
+        "text": text_of(notification),
+        "lines": list(notification.lines),
+    }
+
+
+def event_of(notifications: Sequence[Notification], now: datetime) -> HistoryEvent:
+    """Return the event of the feed for one notification, or for those of a digest."""
+    first = notifications[0]
+    channels = sorted(ON_SCREEN & frozenset[str]().union(*(one.channels for one in notifications)))
+    data: dict[str, Any] = {**_data(notifications), "channels": channels}
+    task_id = first.task_id if len(notifications) == 1 else None
+    return HistoryEvent(
+        at=now, kind=EventKind.NOTIFICATION, actor=SCHEDULER, user=first.user, task_id=task_id, data=data
+    )
+
+
+def message_of(told: Sequence[tuple[Delivery, Notification]], mark: Mark) -> OutgoingMessage:
+    """Return the message for one delivery, or for those of a digest.
+
+    Args:
+        told: The deliveries of the message, with what they tell.
+        mark: The mark of the database: ids of messages of another one, or of before a restore, are others.
+    """
+    delivery, first = told[0]
+    notifications = [notification for _, notification in told]
+    if len(told) == 1:
+        subject, lines = text_of(first), first.lines
+    else:
+        subject, lines = digest_of(notifications), digest_lines(notifications)
+    number = f"{mark.database}-{mark.epoch}-{delivery.message}"
+    kind = "hai.notification" if len(told) == 1 else "hai.digest"
+    at = max(one.at for one in notifications)
+    return OutgoingMessage(
+        id=f"hai-{number}",
+        user=delivery.user,
+        at=at,
+        subject=subject,
+        lines=lines,
+        payload={"type": kind, "timestamp": at.isoformat(), "data": {"user": delivery.user, **_data(notifications)}},
+    )
+
+
+def _data(notifications: Sequence[Notification]) -> Mapping[str, Any]:
+    if len(notifications) == 1:
+        return facts_of(notifications[0])
+    return {
+        "kind": "digest",
+        "count": len(notifications),
+        "text": digest_of(notifications),
+        "notifications": [{**facts_of(one), "lines": []} for one in notifications[:MOST_TOLD]],
+    }

@@ -1,0 +1,1 @@
+"""Users: archived and restored by admins."""

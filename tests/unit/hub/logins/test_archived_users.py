@@ -1,0 +1,74 @@
+"""Who is archived, as the Hub remembers it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from hai_hub.logins.archived_users import ArchivedUsers, asking
+from kit.ports import free_port
+
+
+class Service:
+    """What the scheduler service would say."""
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] | Exception = frozenset({"ann"})
+        self.asked: list[str] = []
+
+    async def ask(self, token: str) -> frozenset[str]:
+        self.asked.append(token)
+        await asyncio.sleep(0)
+        if isinstance(self.names, Exception):
+            raise self.names
+        return self.names
+
+
+async def test_answers_of_the_last_second_are_believed() -> None:
+    service, time = Service(), [100.0]
+    archived = ArchivedUsers(service.ask, now=lambda: time[0])
+    assert await asyncio.gather(*(archived.includes(name, "t") for name in ("ann", "bob"))) == [True, False]
+    assert service.asked == ["t"]
+    service.names = frozenset({"bob"})
+    time[0] += 0.5
+    assert not await archived.includes("bob", "t")
+    time[0] += 1
+    assert await archived.includes("bob", "t")
+
+
+@pytest.mark.parametrize("error", [OSError("no"), TimeoutError(), ValueError("no names")])
+async def test_while_the_service_does_not_answer_the_last_answer_counts(error: Exception) -> None:
+    service, time = Service(), [100.0]
+    archived = ArchivedUsers(service.ask, now=lambda: time[0])
+    await archived.look("t")
+    service.names = error
+    time[0] += 60
+    assert await archived.includes("ann", "t")
+    assert not await archived.includes("bob", "t")
+
+
+async def test_the_service_is_asked_with_its_token_and_a_strange_answer_is_refused() -> None:
+    answers = [web.json_response({"names": ["ann"]}), web.json_response({"names": None}), web.Response(status=503)]
+    seen = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append((request.path, request.headers["Authorization"]))
+        return answers.pop(0)
+
+    app = web.Application()
+    app.router.add_get("/api/archived-users", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    try:
+        ask = asking(f"http://127.0.0.1:{port}/api/")
+        assert await ask("secret") == frozenset({"ann"})
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"names|status 503"):
+                await ask("secret")
+        assert seen == [("/api/archived-users", "Bearer secret")] * 3
+    finally:
+        await runner.cleanup()
