@@ -1,6 +1,7 @@
 /** How the cluster is used: who holds it now, and how it was used before. */
 
 import type { IApi } from '../api/client';
+import { EventKind } from '../api/constants';
 import type { IClusterUse, IEvent, INodesReport } from '../api/types';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
@@ -42,7 +43,7 @@ export class GlanceModel extends LiveModel {
   }
 
   protected concerns(event: IEvent): boolean {
-    return event.kind === 'task.state';
+    return event.kind === EventKind.TASK_STATE;
   }
 
   protected async read(): Promise<void> {
