@@ -61,6 +61,7 @@ from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
@@ -150,7 +151,9 @@ def assemble_api(
     )
     # A reader gets the current view, even if a ring was lost.
     latest_plan.asked = follower.asked
-    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs))
+    image_pins = ImagePins(images=adapters.images)
+    machines = ImageMachines(store=store, clock=clock, platform=adapters.platform_image, pins=image_pins)
+    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs, machines=machines))
     code = code_of(adapters, policy_store)
     workers, news = adapters.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=locations)
@@ -166,7 +169,7 @@ def assemble_api(
         runtime_envs=runtime_envs,
         code=code,
         files=adapters.files,
-        image_pins=ImagePins(images=adapters.images),
+        image_pins=image_pins,
     )
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
     return ApiParts(
@@ -176,6 +179,7 @@ def assemble_api(
             submissions=submissions,
             administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             rank_reports=RankReports(store=store, bus=bus, clock=clock),
+            image_machines=machines,
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),

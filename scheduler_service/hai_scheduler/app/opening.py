@@ -25,6 +25,7 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
 from hai_scheduler.app.starting import writable
+from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -60,6 +61,8 @@ class Adapters:
     machine: str | None = None
     #: The registries that tell digests of images; None: none is asked.
     images: Images | None = None
+    #: The image of ranks whose environment names none; None: ranks run in no image.
+    platform_image: PlatformImage | None = None
     #: How long the database and the cluster take to answer this process.
     timings: ProcessTimings = field(default_factory=lambda: ProcessTimings("here"))
 
@@ -101,8 +104,14 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         snapshots=_snapshots(settings, clock, accounts),
         machine=machine_id() if settings.kubernetes is None else None,
         images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
+        platform_image=None if settings.kubernetes is None else platform_image_of(settings.kubernetes),
         timings=timings,
     )
+
+
+def platform_image_of(settings: ClusterSettings) -> PlatformImage:
+    """The image of ranks whose environment names none, with what the settings say of it."""
+    return PlatformImage(image=settings.image, machine=settings.image_machine, glibc=settings.image_glibc)
 
 
 def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings) -> LocalCluster:

@@ -20,6 +20,7 @@ from hai_scheduler.core.model.quota import Quota, Usage
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.profiling.recordings import Recording
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import HistoryEvent, UserRecord
@@ -69,6 +70,8 @@ class State:
     users: Mapping[str, UserRecord] = field(default_factory=dict)
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
     environments: Mapping[str, Environment] = field(default_factory=dict)
+    #: By key of the image.
+    found_machines: Mapping[str, FoundMachine] = field(default_factory=dict)
     rates: Mapping[tuple[str, int, date], Rate] = field(default_factory=dict)
     budgets: Mapping[str, GroupBudget] = field(default_factory=dict)
     #: By hour and node group.

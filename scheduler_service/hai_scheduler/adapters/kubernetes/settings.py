@@ -30,6 +30,9 @@ class ClusterSettings:
 
     #: The image of ranks when neither their task nor its environment names one.
     image: str = "python:3.12"
+    #: Its architecture and its glibc; empty: what tasks find in it counts.
+    image_machine: str = ""
+    image_glibc: str = ""
     #: Brings the supervisor: its entry point copies `hai.pyz` into `/hai`.
     init_image: str = "hai-init"
     #: A ConfigMap of the namespace that holds `hai.pyz` instead; then there is no init container.

@@ -36,6 +36,7 @@ from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -49,6 +50,7 @@ class Services:
     submissions: Submissions
     administration: Administration
     rank_reports: RankReports
+    image_machines: ImageMachines
     run_registry: RunRegistry
     rendezvous: Rendezvous
     rank_logs: RankLogs

@@ -22,6 +22,7 @@ from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 #: The start of an image's full name.
@@ -54,10 +55,12 @@ class Pinning:
     Args:
         haienvs: The environments of haienv; None: this platform has none, and every name is an image's.
         builder: How builds of environments run.
+        machines: What is known of images; None: what their environments say alone.
     """
 
     haienvs: Haienvs | None = None
     builder: builds.BuildSettings = field(default_factory=builds.BuildSettings)
+    machines: ImageMachines | None = None
 
     async def choose(
         self,
@@ -103,14 +106,16 @@ class Pinning:
             return Choice(image=name.removeprefix(IMAGES))
         if self.haienvs is None:
             return Choice(image=name)
-        default = default_of(images, user, groups)
-        image = None if default is None or default.image is None else default.abi
         if name is None:
             own = await self._of_own_python(self.haienvs, env)
-            return Choice() if own is None else Choice(pin=await self._found(self.haienvs, user, groups, own, image))
+            if own is None:
+                return Choice()
+            image = await self._image(images, user, groups)
+            return Choice(pin=await self._found(self.haienvs, user, groups, own, image))
         mine = usable(images, user, groups)
         if any(one.name == name for one in mine):
             return Choice(image=name, warnings=await self._clash(self.haienvs, user, groups, name))
+        image = await self._image(images, user, groups)
         try:
             pin = await self.haienvs.find(user, groups, name, image=image)
         except UnknownHaienv as error:
@@ -121,6 +126,13 @@ class Pinning:
             raise Invalid("environment", name, _without_field(error)) from None
         self._check_alone(self.haienvs, pin, name, env)
         return Choice(pin=pin)
+
+    async def _image(self, images: Sequence[Environment], user: str, groups: Collection[str]) -> Machine | None:
+        """What is known of the image in which an environment of haienv runs: the user's default one."""
+        default = default_of(images, user, groups)
+        if self.machines is not None:
+            return await self.machines.of(default)
+        return None if default is None or default.image is None else default.abi
 
     async def _found(
         self, haienvs: Haienvs, user: str, groups: Collection[str], name: str, image: Machine | None
