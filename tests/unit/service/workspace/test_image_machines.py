@@ -6,11 +6,13 @@ import pytest
 
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.workspace.abi import Needs, PlatformImage
+from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
 from hai_scheduler.ports.images import NoDigest
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from kit.builders import an_environment
+from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN
-from unit.service.workspace.pinned_world import MINE, World
+from unit.service.workspace.pinned_world import ANN, MINE, World
 
 A, B = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
 
@@ -119,7 +121,11 @@ async def test_what_is_found_counts_for_its_own_image_alone(images: Images) -> N
 
 
 async def test_the_image_of_a_build_is_not_that_of_tasks(images: Images) -> None:
-    await images.ran("2.17", build="create users/ann/x")
+    build = EnvironmentBuild(verb=BuildVerb.CREATE, environment="users/ann/x", requirements=("idna",))
+    task = (await images.parts.services.builds.begin(ANN, build)).task
+    images.cluster.jobs.script(task.id, Behaviour())
+    await images.step()
+    await images.parts.services.image_machines.take(RunId(f"{task.id}.1"), 0, "x86_64", "2.17")
     assert await images.pin(await images.send(environment="vision")) == MINE
 
 
