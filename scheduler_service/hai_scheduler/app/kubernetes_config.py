@@ -147,6 +147,12 @@ class KubernetesSettings(Configurable):
         help="Claim of the namespace with the environments of haienv: every rank sees it at `HaiScheduler.haienv_root`,"
         " read-only; a build of an environment may write the folder of its owner. Empty: a mount rule shows them.",
     ).tag(config=True)
+    haienv_readable = Enum(
+        ["own", "all"],
+        "all",
+        help="With `haienv_claim`: which environments a rank sees. `own`: those of its user, of the user's groups and "
+        "the base ones, and the one that its task is pinned to. `all`: all of the volume.",
+    ).tag(config=True)
     haienv_makers = Int(
         60100,
         help="With `haienv_claim`: number of the group that may make folders of users and groups: the one of `haienv "

@@ -151,7 +151,8 @@ def _haienvs(settings: Settings, accounts: Accounts | None) -> Haienvs | None:
         return None
     # In a pod the image counts, of which the service knows nothing.
     machine = None if settings.kubernetes is not None else this_machine()
-    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine)
+    apart = settings.kubernetes is not None and settings.kubernetes.haienv_readable == "own"
+    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine, apart=apart)
 
 
 def _snapshots(settings: Settings, clock: Clock, accounts: Accounts | None) -> Snapshots | None:

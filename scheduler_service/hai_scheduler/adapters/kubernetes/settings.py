@@ -81,6 +81,8 @@ class ClusterSettings:
     #: nothing does.
     haienv_claim: str = ""
     haienv_root: str = ""
+    #: Which environments a rank sees there: `own`, or `all`.
+    haienv_readable: str = "all"
     #: What builds of environments need there: the image of the init container that makes their owner's folder (see
     #: `haienv_image`), the number of the group that may make it, and variables.
     haienv_makers: int = 60100

@@ -27,6 +27,8 @@ from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 #: The start of an image's full name.
 IMAGES: Final = "images/"
+#: The folder of the references to environments, below their root.
+REFERENCES: Final = "references"
 #: Variables of conda, which the user's shell had for another environment.
 _CONDA: Final = ("CONDA_PREFIX", "CONDA_DEFAULT_ENV")
 
@@ -238,6 +240,25 @@ class Pinning:
             haienv_writes=owner,
             mounts=builds.writable(order.mounts, self.haienvs.root, owner),
         )
+
+    async def with_view(self, order: LaunchOrder, groups: Collection[str]) -> LaunchOrder:
+        """Return the order of a run with the folders of environments that its ranks see.
+
+        A task sees those of its user, of their groups and the base ones, and the one that it is pinned to. A build sees
+        what it extends, too, and what uses environments, so that it removes none of these.
+        """
+        if self.haienvs is None:
+            return order
+        more = [] if order.haienv is None else [order.haienv.name]
+        if order.haienv_writes is not None:
+            more += builds.extended(order.command)
+        seen = await self.haienvs.seen(order.user, groups, more)
+        if seen is None:
+            return order
+        if order.haienv_writes is not None:
+            outside = [one for one in seen if not one.startswith(f"{order.haienv_writes}/")]
+            seen = tuple(sorted({*outside, order.haienv_writes, REFERENCES}))
+        return replace(order, haienv_reads=seen)
 
     def _read_only(self, mount: Mount) -> Mount:
         """Return the mount, read-only where it shows environments: no task changes what others run."""
