@@ -117,6 +117,8 @@ class FakeHub:
         }
         self.asked: list[str] = []
         self.broken = False
+        #: All groups; None: this service may not read them.
+        self.groups: set[str] | None = None
         #: Lets the service forget what it was told of tokens, as time does.
         self.forget: Callable[[], None] = lambda: None
 
@@ -132,6 +134,18 @@ class _User(RequestHandler):
             self.write(json.dumps(hub.tokens[token]))
         else:
             self.set_status(403)
+
+
+class _Groups(RequestHandler):
+    def get(self) -> None:
+        hub: FakeHub = self.settings["hub"]
+        assert self.request.headers["Authorization"] == "token service"
+        if hub.groups is None:
+            self.set_status(403)
+            return
+        offset, limit = int(self.get_argument("offset", "0")), int(self.get_argument("limit"))
+        names = sorted(hub.groups)[offset : offset + limit]
+        self.write(json.dumps([{"kind": "group", "name": name} for name in names]))
 
 
 class _Token(RequestHandler):
@@ -294,9 +308,8 @@ async def served(
 ) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
     """The interface on a port of its own, beside a Hub; and a browser."""
     hub = FakeHub()
-    hub_root, hub_server = _serve(
-        HTTPServer(Application([("/hub/api/user", _User), ("/hub/api/oauth2/token", _Token)], hub=hub))
-    )
+    answers = [("/hub/api/user", _User), ("/hub/api/groups", _Groups), ("/hub/api/oauth2/token", _Token)]
+    hub_root, hub_server = _serve(HTTPServer(Application(answers, hub=hub)))
     auth = Auth(
         HubOAuth(
             api_url=f"{hub_root}/hub/api",

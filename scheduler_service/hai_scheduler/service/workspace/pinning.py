@@ -233,8 +233,12 @@ class Pinning:
         if self.haienvs is None or why is not None:
             raise Unresolvable(why)
         owner = builds.owner_of(build.environment)
+        level, _, group = owner.partition("/")
+        # An admin who builds for a group need not be in it: there it is known that the group exists.
+        known = sorted({*groups, group}) if level == "groups" else sorted(groups)
         return replace(
             order,
+            env={**order.env, "HAIENV_GROUPS": ",".join(known)},
             image=self.builder.image or order.image,
             account=self.builder.account_for(build.environment),
             haienv_writes=owner,
