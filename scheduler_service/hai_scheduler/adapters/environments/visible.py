@@ -58,6 +58,9 @@ def _outermost(folders: Collection[str]) -> Iterator[str]:
 
 
 def _there(root: str, folder: str) -> bool:
-    """Return whether it is there, by no link: the cluster would follow one on the node."""
+    """Return whether it is there and can be looked at, by no link: the cluster would follow one on the node."""
     place = Path(root) / folder
-    return place.exists() and place.resolve() == Path(root).resolve() / folder
+    try:
+        return place.resolve(strict=True) == Path(root).resolve() / folder
+    except OSError:
+        return False
