@@ -47,6 +47,7 @@ from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -152,7 +153,7 @@ def assemble_api(
     # A reader gets the current view, even if a ring was lost.
     latest_plan.asked = follower.asked
     image_pins = ImagePins(images=adapters.images)
-    machines = ImageMachines(store=store, clock=clock, platform=adapters.platform_image, pins=image_pins)
+    machines = ImageMachines(store=store, platform=adapters.platform_image, pins=image_pins)
     runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs, machines=machines))
     code = code_of(adapters, policy_store)
     workers, news = adapters.workers or Here(store), News(store=store, bus=bus)
@@ -179,7 +180,7 @@ def assemble_api(
             submissions=submissions,
             administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             rank_reports=RankReports(store=store, bus=bus, clock=clock),
-            image_machines=machines,
+            image_reports=ImageReports(store=store, clock=clock, platform=adapters.platform_image),
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),

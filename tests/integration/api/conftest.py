@@ -68,6 +68,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -81,7 +82,6 @@ from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.pinning import Pinning
@@ -371,7 +371,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         submissions=submissions,
         administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         rank_reports=RankReports(store=store, bus=bus, clock=clock),
-        image_machines=ImageMachines(store=store, clock=clock, platform=PlatformImage(image="hai-task:1")),
+        image_reports=ImageReports(store=store, clock=clock, platform=PlatformImage(image="hai-task:1")),
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),

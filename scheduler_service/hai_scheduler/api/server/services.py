@@ -28,6 +28,7 @@ from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -36,7 +37,6 @@ from hai_scheduler.service.tasks.experiments import Experiments
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
-from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -50,7 +50,7 @@ class Services:
     submissions: Submissions
     administration: Administration
     rank_reports: RankReports
-    image_machines: ImageMachines
+    image_reports: ImageReports
     run_registry: RunRegistry
     rendezvous: Rendezvous
     rank_logs: RankLogs

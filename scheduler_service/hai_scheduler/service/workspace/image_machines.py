@@ -1,47 +1,29 @@
 """What images have that compiled files need: what an admin has said of an image, else what a task has found in it.
 
-The supervisor of a task's first rank tells the architecture and the glibc of the image that it runs in. The job has the
-same token and could tell something else. So an admin's word counts first, a refusal names the task that has found what
-it rests on, and of an image with a digest the first word stays.
+Ranks tell what they find (`service/runs/image_reports.py`).
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.core.workspace import builds
-from hai_scheduler.core.workspace.abi import (
-    GLIBC,
-    MACHINE,
-    FoundMachine,
-    Machine,
-    PlatformImage,
-    found_now,
-    key_of,
-)
+from hai_scheduler.core.workspace.abi import Machine, PlatformImage, key_of
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
-from hai_scheduler.service.runs.rank_reports import live_rank
-from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.ports.store import Store
 from hai_scheduler.service.workspace.image_pins import ImagePins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageMachines:
-    """The use cases of what is known of images.
+    """Tells what is known of images.
 
     Args:
         store: The store.
-        clock: The time.
         platform: The image of ranks whose environment names none; None: ranks run in no image here.
         pins: Finds the digests of images.
     """
 
     store: Store
-    clock: Clock
     platform: PlatformImage | None = None
     pins: ImagePins = field(default_factory=ImagePins)
 
@@ -64,35 +46,3 @@ class ImageMachines:
         async with self.store.read() as tx:
             found = await tx.found_machines.of(key_of(pinned or image))
         return None if found is None else found.as_machine(said.name)
-
-    async def take(self, run_id: RunId, rank: int, machine: str, glibc: str) -> None:
-        """Keep what a rank has found in its image. Repeating it is harmless.
-
-        Raises:
-            Conflict: The run is over.
-            Invalid: The run has no such rank, or a value cannot be one.
-        """
-        for name, pattern, value in (("machine", MACHINE, machine), ("glibc", GLIBC, glibc)):
-            if not re.fullmatch(pattern, value) and (value or name == "machine"):
-                raise Invalid(name, value[:80], "cannot be one")
-        async with self.store.read() as tx:
-            found = await self._found(tx, run_id, rank)
-            if found is None:
-                return
-            found = replace(found, machine=machine, glibc=glibc)
-            if found_now(await tx.found_machines.of(found.image), found) is None:
-                return
-        async with self.store.write() as tx:
-            now = found_now(await tx.found_machines.of(found.image), found)
-            if now is not None:
-                await tx.found_machines.put(now)
-
-    async def _found(self, tx: Tx, run_id: RunId, rank: int) -> FoundMachine | None:
-        """Return the entry for the image of a run; None: it runs in none, or in that of builds."""
-        task, _ = await live_rank(tx, run_id, rank)
-        spec = await tx.tasks.get_spec(task.id)
-        if self.platform is None or builds.of_task(spec.env, spec.command) is not None:
-            return None
-        named = next((one for one in await tx.environments.all() if one.name == spec.environment), None)
-        image = spec.image or (named and named.image) or self.platform.image
-        return FoundMachine(image=key_of(image), machine="", glibc="", task=task.id, at=self.clock.now())

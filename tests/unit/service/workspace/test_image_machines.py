@@ -8,7 +8,7 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.workspace.abi import Needs, PlatformImage
 from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
 from hai_scheduler.ports.images import NoDigest
-from hai_scheduler.service.shared.errors import Conflict, Invalid
+from hai_scheduler.service.shared.errors import Invalid
 from kit.builders import an_environment
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN
@@ -41,7 +41,7 @@ class Images(World):
         """A task starts, and its supervisor tells what it has found."""
         task = await self.send(**fields)
         await self.step()
-        await self.parts.services.image_machines.take(RunId(f"{task}.1"), rank, machine, glibc)
+        await self.parts.services.image_reports.take(RunId(f"{task}.1"), rank, machine, glibc)
         await self.step(3600 * 10)
         return task
 
@@ -125,20 +125,5 @@ async def test_the_image_of_a_build_is_not_that_of_tasks(images: Images) -> None
     task = (await images.parts.services.builds.begin(ANN, build)).task
     images.cluster.jobs.script(task.id, Behaviour())
     await images.step()
-    await images.parts.services.image_machines.take(RunId(f"{task.id}.1"), 0, "x86_64", "2.17")
+    await images.parts.services.image_reports.take(RunId(f"{task.id}.1"), 0, "x86_64", "2.17")
     assert await images.pin(await images.send(environment="vision")) == MINE
-
-
-async def test_a_word_that_cannot_be_one_is_refused(images: Images) -> None:
-    task = await images.send()
-    await images.step()
-    take, run = images.parts.services.image_machines.take, RunId(f"{task}.1")
-    for machine, glibc, named in (("", "2.31", "machine"), ("x86 64", "2.31", "machine"), ("x86_64", "new", "glibc")):
-        with pytest.raises(Invalid, match=f"^{named}: cannot be one"):
-            await take(run, 0, machine, glibc)
-    with pytest.raises(Invalid, match="rank"):
-        await take(run, 7, "x86_64", "2.31")
-    with pytest.raises(Conflict):
-        await take(RunId("99.1"), 0, "x86_64", "2.31")
-    await take(run, 0, "x86_64", "")
-    assert await images.pin(await images.send(environment="vision")) == MINE, "no glibc: nothing speaks against it"
