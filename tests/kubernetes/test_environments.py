@@ -105,8 +105,14 @@ class Site:
     def restart(self, user: str) -> None:
         """Stop a user's server, and start it again."""
         self.hub(user, "DELETE", f"/users/{user}/server")
-        gone = ["-n", self.platform.work, "wait", "--for=delete", f"pod/jupyter-{user}", "--timeout=120s"]
-        tool("kubectl", *gone, check=False)
+        address = f"{self.platform.url}/hub/api/users/{user}"
+        request = urllib.request.Request(address, headers={"Authorization": f"token {self.tokens[user]}"})
+
+        def stopped() -> bool:
+            with urllib.request.urlopen(request) as answer:
+                return not json.load(answer)["servers"]
+
+        chart_wait_for(f"the server of {user} to be gone", stopped)
         start_server(self.platform, user)
 
     def submit(self, name: str, gate: str, environment: str, user: str = "ann") -> Task:
