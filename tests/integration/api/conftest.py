@@ -39,6 +39,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
@@ -83,6 +84,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -145,6 +147,8 @@ class FakeHub:
         }
         self.asked: list[str] = []
         self.broken = False
+        #: All groups; None: this service may not read them.
+        self.groups: set[str] | None = None
         #: Lets the service forget what it was told of tokens, as time does.
         self.forget: Callable[[], None] = lambda: None
 
@@ -160,6 +164,18 @@ class _User(RequestHandler):
             self.write(json.dumps(hub.tokens[token]))
         else:
             self.set_status(403)
+
+
+class _Groups(RequestHandler):
+    def get(self) -> None:
+        hub: FakeHub = self.settings["hub"]
+        assert self.request.headers["Authorization"] == "token service"
+        if hub.groups is None:
+            self.set_status(403)
+            return
+        offset, limit = int(self.get_argument("offset", "0")), int(self.get_argument("limit"))
+        names = sorted(hub.groups)[offset : offset + limit]
+        self.write(json.dumps([{"kind": "group", "name": name} for name in names]))
 
 
 class _Token(RequestHandler):
@@ -325,9 +341,8 @@ async def served(
 ) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
     """The interface on a port of its own, beside a Hub; and a browser."""
     hub = FakeHub()
-    hub_root, hub_server = _serve(
-        HTTPServer(Application([("/hub/api/user", _User), ("/hub/api/oauth2/token", _Token)], hub=hub))
-    )
+    answers = [("/hub/api/user", _User), ("/hub/api/groups", _Groups), ("/hub/api/oauth2/token", _Token)]
+    hub_root, hub_server = _serve(HTTPServer(Application(answers, hub=hub)))
     auth = Auth(
         HubOAuth(
             api_url=f"{hub_root}/hub/api",
@@ -413,6 +428,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         ),
         administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         rank_reports=RankReports(store=store, bus=bus, clock=clock),
+        image_reports=ImageReports(store=store, clock=clock, platform=PlatformImage(image="hai-task:1")),
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),

@@ -262,6 +262,17 @@ ENVIRONMENTS = Table(
     Column("glibc", Text),
 )
 
+FOUND_MACHINES = Table(
+    "hai_found_machines",
+    METADATA,
+    # The digest of an image, or its name.
+    Column("image", Text, primary_key=True),
+    Column("machine", Text, nullable=False),
+    Column("glibc", Text, nullable=False),
+    Column("task_id", BigInteger, nullable=False),
+    Column("at", Instant, nullable=False),
+)
+
 NODE_MARKS = Table(
     "hai_node_marks",
     METADATA,
