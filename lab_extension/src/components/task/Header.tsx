@@ -68,7 +68,7 @@ function Pins({ task }: { task: ITaskDetail }): JSX.Element {
       )}
       {task.snapshot !== null && (
         <Fact label={trans.__('Snapshot')} wide>
-          <span title={`${task.snapshot.digest}\n${trans.__('of %1', task.cwd)}`}>
+          <span title={`${task.snapshot.digest}\n${trans._p('folder', 'of %1', task.cwd)}`}>
             {snapshotText(task.snapshot)}
           </span>
         </Fact>
@@ -152,8 +152,8 @@ export function Header(props: IHeaderProps): JSX.Element {
           <code
             title={
               command.whole === command.text
-                ? trans.__('in %1', task.cwd)
-                : `${trans.__('in %1', task.cwd)}\n\n${command.whole}`
+                ? trans._p('folder', 'in %1', task.cwd)
+                : `${trans._p('folder', 'in %1', task.cwd)}\n\n${command.whole}`
             }
           >
             {command.text}
