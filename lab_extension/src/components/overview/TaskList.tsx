@@ -7,6 +7,7 @@ import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { IdleBadge, StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 import { language, trans } from '../../text/translate';
+import { verdictText } from '../../text/verdicts';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
@@ -39,7 +40,7 @@ export function timeOf(task: ITaskSummary, now: number): string {
 /** The line below a name: why the task waits, or what is unusual. */
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
-    return localTimes(task.verdict?.sentence ?? task.message);
+    return task.verdict === null ? localTimes(task.message) : verdictText(task.verdict, task);
   }
   if (task.state === 'running' && task.progress !== null) {
     return progressText(task.progress);

@@ -27,6 +27,8 @@ import { Reported } from './Reported';
 import { actionsOf } from './actions';
 import { Select } from '../Select';
 import { trans } from '../../text/translate';
+import { changeText } from '../../text/changes';
+import { verdictText } from '../../text/verdicts';
 
 export interface IHeaderProps {
   task: ITaskDetail;
@@ -188,13 +190,13 @@ function Why(props: {
 }): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
-  const sentence = verdict?.sentence ?? task.message;
+  const sentence = verdict === null ? localTimes(task.message, now) : verdictText(verdict, task, now);
   if (sentence === '') {
     return null;
   }
   return (
     <div className={`hai-Why ${verdict ? 'hai-mod-waiting' : ''}`} data-testid="hai-task-why" role="status">
-      <span>{localTimes(sentence, now)}</span>
+      <span>{sentence}</span>
       {verdict?.position ? (
         <span className="hai-Why-fact">
           {trans.__('Place in line')} <b>{verdict.position}</b>
@@ -218,7 +220,7 @@ function Why(props: {
           aria-label={trans.__('What would let it start')}
         >
           {props.whatIf.map(change => (
-            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
+            <li key={change.kind}>{changeText(change, task, now)}</li>
           ))}
         </ul>
       )}
