@@ -3,7 +3,15 @@
  * in other languages one is made of the data. What this does not know, or has not the data for, is shown as the service says it.
  */
 
-import type { IHolder, IShortWait, ITaskSummary, IVerdict, PriorityName, VerdictKind } from '../api/types';
+import type {
+  IHolder,
+  IShortWait,
+  ITaskSummary,
+  IVerdict,
+  PriorityChoice,
+  PriorityName,
+  VerdictKind
+} from '../api/types';
 import { duration, localTimes, moment, size } from './format';
 import { language, trans } from './translate';
 import { count, priorityLabel } from './words';
@@ -47,7 +55,7 @@ export function amount(n: number): string {
 }
 
 /** A level in a word. */
-export function level(priority: PriorityName | null): string {
+export function level(priority: PriorityChoice | null): string {
   return priorityLabel(priority ?? 'AUTO');
 }
 
@@ -111,7 +119,7 @@ function capacity(facts: IVerdictFacts): string | null {
     ? null
     : sentences(
         first,
-        who === '' ? trans.__('The others cannot be used now.') : trans.__('Held by %1.', who),
+        who === '' ? trans.__('The others cannot be used now.') : trans._p('nodes', 'Held by %1.', who),
         unsaved === null
           ? null
           : trans.__(

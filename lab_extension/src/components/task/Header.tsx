@@ -11,7 +11,6 @@ import {
   environmentText,
   imageText,
   isUnfinished,
-  localTimes,
   moment,
   nodeList,
   relative,
@@ -28,6 +27,7 @@ import { actionsOf } from './actions';
 import { Select } from '../Select';
 import { trans } from '../../text/translate';
 import { changeText } from '../../text/changes';
+import { messageText } from '../../text/messages';
 import { verdictText } from '../../text/verdicts';
 
 export interface IHeaderProps {
@@ -190,7 +190,7 @@ function Why(props: {
 }): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
-  const sentence = verdict === null ? localTimes(task.message, now) : verdictText(verdict, task, now);
+  const sentence = verdict === null ? messageText(task, now) : verdictText(verdict, task, now);
   if (sentence === '') {
     return null;
   }
