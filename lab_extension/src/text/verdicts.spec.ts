@@ -47,7 +47,7 @@ describe('why a task waits, in Chinese', () => {
       'QUOTA',
       { needs: 2, used: 7.5, limit: 8, subject: 'user:ann' },
       [BOB],
-      '需要 2 个节点，但user:ann 的配额在优先级“高”下允许的 8 个节点中已使用 7.5 个。使用者：bob 的任务 41（高，2 个节点）。'
+      '需要 2 个节点，但 user:ann 的配额在优先级“高”下允许的 8 个节点中已使用 7.5 个。使用者：bob 的任务 41（高，2 个节点）。'
     ],
     [
       'CAPACITY',
@@ -97,7 +97,7 @@ describe('why a task waits, in Chinese', () => {
     [
       'RESERVED',
       { needs: 2, until: LATER },
-      /^需要 2 个节点；空闲的节点已为 bob 的任务 41（高，2 个节点） 预留到 .*（12 分钟后）。$/
+      /^需要 2 个节点；空闲的节点已预留给 bob 的任务 41（高，2 个节点），直到 .*（12 分钟后）。$/
     ],
     ['DRAINING', { needs: 2, deadline: LATER }, /^节点空闲后启动，最迟 .*（12 分钟后）。正在保存并退出：bob/],
     ['TURN', { needs: 2, free: 0, until: LATER }, /可占用到 .*（12 分钟后）：bob/]
@@ -124,7 +124,7 @@ describe('why a task waits, in Chinese', () => {
   });
 
   it('says what would change it', () => {
-    expect(changeText(aChange(), TASK, NOW)).toBe('若优先级为高：会立即启动。');
+    expect(changeText(aChange(), TASK, NOW)).toBe('若优先级为“高”：会立即启动。');
     const share = { user: 'ann', node_group: 'v100', given: 0.62, weight: 1, weights: 4, entitled: 0.25 };
     expect(shareText({ ...share, users_before: 2, sentence: '' })).toBe(
       'ann 近期占节点组 v100 使用量的 62 %，应得 25 %（权重 1 / 4）。有 2 个用户按权重计算用得更少；优先级和级别相同时，他们的任务在前。'
