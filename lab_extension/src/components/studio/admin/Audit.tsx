@@ -16,9 +16,7 @@ const WORDS = ['who', 'action', 'subject', 'since', 'until', 'cursor'] as const;
 
 /** What an address asks for. */
 export function auditQuery(query: Query): IAuditQuery {
-  return Object.fromEntries(
-    WORDS.filter(word => query[word] !== undefined).map(word => [word, query[word]])
-  ) as IAuditQuery;
+  return Object.fromEntries(WORDS.filter(word => query[word] !== undefined).map(word => [word, query[word]]));
 }
 
 export function AuditPage(): JSX.Element {
@@ -81,7 +79,7 @@ export function AuditPage(): JSX.Element {
         {cursor !== undefined && (
           <Link to={{ page: 'audit', query: others }}>{trans.__('Newest changes')}</Link>
         )}{' '}
-        {page && page.next_cursor !== null && (
+        {typeof page?.next_cursor === 'number' && (
           <Link to={{ page: 'audit', query: { ...query, cursor: String(page.next_cursor) } }}>
             {trans.__('Older changes')}
           </Link>

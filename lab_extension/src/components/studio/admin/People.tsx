@@ -67,9 +67,7 @@ function People(): JSX.Element {
       </header>
       {model.error !== null && <Notice kind="error">{model.error}</Notice>}
       <Filters query={query} onChange={filter} />
-      {page && page.items.length === 0 && (
-        <p className="hai-Empty">{trans.__('No user matches these filters.')}</p>
-      )}
+      {page?.items.length === 0 && <p className="hai-Empty">{trans.__('No user matches these filters.')}</p>}
       {page && page.items.length > 0 && <Users items={page.items} onOrder={order => filter({ order })} />}
       <p className="hai-Pager">
         {cursor !== undefined && <Link to={{ page: 'people', query: others }}>{trans.__('First page')}</Link>}{' '}

@@ -156,13 +156,14 @@ function QuotaEditor(props: {
   const [seen, setSeen] = useState(props.row);
   const [draft, setDraft] = useState<IQuotaDraft>(() => draftOf(props.row));
   const key: QuotaKey = { subject: `user:${user}`, group: level.group, priority: level.priority };
-  const current = currentOf<IQuota>(change.error);
+  const current = currentOf(change.error) as IQuota | null | undefined;
   const save = async (version: string | null): Promise<void> => {
-    let warning: string | null = null;
+    const answer: { row?: IQuota } = {};
     const made = await change.run(async () => {
-      ({ warning } = await api.admin.putQuota(key, valueOf(draft), version));
+      answer.row = await api.admin.putQuota(key, valueOf(draft), version);
     });
     if (made) {
+      const warning = answer.row?.warning ?? null;
       host.notify(warning === null ? 'info' : 'warning', warning ?? trans.__('Quota of %1 saved.', user));
       props.onDone(true);
     }

@@ -55,8 +55,8 @@ export function useChange(): IChange {
 }
 
 /** What is there now, if somebody else has changed it in the meantime; undefined: nobody has. */
-export function currentOf<T>(error: unknown): T | null | undefined {
-  return error instanceof ApiError && error.collided ? (error.current as T | null) : undefined;
+export function currentOf(error: unknown): unknown {
+  return error instanceof ApiError && error.collided ? error.current : undefined;
 }
 
 /** Time without a keystroke after which a text is asked for, in ms. */
