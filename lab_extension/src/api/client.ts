@@ -1,5 +1,6 @@
 /** The REST interface of HAI as functions. */
 
+import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
@@ -72,6 +73,8 @@ export interface INodesQuery {
 
 /** What the models need of the platform; tests give their own. */
 export interface IApi {
+  /** What only admins may ask for and change. */
+  readonly admin: IAdminApi;
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
@@ -112,7 +115,11 @@ export interface IApi {
 
 /** The platform behind a transport. */
 export class Api implements IApi {
-  constructor(private readonly transport: ITransport) {}
+  readonly admin: IAdminApi;
+
+  constructor(private readonly transport: ITransport) {
+    this.admin = new AdminApi(transport);
+  }
 
   me(): Promise<IMe> {
     return requestJson(this.transport, 'api/me');
