@@ -65,7 +65,7 @@ export function sentenceOf(error: unknown): string {
 
 export interface IRequest {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  query?: Record<string, string | number | undefined>;
+  query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
