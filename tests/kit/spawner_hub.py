@@ -60,6 +60,7 @@ CONTAINER_CONFIG = {
         },
     ],
     "warnings": ["This is a test."],
+    "haienvs": None,
 }
 
 

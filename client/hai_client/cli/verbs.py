@@ -56,7 +56,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("login", "get a token and keep it", "platform.account", _PLATFORM),
     Verb(
         "admin",
-        "nodes, quota, policy, rates, budgets, mounts, users, pauses, audit, health and more; for admins",
+        "nodes, quota, policy, rates, budgets, mounts, users, audit, health and more; for admins",
         "platform.admin",
         _PLATFORM,
     ),

@@ -120,4 +120,5 @@ async def test_the_history_and_decisions_of_a_task_hold_its_own_events_alone(wor
 
 
 def test_what_all_users_are_told_is_a_short_list() -> None:
-    assert {"node.mark", "cluster.paused", "cluster.resumed", "policy.changed"} == FOR_EVERYBODY
+    kinds = {"node.mark", "node.condition", "cluster.paused", "cluster.resumed", "policy.changed"}
+    assert kinds == FOR_EVERYBODY

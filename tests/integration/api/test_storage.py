@@ -99,6 +99,7 @@ async def test_a_container_gets_its_mounts_and_environments(world) -> None:
             "left_out": [{"rule": "weak", "mount_path": "/data", "why": "rule 'data' of group:ml is stronger"}],
             "environments": [{**torch, "variables": {"A": "alice"}, "default": False}],
             "warnings": [],
+            "haienvs": None,
         },
     )
     path = f"/container-config?user=alice&groups={quote(json.dumps(['nlp', 'a,b']))}&node_group=training"

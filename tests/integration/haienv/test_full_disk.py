@@ -72,6 +72,18 @@ def with_data(folder: Path, size: int) -> None:
     made.chmod(0o644)
 
 
+def fill(file: Path) -> None:
+    """Take the disk's last block. Blocks that are reserved for what is not on it yet are free again once it is."""
+    with file.open("wb", buffering=0) as taker:
+        before = -1
+        while taker.tell() > before:
+            before = taker.tell()
+            with contextlib.suppress(OSError):
+                while taker.write(bytes(4096)):
+                    pass
+            os.fsync(taker.fileno())
+
+
 @contextlib.contextmanager
 def mounted(*words: str) -> Iterator[Path]:
     """Mount a small file system; skip the test where that is not possible."""
@@ -147,11 +159,7 @@ def test_freeze_and_rollback_on_a_full_disk_change_nothing(disk: Disk, left: int
     disk.start(ANN, PYTHON, "-c", f"open('{package}/more.py', 'w').write('X = 1')")
     before = disk.state()
     filler = disk.small / "filler"
-    with filler.open("wb") as file, contextlib.suppress(OSError):
-        # To the last block, and then back to what is to be left.
-        while True:
-            file.write(b"\0" * 4096)
-            file.flush()
+    fill(filler)
     os.truncate(filler, max(0, filler.stat().st_size - left))
     for words in (("freeze", "vision"), ("rollback", "vision")):
         status, _, said = disk.call(ANN, *words)
@@ -160,7 +168,8 @@ def test_freeze_and_rollback_on_a_full_disk_change_nothing(disk: Disk, left: int
             assert disk.state() == before
             assert disk.version(ANN, "vision") == "2.0"
         else:
-            assert left > 0
+            # A rollback moves a name: on some disks that takes no block.
+            assert (words[0], left) != ("freeze", 0)
             before = disk.state()
             break
     filler.unlink()

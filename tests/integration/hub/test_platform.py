@@ -134,7 +134,7 @@ def test_no_secret_is_on_any_command_line_in_any_log_or_in_the_hubs_settings(up:
     shown = " ".join(up.left().values())
     for file in [*(up.state / "logs").iterdir(), up.state / "hub" / "settings.json"]:
         shown += file.read_text()
-    assert len(secrets) == 5
+    assert len(secrets) == 6
     assert not [secret for secret in secrets if secret in shown]
 
 

@@ -14,6 +14,7 @@ from hai_client.metrics.sampler import Sampler
 from hai_client.metrics.summary import without_counters
 from hai_scheduler.api.convert.metrics import points_of
 from hai_scheduler.api.wire.metrics import PointIn
+from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policy
@@ -73,7 +74,7 @@ class World:
             for rank, points in zip(ranks, made, strict=True):
                 task = await self.service.task(task_id)
                 if task.live_run is not None:
-                    taken = points_of([PointIn.model_validate(point) for point in points])
+                    taken = SeriesPiece.of(points_of([PointIn.model_validate(point) for point in points]))
                     await self.service.parts.services.rank_metrics.take(task.live_run.id, rank, taken)
                 points.clear()
             await self.service.step()

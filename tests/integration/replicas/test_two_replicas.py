@@ -19,7 +19,7 @@ from kit.waiting import until
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 #: What depends on the moment of asking, or on who is asked.
-FLEETING = {"last_tick_s", "served_s", "message", "starts_by"}
+FLEETING = {"last_tick_s", "served_s", "message", "starts_by", "seen_at"}
 
 
 def lasting(answer: Any) -> Any:

@@ -176,7 +176,8 @@ class Queries:
 
     def fresh(self, task: Task, spec: TaskSpec) -> TaskStory:
         """A task that was just stored, as `task` shows it before its first run; the store is not read."""
-        return self._story(task, spec, ())
+        story = self._story(task, spec, ())
+        return replace(story, view=replace(story.view, starred=False))
 
     def _story(
         self, task: Task, spec: TaskSpec, runs: Sequence[Run], progress: StepProgress | None = None

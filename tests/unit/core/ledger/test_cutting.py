@@ -130,6 +130,7 @@ def test_every_reason_is_counted_as_something(reason: Reason) -> None:
         Reason.FAILED: LedgerOutcome.FAILED,
         Reason.TIME_LIMIT: LedgerOutcome.FAILED,
         Reason.USER_STOPPED: LedgerOutcome.STOPPED,
+        Reason.OWNER_ARCHIVED: LedgerOutcome.STOPPED,
         Reason.NODE_LOST: LedgerOutcome.BROKEN,
         Reason.SUPERVISOR_KILLED: LedgerOutcome.BROKEN,
         Reason.RESTORED: LedgerOutcome.BROKEN,

@@ -84,7 +84,7 @@ def test_a_hub_on_this_machine_has_it_when_it_is_wanted(settings: HubSettings) -
     c.HaiCulling.enabled = True
     install(c, settings)
     names = [entry["name"] for entry in c.JupyterHub.services]
-    assert names == ["hai-loop", "hai", "hai-up", "hai-culler"]
+    assert names == ["hai-loop", "hai", "hai-up", "hai-spawner", "hai-culler"]
 
 
 @pytest.mark.parametrize(
