@@ -1,0 +1,106 @@
+/**
+ * Which tabs listen. A tab that is seen does; of all hidden tabs at most one does, and only if the browser may show
+ * notifications: each stream of events takes one of the few connections that a browser has to the Hub.
+ */
+
+import type { IDisposable } from '@lumino/disposable';
+import type { Feed } from './feed';
+import { SeenKeys } from './seen';
+import type { INotice } from './told';
+
+/** Held, together, by all tabs that are seen. */
+const SEEN = 'hai:seen';
+/** Held by the one hidden tab that listens. */
+const LISTENS = 'hai:listens';
+
+/** Whether this browser can show notifications at all. */
+export function canNotify(): boolean {
+  return typeof Notification !== 'undefined' && typeof navigator !== 'undefined' && 'locks' in navigator;
+}
+
+/** Whether the user has allowed them: `granted`, `denied`, or `default`, which is not yet. */
+export function permission(): NotificationPermission {
+  return canNotify() ? Notification.permission : 'denied';
+}
+
+/** Starts and stops the feed as tabs are seen and hidden. */
+export class Attention implements IDisposable {
+  private release: AbortController | null = null;
+  private _isDisposed = false;
+
+  constructor(private readonly feed: Pick<Feed, 'start' | 'stop'>) {
+    document.addEventListener('visibilitychange', this.follow);
+    this.follow();
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  dispose(): void {
+    this._isDisposed = true;
+    document.removeEventListener('visibilitychange', this.follow);
+    this.release?.abort();
+    this.feed.stop();
+  }
+
+  private readonly follow = (): void => {
+    this.release?.abort();
+    this.release = null;
+    if (!document.hidden) {
+      this.feed.start();
+      this.hold(SEEN, 'shared', () => undefined);
+      return;
+    }
+    this.feed.stop();
+    if (permission() === 'granted') {
+      this.hold(LISTENS, 'exclusive', () => this.feed.start());
+    }
+  };
+
+  /** Hold a lock until the tab is seen or hidden. The browser gives it on when the tab is closed. */
+  private hold(name: string, mode: LockMode, held: () => void): void {
+    if (!canNotify()) {
+      return;
+    }
+    const release = new AbortController();
+    this.release = release;
+    const { signal } = release;
+    navigator.locks
+      .request(name, { mode, signal }, () => {
+        if (signal.aborted) {
+          return undefined;
+        }
+        held();
+        return new Promise<void>(done => signal.addEventListener('abort', () => done(), { once: true }));
+      })
+      // It was given up before it was held.
+      .catch(() => undefined);
+  }
+}
+
+/** Shows notifications by the browser: each once in all tabs, and none while another tab of HAI is seen. */
+export class Outside {
+  private readonly seen = new SeenKeys('hai:told');
+
+  constructor(private readonly open: (task: number) => void) {}
+
+  readonly show = async (notice: INotice): Promise<void> => {
+    if (permission() !== 'granted') {
+      return;
+    }
+    const { held = [] } = await navigator.locks.query();
+    if (held.some(lock => lock.name === SEEN) || !this.seen.add(notice.key)) {
+      return;
+    }
+    // A tab that shows the same one replaces it.
+    const shown = new Notification('HAI', { body: notice.text, tag: `hai-${notice.key}` });
+    shown.onclick = () => {
+      window.focus();
+      if (notice.task !== null) {
+        this.open(notice.task);
+      }
+      shown.close();
+    };
+  };
+}
