@@ -1,6 +1,8 @@
 /** The REST interface of HAI as functions. */
 
+import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
+import { Operations, type IOperations, type ITaskFilter } from './operations';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
 import type {
@@ -35,7 +37,7 @@ export type EnvironmentKind = IEnvironment['kind'];
 /** What can be done to a task with one word. */
 export type TaskAction = 'stop' | 'suspend' | 'resume' | 'hold';
 
-export interface ITaskQuery {
+export interface ITaskQuery extends ITaskFilter {
   /** For admins: a user's name, or `*` for all. */
   user?: string;
   state?: string;
@@ -72,11 +74,15 @@ export interface INodesQuery {
 
 /** What the models need of the platform; tests give their own. */
 export interface IApi {
+  /** What only admins may ask for and change. */
+  readonly admin: IAdminApi;
+  readonly operations: IOperations;
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
   /** The tasks that hold nodes now. */
   use(): Promise<IClusterUse>;
+  /** All nodes, with what each task uses there. */
   nodes(): Promise<INodeList>;
   nodesReport(query: INodesQuery): Promise<INodesReport>;
   report(query: IReportQuery): Promise<IUsageReport>;
@@ -112,7 +118,13 @@ export interface IApi {
 
 /** The platform behind a transport. */
 export class Api implements IApi {
-  constructor(private readonly transport: ITransport) {}
+  readonly admin: IAdminApi;
+  readonly operations: IOperations;
+
+  constructor(private readonly transport: ITransport) {
+    this.admin = new AdminApi(transport);
+    this.operations = new Operations(transport);
+  }
 
   me(): Promise<IMe> {
     return requestJson(this.transport, 'api/me');
@@ -135,7 +147,7 @@ export class Api implements IApi {
   }
 
   nodes(): Promise<INodeList> {
-    return requestJson(this.transport, 'api/nodes');
+    return requestJson(this.transport, 'api/nodes', { query: { use: true } });
   }
 
   report(query: IReportQuery): Promise<IUsageReport> {

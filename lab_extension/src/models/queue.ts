@@ -1,0 +1,103 @@
+/** The queues of the node groups, in pages, or of the user's own tasks. */
+
+import type { IOperations, Place } from '../api/operations';
+import type { IEvent, IGroupQueue, IQueue, IQueueTask } from '../api/types';
+import type { Feed } from './feed';
+import { LiveModel } from './live';
+
+/** Tasks of a group that are read at first, and further ones with each page. */
+export const PAGE = 20;
+/** The most that one answer has. */
+const MOST = 200;
+
+/** Who waits, in order; each group as far as it was asked for. */
+export class QueueModel extends LiveModel {
+  private _groups: readonly IGroupQueue[] = [];
+  private at: string | null = null;
+  /** How many tasks of a group are wanted. */
+  private readonly wanted = new Map<string, number>();
+
+  constructor(
+    private readonly api: Pick<IOperations, 'queue' | 'reorder'>,
+    feed: Feed,
+    private readonly mine = false,
+    fallback = 15_000
+  ) {
+    super({ feed, name: 'hai:queue', interval: 1_500, fallback, live: 20_000 });
+  }
+
+  get groups(): readonly IGroupQueue[] {
+    return this._groups;
+  }
+
+  /** When the plan was made from which places and times are; null: there is none yet. */
+  get plannedAt(): string | null {
+    return this.at;
+  }
+
+  /** Read a further page of a group. */
+  async more(group: string): Promise<void> {
+    this.wanted.set(group, (this.wanted.get(group) ?? PAGE) + PAGE);
+    await this.refresh();
+  }
+
+  /** Move a waiting task of the user's own. Rejects with the service's sentence. */
+  async move(id: number, place: Place): Promise<void> {
+    await this.api.reorder(id, place);
+    await this.refresh();
+  }
+
+  protected concerns(event: IEvent): boolean {
+    return /^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)/.test(event.kind);
+  }
+
+  protected async read(): Promise<void> {
+    const first = await this.page({ limit: PAGE });
+    this._groups = await Promise.all(first.groups.map(group => this.whole(group)));
+    this.at = first.at;
+  }
+
+  private page(query: Parameters<IOperations['queue']>[0]): Promise<IQueue> {
+    return this.api.queue(this.mine ? { ...query, mine: true } : query);
+  }
+
+  /** A group with as many tasks as are wanted of it. */
+  private async whole(group: IGroupQueue): Promise<IGroupQueue> {
+    const wanted = this.wanted.get(group.group) ?? PAGE;
+    const byId = new Map(group.items.map(task => [task.task_id, task]));
+    let { next } = group;
+    while (next !== null && byId.size < wanted) {
+      const query = { group: group.group, after: next, limit: Math.min(MOST, wanted - byId.size) };
+      const [page] = (await this.page(query)).groups;
+      // Nothing more can have been left meanwhile.
+      page?.items.forEach(task => byId.set(task.task_id, task));
+      next = page?.next ?? null;
+    }
+    return { ...group, items: [...byId.values()], next };
+  }
+}
+
+/** The tasks directly before and after a waiting one with which it can change places; null: there is none. */
+export function neighboursOf(
+  items: readonly IQueueTask[],
+  task: IQueueTask
+): { before: IQueueTask | null; after: IQueueTask | null } {
+  const hand = items.filter(each => each.user === task.user && each.priority === task.priority);
+  const place = hand.findIndex(each => each.task_id === task.task_id);
+  return { before: hand[place - 1] ?? null, after: (place < 0 ? undefined : hand[place + 1]) ?? null };
+}
+
+/** Where a task goes that is dropped on another one: before it from below, after it from above; null: it stays. */
+export function placeOf(items: readonly IQueueTask[], from: number, onto: number): Place | null {
+  const [source, target] = [from, onto].map(id => items.find(each => each.task_id === id));
+  if (
+    !source ||
+    !target ||
+    from === onto ||
+    source.user !== target.user ||
+    source.priority !== target.priority
+  ) {
+    return null;
+  }
+  return items.indexOf(source) > items.indexOf(target) ? { before: onto } : { after: onto };
+}
