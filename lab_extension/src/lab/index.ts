@@ -15,6 +15,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
+import { Attention } from '../models/attention';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
 import { takeTranslator } from './catalogue';
@@ -31,6 +32,7 @@ import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
 import { spotPlugin } from './spot';
+import { tellInLab } from './told';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -100,6 +102,12 @@ function activate(
       });
     }
   });
+  tellInLab({
+    feed,
+    openTask: id => void app.commands.execute(CommandIDs.openTask, { id }),
+    openAll: () => void app.commands.execute(CommandIDs.studio, { page: 'notifications' }),
+    ready: app.restored
+  });
   for (const command of [
     CommandIDs.submit,
     CommandIDs.studio,
@@ -157,17 +165,10 @@ function activate(
   labShell?.layoutModified.connect(watch);
   labShell?.currentChanged.connect(watch);
 
+  document.addEventListener('visibilitychange', watch);
+  watch();
   // A tab in the background must not hold one of the browser's few connections to the server.
-  const follow = (): void => {
-    if (document.hidden) {
-      feed.stop();
-    } else {
-      feed.start();
-    }
-    watch();
-  };
-  document.addEventListener('visibilitychange', follow);
-  follow();
+  new Attention(feed);
   void tasks.start();
   void cluster.start();
 }

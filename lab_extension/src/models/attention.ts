@@ -6,14 +6,14 @@
 import type { IDisposable } from '@lumino/disposable';
 import type { Feed } from './feed';
 import { SeenKeys } from './seen';
-import type { INotice } from './told';
+import type { ITelling } from './told';
 
 /** Held, together, by all tabs that are seen. */
 const SEEN = 'hai:seen';
 /** Held by the one hidden tab that listens. */
 const LISTENS = 'hai:listens';
 
-/** Whether this browser can show notifications at all. */
+/** Whether this browser can show notifications at all: on an address without HTTPS, other than this machine's, none can. */
 export function canNotify(): boolean {
   return typeof Notification !== 'undefined' && typeof navigator !== 'undefined' && 'locks' in navigator;
 }
@@ -83,23 +83,27 @@ export class Attention implements IDisposable {
 export class Outside {
   private readonly seen = new SeenKeys('hai:told');
 
-  constructor(private readonly open: (task: number) => void) {}
+  constructor(private readonly open: (telling: ITelling) => void) {}
 
-  readonly show = async (notice: INotice): Promise<void> => {
+  readonly show = async (telling: ITelling): Promise<void> => {
     if (permission() !== 'granted') {
       return;
     }
     const { held = [] } = await navigator.locks.query();
-    if (held.some(lock => lock.name === SEEN) || !this.seen.add(notice.key)) {
+    if (held.some(lock => lock.name === SEEN) || !this.seen.add(telling.key)) {
       return;
     }
-    // A tab that shows the same one replaces it.
-    const shown = new Notification('HAI', { body: notice.text, tag: `hai-${notice.key}` });
+    let shown: Notification;
+    try {
+      // A tab that shows the same one replaces it.
+      shown = new Notification('HAI', { body: telling.text, tag: `hai-${telling.key}` });
+    } catch {
+      // Browsers of phones leave this to service workers: there it is on the screen only.
+      return;
+    }
     shown.onclick = () => {
       window.focus();
-      if (notice.task !== null) {
-        this.open(notice.task);
-      }
+      this.open(telling);
       shown.close();
     };
   };

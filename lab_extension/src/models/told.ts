@@ -9,9 +9,11 @@ import { SeenKeys } from './seen';
 
 /** How old a notification is when it is only listed, in ms: its moment to be shown has passed. */
 const STALE = 600_000;
+/** Characters of a task's name that are shown: JupyterLab cuts notifications after 140, and the end says what happened. */
+const NAME = 40;
 
 /** Something to tell. */
-export interface INotice {
+export interface ITelling {
   /** The same in all tabs. */
   key: string;
   kind: 'info' | 'warning' | 'error';
@@ -22,23 +24,23 @@ export interface INotice {
   stale: boolean;
 }
 
-export interface IToldOptions {
+export interface ITellerOptions {
   feed: Pick<Feed, 'event'>;
-  /** Whether the user sees this tab. */
+  /** Whether the user does not see this tab. */
   hidden: () => boolean;
-  show: (notice: INotice) => void;
+  show: (telling: ITelling) => void;
   /** Show it by the browser; it is only asked for while the tab is hidden. */
-  showOutside: (notice: INotice) => void;
+  showOutside: (telling: ITelling) => void;
   /** The time now, in ms. */
   now?: () => number;
 }
 
-/** Listens to the feed for what the user is told. */
-export class Notices implements IDisposable {
+/** Listens to the feed for what the user is told. The service sends nobody what others are told. */
+export class Teller implements IDisposable {
   private readonly seen = new SeenKeys(null);
   private _isDisposed = false;
 
-  constructor(private readonly options: IToldOptions) {
+  constructor(private readonly options: ITellerOptions) {
     options.feed.event.connect(this.hear, this);
   }
 
@@ -55,23 +57,23 @@ export class Notices implements IDisposable {
     if (event.kind !== EventKind.NOTIFICATION) {
       return;
     }
-    const notice = noticeOf(event, (this.options.now ?? Date.now)());
+    const telling = tellingOf(event, (this.options.now ?? Date.now)());
     // After a lost connection an event may come again.
-    if (!this.seen.add(notice.key)) {
+    if (!this.seen.add(telling.key)) {
       return;
     }
     const channels: unknown[] = Array.isArray(event.data.channels) ? event.data.channels : [];
     if (channels.includes('lab')) {
-      this.options.show(notice);
+      this.options.show(telling);
     }
     if (channels.includes('browser') && this.options.hidden()) {
-      this.options.showOutside(notice);
+      this.options.showOutside(telling);
     }
   }
 }
 
 /** What an event of the feed tells. */
-export function noticeOf(event: IEvent, now: number): INotice {
+export function tellingOf(event: IEvent, now: number): ITelling {
   const { data } = event;
   const digest = data.kind === 'digest';
   return {
@@ -87,9 +89,15 @@ export function noticeOf(event: IEvent, now: number): INotice {
 const WARNING: ReadonlySet<string> = new Set(['interrupted', 'waiting', 'gpus_idle']);
 
 function toldOf(data: IEvent['data']): Told {
+  const params =
+    typeof data.params === 'object' && data.params !== null ? (data.params as Told['params']) : {};
+  const { name } = params;
   return {
     sentence: String(data.sentence),
-    params: typeof data.params === 'object' ? (data.params as Told['params']) : {},
+    params:
+      typeof name === 'string' && name.length > NAME
+        ? { ...params, name: `${name.slice(0, NAME - 1)}…` }
+        : params,
     text: String(data.text)
   };
 }
