@@ -1,5 +1,6 @@
 /** What the user is told, and where: the calls of the REST interface. */
 
+import { Signal, type ISignal } from '@lumino/signaling';
 import { requestJson } from './request';
 import type { ITransport } from './transport';
 import type { INotification, INotificationPage, INotificationRules, INotificationRulesPut } from './types';
@@ -12,6 +13,8 @@ export interface INotificationsQuery {
 
 /** What the models need of the platform; tests give their own. */
 export interface INotificationsApi {
+  /** Something was marked as read by this page. */
+  readonly marked: ISignal<unknown, void>;
   rules(): Promise<INotificationRules>;
   /** Addresses that are left out are taken away. */
   putRules(change: INotificationRulesPut): Promise<INotificationRules>;
@@ -24,7 +27,13 @@ export interface INotificationsApi {
 
 /** The platform behind a transport. */
 export class NotificationsApi implements INotificationsApi {
+  private readonly _marked = new Signal<this, void>(this);
+
   constructor(private readonly transport: ITransport) {}
+
+  get marked(): ISignal<this, void> {
+    return this._marked;
+  }
 
   rules(): Promise<INotificationRules> {
     return requestJson(this.transport, 'api/me/notifications');
@@ -45,5 +54,6 @@ export class NotificationsApi implements INotificationsApi {
 
   async markRead(upTo: number): Promise<void> {
     await requestJson(this.transport, 'api/notifications/read', { method: 'POST', body: { up_to: upTo } });
+    this._marked.emit();
   }
 }

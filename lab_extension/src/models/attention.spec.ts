@@ -69,7 +69,7 @@ class FakeNotification {
 }
 
 const telling: ITelling = { key: '7@now', kind: 'error', text: 'It failed.', task: 41, stale: false };
-const settle = async (): Promise<void> => void (await new Promise(resolve => setTimeout(resolve, 0)));
+const settle = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 0));
 
 describe('which tabs listen, and what the browser shows', () => {
   let locks: FakeLocks;

@@ -4,6 +4,7 @@
  */
 
 import type { IDisposable } from '@lumino/disposable';
+import { trans } from '../text/translate';
 import type { Feed } from './feed';
 import { SeenKeys } from './seen';
 import type { ITelling } from './told';
@@ -21,6 +22,26 @@ export function canNotify(): boolean {
 /** Whether the user has allowed them: `granted`, `denied`, or `default`, which is not yet. */
 export function permission(): NotificationPermission {
   return canNotify() ? Notification.permission : 'denied';
+}
+
+/** Ask the user. Browsers only ask after a click. */
+export function askPermission(): Promise<NotificationPermission> {
+  return canNotify() ? Notification.requestPermission() : Promise.resolve('denied');
+}
+
+/** Show a notification by the browser now, so that the user sees whether the system lets it through. */
+export function showTest(): void {
+  put('hai-test', trans.__('This is how HAI tells you things while none of its tabs can be seen.'));
+}
+
+/** A notification of the browser; one with the same tag is replaced. Null: this browser cannot. */
+function put(tag: string, body: string): Notification | null {
+  try {
+    return new Notification('HAI', { body, tag });
+  } catch {
+    // Browsers of phones leave this to service workers: there it is on the screen only.
+    return null;
+  }
 }
 
 /** Starts and stops the feed as tabs are seen and hidden. */
@@ -93,12 +114,8 @@ export class Outside {
     if (held.some(lock => lock.name === SEEN) || !this.seen.add(telling.key)) {
       return;
     }
-    let shown: Notification;
-    try {
-      // A tab that shows the same one replaces it.
-      shown = new Notification('HAI', { body: telling.text, tag: `hai-${telling.key}` });
-    } catch {
-      // Browsers of phones leave this to service workers: there it is on the screen only.
+    const shown = put(`hai-${telling.key}`, telling.text);
+    if (shown === null) {
       return;
     }
     shown.onclick = () => {

@@ -1,6 +1,6 @@
 /** Notifications in the user's language, from the ids and values that the service sends. */
 
-import type { INotification, INotificationRule } from '../api/types';
+import type { IDelivery, INotification, INotificationRule } from '../api/types';
 import { duration, moment } from './format';
 import { trans } from './translate';
 import { count, numberText, reasonText } from './words';
@@ -45,7 +45,7 @@ const KINDS: Record<RuledKind, () => string> = {
 
 const CHANNELS: Record<string, () => string> = {
   lab: () => trans.__('JupyterLab and Studio'),
-  browser: () => trans.__('Browser, while the tab is hidden'),
+  browser: () => trans.__('Browser'),
   mail: () => trans.__('Mail'),
   webhook: () => trans.__('Webhook'),
   feed: () => trans.__('On the screen')
@@ -114,4 +114,42 @@ function because(params: Params): string {
 /** A value of the wire as text. */
 function word(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '?';
+}
+
+/** What is missing for a channel, as the service says it in English. */
+const MISSING: Record<string, () => string> = {
+  'Give a mail address.': () => trans.__('Give a mail address.'),
+  'Give the address of a webhook.': () => trans.__('Give the address of a webhook.'),
+  'There is no such sink any more: choose another one.': () =>
+    trans.__('There is no such sink any more: choose another one.'),
+  'This platform sends no mail: an admin sets NotificationSettings.smtp_host.': () =>
+    trans.__('This platform sends no mail: an admin sets NotificationSettings.smtp_host.')
+};
+
+/** Why a channel cannot be used, and what to do. */
+export function missingText(missing: string): string {
+  return MISSING[missing]?.() ?? missing;
+}
+
+/** What came of a test. */
+export function testText(
+  channel: string,
+  deliveries: readonly Pick<IDelivery, 'state' | 'error'>[]
+): { kind: 'info' | 'warning' | 'error'; text: string } {
+  const name = channelText(channel);
+  const bad = deliveries.find(one => one.error !== null && one.state !== 'sent');
+  if (bad !== undefined) {
+    return bad.state === 'given_up'
+      ? { kind: 'error', text: trans.__('%1: the test was not delivered: %2', name, bad.error ?? '') }
+      : {
+          kind: 'warning',
+          text: trans.__('%1: the test was not accepted yet, and is sent again: %2', name, bad.error ?? '')
+        };
+  }
+  return deliveries.length > 0 && deliveries.every(one => one.state === 'sent')
+    ? { kind: 'info', text: trans.__('%1: the test was sent.', name) }
+    : {
+        kind: 'warning',
+        text: trans.__('%1: the test still waits to be sent. See below what comes of it.', name)
+      };
 }
