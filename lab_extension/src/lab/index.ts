@@ -28,6 +28,7 @@ import { lifetimePlugin } from './lifetime';
 import { EnvironmentsModel } from '../models/environments';
 import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
+import { NotificationsModel } from '../models/notifications';
 import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
@@ -72,6 +73,8 @@ function activate(
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);
   const cluster = new ClusterModel(api, feed);
+  // The panel shows how many are not read.
+  const notifications = new NotificationsModel(api, feed, 1);
   const environments = new EnvironmentsModel(new EnvironmentsApi(transport), api);
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
@@ -125,6 +128,7 @@ function activate(
       tasks,
       cluster,
       feed,
+      notifications,
       file: {
         current: () => {
           const path = pathOf(documents, labShell.currentWidget);
@@ -133,6 +137,7 @@ function activate(
         changed: labShell.currentChanged
       },
       onSubmit: () => void app.commands.execute(CommandIDs.submit),
+      onNotifications: () => void app.commands.execute(CommandIDs.studio, { page: 'notifications' }),
       onEnvironments: () => void app.commands.execute(CommandIDs.environments),
       onOpen: id => void app.commands.execute(CommandIDs.openTask, { id })
     });
@@ -171,6 +176,7 @@ function activate(
   new Attention(feed);
   void tasks.start();
   void cluster.start();
+  void notifications.start();
 }
 
 /** Whether a widget shows environments or their kernels now. */
