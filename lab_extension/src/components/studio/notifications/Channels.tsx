@@ -1,6 +1,7 @@
 /** The channels: whether each can be used, its address, and a test. */
 
 import { useEffect, useId, useState, type JSX, type ReactNode } from 'react';
+import { sentenceOf } from '../../../api/request';
 import type { INotificationChannel, INotificationRules } from '../../../api/types';
 import { askPermission, canNotify, permission, showTest } from '../../../models/attention';
 import type { RulesChange, RulesModel } from '../../../models/rules';
@@ -9,7 +10,7 @@ import { channelText, missingText } from '../../../text/notifications';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
 import { Notice } from '../../react';
-import { Refused, useChange } from '../admin/Refused';
+import { useChange } from '../admin/Refused';
 
 export interface IChannelsProps {
   model: RulesModel;
@@ -189,7 +190,7 @@ function Address(props: {
         {wanted === null && props.value !== null ? trans.__('Remove') : trans.__('Save')}
       </button>
       {props.children}
-      {change.error !== null && <Refused error={change.error} />}
+      {change.error !== null && <Notice kind="error">{sentenceOf(change.error)}</Notice>}
     </form>
   );
 }
@@ -229,7 +230,7 @@ function Webhook(props: {
           </button>
         )}
       </Address>
-      {change.error !== null && <Refused error={change.error} />}
+      {change.error !== null && <Notice kind="error">{sentenceOf(change.error)}</Notice>}
       {props.secret !== null && (
         <Notice kind="info">
           {trans.__('The key of the webhook, shown once:')} <code data-testid="hai-key">{props.secret}</code>{' '}

@@ -43,7 +43,7 @@ const failed = 'A task has failed, with its last lines';
 
 function refusal(field: string, value: unknown, message: string): ApiError {
   return Object.assign(Object.create(ApiError.prototype) as ApiError, {
-    message: 'The request is wrong.',
+    message: `${field}: ${message}`,
     errors: [{ field, value, message }]
   });
 }
@@ -98,7 +98,7 @@ describe('the page of notifications', () => {
     const mail = screen.getByTestId('hai-channel-mail');
     fireEvent.change(within(mail).getByLabelText('Mail address'), { target: { value: 'x' } });
     await act(async () => void fireEvent.click(within(mail).getByText('Save')));
-    expect(within(mail).getByRole('alert').textContent).toContain('mail, value "x": the address has no @');
+    expect(within(mail).getByRole('alert').textContent).toContain('mail: the address has no @');
     expect(within(mail).getByLabelText<HTMLInputElement>('Mail address').value).toBe('x');
     expect(host.notify).not.toHaveBeenCalled();
   });
