@@ -2,6 +2,7 @@
 
 import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
+import { NotificationsApi, type INotificationsApi } from './notifications';
 import { Operations, type IOperations, type ITaskFilter } from './operations';
 import { requestEvents, requestJson } from './request';
 import type { IServerEvent } from './sse';
@@ -77,6 +78,7 @@ export interface IApi {
   /** What only admins may ask for and change. */
   readonly admin: IAdminApi;
   readonly operations: IOperations;
+  readonly notifications: INotificationsApi;
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
@@ -120,10 +122,12 @@ export interface IApi {
 export class Api implements IApi {
   readonly admin: IAdminApi;
   readonly operations: IOperations;
+  readonly notifications: INotificationsApi;
 
   constructor(private readonly transport: ITransport) {
     this.admin = new AdminApi(transport);
     this.operations = new Operations(transport);
+    this.notifications = new NotificationsApi(transport);
   }
 
   me(): Promise<IMe> {

@@ -15,6 +15,7 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
+import { Attention } from '../models/attention';
 import { Api } from '../api/client';
 import { EnvironmentsApi } from '../api/environments';
 import { takeTranslator } from './catalogue';
@@ -27,10 +28,12 @@ import { lifetimePlugin } from './lifetime';
 import { EnvironmentsModel } from '../models/environments';
 import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
+import { NotificationsModel } from '../models/notifications';
 import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
 import { spotPlugin } from './spot';
+import { tellInLab } from './told';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
 
@@ -70,6 +73,8 @@ function activate(
   const feed = new Feed(api);
   const tasks = new TasksModel(api, feed);
   const cluster = new ClusterModel(api, feed);
+  // The panel shows how many are not read.
+  const notifications = new NotificationsModel(api, feed, 1);
   const environments = new EnvironmentsModel(new EnvironmentsApi(transport), api);
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
   const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
@@ -100,6 +105,12 @@ function activate(
       });
     }
   });
+  tellInLab({
+    feed,
+    openTask: id => void app.commands.execute(CommandIDs.openTask, { id }),
+    openAll: () => void app.commands.execute(CommandIDs.studio, { page: 'notifications' }),
+    ready: app.restored
+  });
   for (const command of [
     CommandIDs.submit,
     CommandIDs.studio,
@@ -117,6 +128,7 @@ function activate(
       tasks,
       cluster,
       feed,
+      notifications,
       file: {
         current: () => {
           const path = pathOf(documents, labShell.currentWidget);
@@ -125,6 +137,7 @@ function activate(
         changed: labShell.currentChanged
       },
       onSubmit: () => void app.commands.execute(CommandIDs.submit),
+      onNotifications: () => void app.commands.execute(CommandIDs.studio, { page: 'notifications' }),
       onEnvironments: () => void app.commands.execute(CommandIDs.environments),
       onOpen: id => void app.commands.execute(CommandIDs.openTask, { id })
     });
@@ -157,19 +170,13 @@ function activate(
   labShell?.layoutModified.connect(watch);
   labShell?.currentChanged.connect(watch);
 
+  document.addEventListener('visibilitychange', watch);
+  watch();
   // A tab in the background must not hold one of the browser's few connections to the server.
-  const follow = (): void => {
-    if (document.hidden) {
-      feed.stop();
-    } else {
-      feed.start();
-    }
-    watch();
-  };
-  document.addEventListener('visibilitychange', follow);
-  follow();
+  new Attention(feed);
   void tasks.start();
   void cluster.start();
+  void notifications.start();
 }
 
 /** Whether a widget shows environments or their kernels now. */

@@ -3,8 +3,11 @@
 import type { JSX } from 'react';
 import { ReactWidget } from '@jupyterlab/apputils';
 import type { ISignal } from '@lumino/signaling';
+import type { Message } from '@lumino/messaging';
 import type { ClusterModel } from '../models/cluster';
 import type { Feed } from '../models/feed';
+import { LookedAt } from '../models/looked';
+import type { NotificationsModel } from '../models/notifications';
 import type { TasksModel } from '../models/tasks';
 import { haiIcon } from './icons';
 import { useSignal } from '../components/react';
@@ -14,17 +17,22 @@ export interface IOverviewOptions {
   tasks: TasksModel;
   cluster: ClusterModel;
   feed: Feed;
+  notifications: NotificationsModel;
   /** Name of the open file that can be submitted, and when it changes. */
   file: { current: () => string | null; changed: ISignal<unknown, unknown> };
   onSubmit: () => void;
   onEnvironments: () => void;
+  onNotifications: () => void;
   onOpen: (id: number) => void;
 }
 
 /** The sidebar panel `hai-panel`. */
 export class OverviewWidget extends ReactWidget {
+  private readonly looked: LookedAt;
+
   constructor(private readonly options: IOverviewOptions) {
     super();
+    this.looked = new LookedAt(options.tasks);
     this.id = 'hai-panel';
     this.addClass('hai-OverviewWidget');
     this.title.icon = haiIcon;
@@ -33,29 +41,68 @@ export class OverviewWidget extends ReactWidget {
     this.node.setAttribute('aria-label', 'HAI');
   }
 
-  protected override render(): JSX.Element {
-    return <Connected {...this.options} />;
+  override dispose(): void {
+    document.removeEventListener('visibilitychange', this.follow);
+    this.looked.dispose();
+    super.dispose();
   }
+
+  protected override render(): JSX.Element {
+    return <Connected {...this.options} looked={this.looked} />;
+  }
+
+  protected override onAfterAttach(msg: Message): void {
+    super.onAfterAttach(msg);
+    document.addEventListener('visibilitychange', this.follow);
+    this.follow();
+  }
+
+  protected override onBeforeDetach(msg: Message): void {
+    document.removeEventListener('visibilitychange', this.follow);
+    this.looked.look(false);
+    super.onBeforeDetach(msg);
+  }
+
+  protected override onAfterShow(msg: Message): void {
+    super.onAfterShow(msg);
+    this.follow();
+  }
+
+  protected override onAfterHide(msg: Message): void {
+    super.onAfterHide(msg);
+    this.follow();
+  }
+
+  /** The user sees the panel while it is shown in a tab that is. */
+  private readonly follow = (): void => this.looked.look(this.isVisible && !document.hidden);
 }
 
-function Connected(props: IOverviewOptions): JSX.Element {
-  const { tasks, cluster, feed, file } = props;
+function Connected(props: IOverviewOptions & { looked: LookedAt }): JSX.Element {
+  const { tasks, cluster, feed, file, looked, notifications } = props;
   useSignal(tasks.changed);
   useSignal(cluster.changed);
   useSignal(feed.statusChanged);
   useSignal(file.changed);
+  useSignal(looked.changed);
+  useSignal(notifications.changed);
   return (
     <Panel
       cluster={cluster.cluster}
       me={cluster.me}
       tasks={tasks.items}
+      fresh={looked.fresh}
+      unread={notifications.unread}
       ready={tasks.ready}
       error={tasks.error ?? cluster.error}
       feed={feed.status}
       file={file.current()}
       onSubmit={props.onSubmit}
       onEnvironments={props.onEnvironments}
-      onOpen={props.onOpen}
+      onNotifications={props.onNotifications}
+      onOpen={id => {
+        looked.open(id);
+        props.onOpen(id);
+      }}
       onRefresh={() => {
         feed.retry();
         void tasks.refresh();

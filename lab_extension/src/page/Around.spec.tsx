@@ -73,6 +73,14 @@ describe('the page around Studio', () => {
     vi.useRealTimers();
   });
 
+  it('offers what can be done about what is said', () => {
+    const run = vi.fn();
+    act(() => host.notify('error', 'Task 41 has failed.', { label: 'Open the task', run }));
+    fireEvent.click(screen.getByText('Open the task'));
+    expect(run).toHaveBeenCalledOnce();
+    expect(screen.queryByText('Task 41 has failed.')).toBeNull();
+  });
+
   it('tells when the login has ended, with a link that comes back to here', async () => {
     vi.stubGlobal('fetch', async () => new Response('{}', { status: 401 }));
     await act(async () => {

@@ -37,6 +37,17 @@ export function Around(props: IAroundProps): JSX.Element {
         {host.toasts.map(toast => (
           <div key={toast.key} className={`hai-Toast hai-mod-${toast.kind}`}>
             <span>{toast.message}</span>
+            {toast.action && (
+              <button
+                className="hai-Link hai-Toast-action"
+                onClick={() => {
+                  host.dismiss(toast.key);
+                  toast.action?.run();
+                }}
+              >
+                {toast.action.label}
+              </button>
+            )}
             <button
               className="hai-IconButton"
               aria-label={trans.__('Close')}

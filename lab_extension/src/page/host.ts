@@ -11,6 +11,14 @@ export interface IToast {
   key: number;
   kind: 'info' | 'warning' | 'error';
   message: string;
+  /** What can be done about it; null: nothing. */
+  action: IToastAction | null;
+}
+
+/** A button of what is said. */
+export interface IToastAction {
+  label: string;
+  run: () => void;
 }
 
 /** A question that waits for its answer. */
@@ -51,9 +59,9 @@ export class PageHost implements IHost {
     this.router.go({ page: 'tasks', id });
   }
 
-  notify(kind: IToast['kind'], message: string): void {
+  notify(kind: IToast['kind'], message: string, action: IToastAction | null = null): void {
     const key = this.nextKey++;
-    this._toasts = [...this._toasts, { key, kind, message }];
+    this._toasts = [...this._toasts, { key, kind, message, action }];
     this._changed.emit();
     setTimeout(() => this.dismiss(key), SHOWN_FOR);
   }

@@ -19,6 +19,7 @@ import { PageHost } from './host';
 import { loadLanguage } from './languages';
 import { PageRouter } from './router';
 import { startOf } from './start';
+import { tellOnPage } from './told';
 import { Themes } from './theme';
 import { PageTransport } from './transport';
 
@@ -42,16 +43,7 @@ export async function open(root: HTMLElement): Promise<void> {
   router.changed.connect(name);
   name();
 
-  // A tab in the background must not hold one of the browser's few connections to the Hub.
-  const follow = (): void => {
-    if (document.hidden) {
-      feed.stop();
-    } else {
-      feed.start();
-    }
-  };
-  document.addEventListener('visibilitychange', follow);
-  follow();
+  tellOnPage(feed, host, router);
   void cluster.start();
 
   createRoot(root).render(

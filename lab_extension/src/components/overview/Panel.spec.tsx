@@ -43,12 +43,15 @@ function panel(given: Partial<IPanelProps> = {}): IPanelProps {
     cluster,
     me,
     tasks: [],
+    fresh: new Set(),
+    unread: 0,
     ready: true,
     error: null,
     feed: 'live',
     file: null,
     onSubmit: vi.fn(),
     onEnvironments: vi.fn(),
+    onNotifications: vi.fn(),
     onOpen: vi.fn(),
     onRefresh: vi.fn(),
     ...given
@@ -85,12 +88,33 @@ describe('the panel', () => {
     expect(screen.getByTestId('hai-quota').textContent).toContain('Low0.33 of 2');
   });
 
-  it('shows quota that says something', () => {
-    panel();
-    const quota = screen.getByTestId('hai-quota').textContent;
-    expect(quota).toContain('High8 of 8');
-    expect(quota).toContain('Low1 no limit');
-    expect(quota).not.toContain('Very high');
+  it('shows quota that limits the user, and the rest in a sentence', () => {
+    panel({ me: { ...me, quota: [...me.quota, aQuota({ priority: 'NORMAL', limit: 4 })] } });
+    const quota = screen.getByTestId('hai-quota');
+    expect(quota.textContent).toContain('High8 of 8');
+    expect(within(quota).getAllByRole('img')).toHaveLength(1);
+    expect(quota.textContent).toContain('Nothing held, limits: Normal (4 nodes)');
+    expect(quota.textContent).toContain('No limit: Low (1 node held)');
+    expect(quota.textContent).not.toContain('Very high');
+  });
+
+  it('shows quota for which a task waits, though nothing of it is held', () => {
+    const quota = [aQuota({ priority: 'HIGH', limit: 2 })];
+    const short = {
+      id: 'quota',
+      data: { group: 'training', level: 'HIGH' },
+      until: null,
+      text: 'waits for quota'
+    } as const;
+    panel({ me: { ...me, quota }, tasks: [aWaitingTask(7, null, { short })] });
+    expect(screen.getByTestId('hai-quota').textContent).toBe(
+      'High0 of 2A task of yours waits for quota at High.'
+    );
+  });
+
+  it('tells a user without quota whom to ask', () => {
+    panel({ me: { ...me, quota: [aQuota({ limit: 0 })] } });
+    expect(screen.getByTestId('hai-quota').textContent).toContain('You have no quota yet');
   });
 
   it('offers to submit the open file, and opens a task that is clicked', () => {
@@ -108,6 +132,40 @@ describe('the panel', () => {
     expect(screen.getByTestId('hai-task-row-7').textContent).toContain(
       '3rd in line. It needs 2 nodes and 1 is free.'
     );
+  });
+
+  it('says in a few words why a task waits, and the whole on demand', () => {
+    const short = { id: 'capacity', data: {}, until: null, text: 'waits for 2 nodes of training' } as const;
+    const props = panel({ tasks: [aWaitingTask(7, 3, { short })] });
+    expect(screen.getByTestId('hai-task-row-7').textContent).toContain(
+      '3rd in line: waits for 2 nodes of training'
+    );
+    expect(screen.queryByText('It needs 2 nodes and 1 is free.')).toBeNull();
+    const why = screen.getByRole('button', { name: 'Why does train wait?' });
+    expect(why.getAttribute('aria-expanded')).toBe('false');
+    fireEvent.click(why);
+    expect(screen.getByText('It needs 2 nodes and 1 is free.')).toBeTruthy();
+    expect(why.getAttribute('aria-expanded')).toBe('true');
+    fireEvent.click(why);
+    expect(screen.queryByText('It needs 2 nodes and 1 is free.')).toBeNull();
+    expect(props.onOpen).not.toHaveBeenCalled();
+  });
+
+  it('marks what is new in words, and counts it', () => {
+    panel({ tasks: [aTask({ id: 7 }), aTask({ id: 8 })], fresh: new Set([7, 99]) });
+    expect(within(screen.getByTestId('hai-task-row-7')).getByText('new').title).toBe(
+      'Changed since you looked'
+    );
+    expect(screen.getByTestId('hai-task-row-8').textContent).not.toContain('new');
+    expect(screen.getByText('1 new')).toBeTruthy();
+  });
+
+  it('says how many notifications are not read, and leads to them', () => {
+    const props = panel({ unread: 120 });
+    const bell = screen.getByRole('button', { name: 'Notifications: 120 are not read' });
+    expect(bell.textContent).toBe('99+');
+    fireEvent.click(bell);
+    expect(props.onNotifications).toHaveBeenCalledOnce();
   });
 
   it('has a badge at a task whose GPUs idle, and at no other', () => {

@@ -6,15 +6,20 @@ import type { FeedStatus } from '../../models/feed';
 import { isUnfinished } from '../../text/format';
 import { Notice } from '../react';
 import { ClusterView } from './ClusterView';
-import { QuotaView } from './QuotaView';
+import { QuotaView, waitingForQuota } from './QuotaView';
 import { TaskList } from './TaskList';
 import { Icon } from '../icons';
 import { trans } from '../../text/translate';
+import { numberText } from '../../text/words';
 
 export interface IPanelProps {
   cluster: ICluster | null;
   me: IMe | null;
   tasks: readonly ITaskSummary[];
+  /** Tasks that have changed since the user looked. */
+  fresh: ReadonlySet<number>;
+  /** Notifications that are not read. */
+  unread: number;
   ready: boolean;
   /** Why something could not be read; null: all is well. */
   error: string | null;
@@ -23,6 +28,7 @@ export interface IPanelProps {
   file: string | null;
   onSubmit: () => void;
   onEnvironments: () => void;
+  onNotifications: () => void;
   onOpen: (id: number) => void;
   onRefresh: () => void;
 }
@@ -34,7 +40,16 @@ const FEED_WORDS: Record<FeedStatus, () => string> = {
 };
 
 export function Panel(props: IPanelProps): JSX.Element {
-  const { cluster, me, tasks, file } = props;
+  const { cluster, me, tasks, file, unread } = props;
+  const bell =
+    unread === 0
+      ? trans.__('Notifications')
+      : trans._n(
+          'Notifications: %2 is not read',
+          'Notifications: %2 are not read',
+          unread,
+          numberText(unread)
+        );
   const unfinished = tasks.filter(task => isUnfinished(task.state)).length;
   return (
     <div className="hai-Panel">
@@ -47,6 +62,16 @@ export function Panel(props: IPanelProps): JSX.Element {
           title={FEED_WORDS[props.feed]()}
         />
         <span className="hai-Spacer" />
+        <button
+          className="hai-IconButton"
+          aria-label={bell}
+          title={bell}
+          data-testid="hai-notifications-open"
+          onClick={props.onNotifications}
+        >
+          <Icon name="bell" />
+          {unread > 0 && <span className="hai-Badge">{unread > 99 ? '99+' : unread}</span>}
+        </button>
         <button
           className="hai-IconButton"
           aria-label={trans.__('Environments')}
@@ -84,11 +109,15 @@ export function Panel(props: IPanelProps): JSX.Element {
       )}
       {me && (
         <Section title={trans.__('Your quota')}>
-          <QuotaView quota={me.quota} />
+          <QuotaView quota={me.quota} waiting={waitingForQuota(tasks)} />
         </Section>
       )}
-      <Section title={trans.__('Your tasks')} {...(unfinished > 0 ? { badge: String(unfinished) } : {})}>
-        {tasks.length > 0 && <TaskList tasks={tasks} onOpen={props.onOpen} />}
+      <Section
+        title={trans.__('Your tasks')}
+        {...(unfinished > 0 ? { badge: String(unfinished) } : {})}
+        fresh={tasks.filter(task => props.fresh.has(task.id)).length}
+      >
+        {tasks.length > 0 && <TaskList tasks={tasks} fresh={props.fresh} onOpen={props.onOpen} />}
         {tasks.length === 0 && props.ready && (
           <p className="hai-Empty">
             {trans.__(
@@ -104,7 +133,7 @@ export function Panel(props: IPanelProps): JSX.Element {
   );
 }
 
-function Section(props: { title: string; badge?: string; children: ReactNode }): JSX.Element {
+function Section(props: { title: string; badge?: string; fresh?: number; children: ReactNode }): JSX.Element {
   return (
     <details className="hai-Section" open>
       <summary>
@@ -112,6 +141,11 @@ function Section(props: { title: string; badge?: string; children: ReactNode }):
         {props.badge !== undefined && (
           <span className="hai-Badge" title={trans.__('%1 unfinished', props.badge)}>
             {props.badge}
+          </span>
+        )}
+        {props.fresh !== undefined && props.fresh > 0 && (
+          <span className="hai-New" title={trans.__('Changed since you looked')}>
+            {trans.__('%1 new', props.fresh)}
           </span>
         )}
       </summary>

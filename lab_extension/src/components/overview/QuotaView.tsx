@@ -1,25 +1,50 @@
 /** What the user may hold at once, by priority. */
 
 import type { JSX } from 'react';
-import type { IOwnQuota } from '../../api/types';
+import type { IOwnQuota, ITaskSummary } from '../../api/types';
 import { count, priorityLabel } from '../../text/words';
 import { Bar } from '../react';
 import { trans } from '../../text/translate';
 
-/** Rows that say something: a limit above zero, or something held. */
-export function tellingRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
-  return quota.filter(row => row.used > 0 || (row.limit !== null && row.limit > 0));
+/** A level of a node group, as a word. */
+type Level = string;
+
+const levelOf = (row: Pick<IOwnQuota, 'group' | 'priority'>): Level => `${row.group} ${row.priority}`;
+
+/** The levels at which a task waits for quota. */
+export function waitingForQuota(tasks: readonly Pick<ITaskSummary, 'short'>[]): ReadonlySet<Level> {
+  const found = tasks.flatMap(({ short }) =>
+    short?.id === 'quota' ? [`${String(short.data.group)} ${String(short.data.level)}`] : []
+  );
+  return new Set(found);
 }
 
-/** Priorities without a limit at which nothing is held, by node group: one sentence is enough for them. */
+/** Rows that limit the user: a limit of which something is held, or for which a task waits. */
+export function limitingRows(quota: readonly IOwnQuota[], waiting: ReadonlySet<Level>): IOwnQuota[] {
+  return quota.filter(row => row.limit !== null && (row.used > 0 || waiting.has(levelOf(row))));
+}
+
+/** Limits of which nothing is held, in a sentence; a limit of 0 says only that there is no quota. */
+export function unusedRows(quota: readonly IOwnQuota[], waiting: ReadonlySet<Level>): IOwnQuota[] {
+  return quota.filter(
+    row => row.limit !== null && row.limit > 0 && row.used === 0 && !waiting.has(levelOf(row))
+  );
+}
+
+/** Levels without a limit, in a sentence. */
 export function freeRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
-  return quota.filter(row => row.limit === null && row.used === 0);
+  return quota.filter(row => row.limit === null);
 }
 
-export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
-  const rows = tellingRows(props.quota);
-  const free = freeRows(props.quota);
-  const groups = [...new Set([...rows, ...free].map(row => row.group))];
+/** What limits the user as bars; the rest in a sentence. */
+export function QuotaView(props: {
+  quota: readonly IOwnQuota[];
+  /** The levels at which a task waits for quota. */
+  waiting: ReadonlySet<Level>;
+}): JSX.Element {
+  const { quota, waiting } = props;
+  const [rows, unused, free] = [limitingRows(quota, waiting), unusedRows(quota, waiting), freeRows(quota)];
+  const groups = [...new Set([...rows, ...unused, ...free].map(row => row.group))];
   return (
     <div data-testid="hai-quota">
       {groups.length === 0 && (
@@ -33,46 +58,69 @@ export function QuotaView(props: { quota: readonly IOwnQuota[] }): JSX.Element {
           {rows
             .filter(row => row.group === group)
             .map(row => (
-              <QuotaRow key={row.priority} row={row} />
+              <QuotaRow key={row.priority} row={row} waited={waiting.has(levelOf(row))} />
             ))}
-          <FreeRows rows={free.filter(row => row.group === group)} />
+          <Unused rows={unused.filter(row => row.group === group)} />
+          <Free rows={free.filter(row => row.group === group)} />
         </div>
       ))}
     </div>
   );
 }
 
-function FreeRows({ rows }: { rows: readonly IOwnQuota[] }): JSX.Element | null {
-  if (rows.length === 0) {
-    return null;
-  }
-  const names = rows.map(row => priorityLabel(row.priority)).join(', ');
-  return <p className="hai-Quota-free">{trans.__('No limit, nothing held: %1', names)}</p>;
+function Unused({ rows }: { rows: readonly IOwnQuota[] }): JSX.Element | null {
+  const names = rows.map(row =>
+    trans.__('%1 (%2)', priorityLabel(row.priority), count(row.limit ?? 0, 'node'))
+  );
+  return names.length === 0 ? null : (
+    <p className="hai-Quota-free">{trans.__('Nothing held, limits: %1', names.join(', '))}</p>
+  );
 }
 
-function QuotaRow({ row }: { row: IOwnQuota }): JSX.Element {
-  // Tasks that share nodes hold parts of them.
-  const used = Math.round(row.used * 100) / 100;
-  const of = row.limit === null ? trans.__('no limit') : trans.__('of %1', row.limit);
+function Free({ rows }: { rows: readonly IOwnQuota[] }): JSX.Element | null {
+  const names = rows.map(row =>
+    row.used === 0
+      ? priorityLabel(row.priority)
+      : trans.__('%1 (%2 held)', priorityLabel(row.priority), count(usedOf(row), 'node'))
+  );
+  return names.length === 0 ? null : (
+    <p className="hai-Quota-free">{trans.__('No limit: %1', names.join(', '))}</p>
+  );
+}
+
+/** Tasks that share nodes hold parts of them. */
+function usedOf(row: IOwnQuota): number {
+  return Math.round(row.used * 100) / 100;
+}
+
+function QuotaRow({ row, waited }: { row: IOwnQuota; waited: boolean }): JSX.Element {
+  const used = usedOf(row);
+  const limit = row.limit ?? 0;
   const label = trans.__(
-    '%1: %2 held, %3 (%4)',
+    '%1: %2 held, limit %3 (%4)',
     priorityLabel(row.priority),
     count(used, 'node'),
-    row.limit === null ? trans.__('no limit') : trans.__('limit %1', row.limit),
+    limit,
     row.source
   );
-  const full = row.limit !== null && row.used >= row.limit;
   return (
-    <div className="hai-Quota-row">
-      <span className="hai-Quota-name">{priorityLabel(row.priority)}</span>
-      <Bar
-        label={label}
-        total={row.limit ?? Math.max(row.used, 1) * 4}
-        parts={[{ className: full ? 'hai-mod-full' : 'hai-mod-held', value: row.used }]}
-      />
-      <span className="hai-Quota-number">
-        <b>{used}</b> {of}
-      </span>
-    </div>
+    <>
+      <div className="hai-Quota-row">
+        <span className="hai-Quota-name">{priorityLabel(row.priority)}</span>
+        <Bar
+          label={label}
+          total={limit}
+          parts={[{ className: row.used >= limit ? 'hai-mod-full' : 'hai-mod-held', value: row.used }]}
+        />
+        <span className="hai-Quota-number">
+          <b>{used}</b> {trans.__('of %1', limit)}
+        </span>
+      </div>
+      {waited && (
+        <p className="hai-Quota-free">
+          {trans.__('A task of yours waits for quota at %1.', priorityLabel(row.priority))}
+        </p>
+      )}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 /** The user's tasks as rows; a limited number is drawn at once. */
 
-import { memo, useState, type JSX } from 'react';
+import { memo, useId, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
 import { between, duration, isUnfinished, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
@@ -8,7 +8,7 @@ import { IdleBadge, StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 import { language, trans } from '../../text/translate';
 import { messageText } from '../../text/messages';
-import { verdictText } from '../../text/verdicts';
+import { shortText, verdictText } from '../../text/verdicts';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
@@ -51,6 +51,8 @@ export function noteOf(task: ITaskSummary): string {
 
 export function TaskList(props: {
   tasks: readonly ITaskSummary[];
+  /** Those that have changed since the user looked. */
+  fresh: ReadonlySet<number>;
   onOpen: (id: number) => void;
 }): JSX.Element {
   const { tasks, onOpen } = props;
@@ -81,6 +83,7 @@ export function TaskList(props: {
             // Only of a row that shows it: the other rows are not drawn again when time goes on.
             idleNow={task.idle_gpus_since === null ? 0 : now}
             heading={index === firstEnded && index > 0 ? trans.__('Ended') : ''}
+            fresh={props.fresh.has(task.id)}
             onOpen={onOpen}
           />
         ))}
@@ -100,44 +103,72 @@ const TaskRow = memo(function TaskRow(props: {
   time: string;
   idleNow: number;
   heading: string;
+  fresh: boolean;
   onOpen: (id: number) => void;
 }): JSX.Element {
   const { task, time, idleNow, heading, onOpen } = props;
+  const id = useId();
+  const [whole, setWhole] = useState(false);
   const note = noteOf(task);
+  // A few words; why exactly is for those who ask.
+  const few = isWaiting(task.state) && task.short !== null ? shortText(task.short) : null;
   const position = isWaiting(task.state) ? task.verdict?.position : null;
   return (
     <li>
       {heading !== '' && <div className="hai-Tasks-heading">{heading}</div>}
-      <button
-        className={`hai-TaskRow ${isUnfinished(task.state) ? '' : 'hai-mod-ended'}`}
-        data-testid={`hai-task-row-${task.id}`}
-        data-state={task.state}
-        onClick={() => onOpen(task.id)}
-      >
-        <span className="hai-TaskRow-line">
-          <span className="hai-TaskRow-name" title={task.name}>
-            {task.name}
+      <div className="hai-TaskRow-around">
+        <button
+          className={`hai-TaskRow ${isUnfinished(task.state) ? '' : 'hai-mod-ended'}`}
+          data-testid={`hai-task-row-${task.id}`}
+          data-state={task.state}
+          onClick={() => onOpen(task.id)}
+        >
+          <span className="hai-TaskRow-line">
+            <span className="hai-TaskRow-name" title={task.name}>
+              {task.name}
+            </span>
+            <span className="hai-TaskRow-id">#{task.id}</span>
+            {props.fresh && (
+              <span className="hai-New" title={trans.__('Changed since you looked')}>
+                {trans.__('new')}
+              </span>
+            )}
+            <span className="hai-TaskRow-time">{time}</span>
           </span>
-          <span className="hai-TaskRow-id">#{task.id}</span>
-          <span className="hai-TaskRow-time">{time}</span>
-        </span>
-        <span className="hai-TaskRow-line hai-TaskRow-facts">
-          <StateBadge task={task} />
-          <span>{size(task)}</span>
-          <span>{priorityOf(task)}</span>
-          <IdleBadge task={task} now={idleNow} />
-        </span>
-        {note !== '' && (
-          <span className="hai-TaskRow-note">
-            {position ? (
-              <>
-                <b>{trans.__('%1 in line.', ordinal(position))}</b>{' '}
-              </>
-            ) : null}
-            {note}
+          <span className="hai-TaskRow-line hai-TaskRow-facts">
+            <StateBadge task={task} />
+            <span>{size(task)}</span>
+            <span>{priorityOf(task)}</span>
+            <IdleBadge task={task} now={idleNow} />
           </span>
+          {note !== '' && (
+            <span className={`hai-TaskRow-note ${few === null ? '' : 'hai-mod-short'}`}>
+              {position ? (
+                <>
+                  <b>
+                    {few === null
+                      ? trans.__('%1 in line.', ordinal(position))
+                      : trans.__('%1 in line:', ordinal(position))}
+                  </b>{' '}
+                </>
+              ) : null}
+              {few ?? note}
+            </span>
+          )}
+        </button>
+        {few !== null && (
+          <button
+            className="hai-Link hai-TaskRow-why"
+            aria-expanded={whole}
+            aria-controls={id}
+            aria-label={trans.__('Why does %1 wait?', task.name)}
+            onClick={() => setWhole(!whole)}
+          >
+            {trans.__('Why?')}
+          </button>
         )}
-      </button>
+      </div>
+      <div id={id}>{whole && few !== null && <p className="hai-TaskRow-long">{note}</p>}</div>
     </li>
   );
 });

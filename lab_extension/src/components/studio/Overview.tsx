@@ -9,7 +9,7 @@ import { count, isWaiting, priorityLabel } from '../../text/words';
 import { csvOf, download } from '../../text/csv';
 import { trans } from '../../text/translate';
 import { ClusterView } from '../overview/ClusterView';
-import { QuotaView } from '../overview/QuotaView';
+import { QuotaView, waitingForQuota } from '../overview/QuotaView';
 import { Chart } from '../performance/Chart';
 import { Notice, useNow, useSignal, useTheme } from '../react';
 import { whatOf } from './columns';
@@ -65,7 +65,7 @@ export function OverviewPage(): JSX.Element {
         </Card>
         {cluster.me && (
           <Card title={trans.__('Your quota')}>
-            <QuotaView quota={cluster.me.quota} />
+            <QuotaView quota={cluster.me.quota} waiting={waitingForQuota(tasks.items)} />
           </Card>
         )}
         <Card title={trans.__('Who holds nodes')} wide>

@@ -7,6 +7,7 @@ import { HealthPage } from './admin/Health';
 import { PeoplePage } from './admin/People';
 import { EnvironmentsPage } from './Environments';
 import { NodesPage } from './Nodes';
+import { NotificationsPage } from './notifications/Page';
 import { OverviewPage } from './Overview';
 import { ReportsPage } from './Reports';
 import { TasksPage } from './Tasks';
@@ -28,6 +29,7 @@ export const PAGES: readonly IStudioPage[] = [
   { id: 'nodes', title: () => trans.__('Nodes'), component: NodesPage },
   { id: 'reports', title: () => trans.__('Reports'), component: ReportsPage },
   { id: 'environments', title: () => trans.__('Environments'), component: EnvironmentsPage },
+  { id: 'notifications', title: () => trans.__('Notifications'), component: NotificationsPage },
   { id: 'people', title: () => trans.__('People'), admin: true, component: PeoplePage },
   { id: 'health', title: () => trans.__('Health'), admin: true, component: HealthPage },
   { id: 'audit', title: () => trans.__('Audit'), admin: true, component: AuditPage }
