@@ -14,6 +14,21 @@ import { FilterText } from './Refused';
 
 const WORDS = ['who', 'action', 'subject', 'since', 'until', 'cursor'] as const;
 
+/** The beginnings of the kinds of events of changes by admins. What they do to tasks is read from time to time: its events are too many. */
+const KINDS = [
+  'quota.',
+  'policy.',
+  'mount.',
+  'node.',
+  'user.',
+  'environment.',
+  'cluster.',
+  'rate.',
+  'budget.put',
+  'budget.deleted',
+  'ledger.'
+];
+
 /** What an address asks for. */
 export function auditQuery(query: Query): IAuditQuery {
   return Object.fromEntries(WORDS.filter(word => query[word] !== undefined).map(word => [word, query[word]]));
@@ -29,7 +44,7 @@ export function AuditPage(): JSX.Element {
       new AdminModel<IAuditQuery, IAuditPage>({
         feed,
         name: 'hai:audit',
-        kinds: ['quota.', 'policy.', 'mount.', 'node.', 'user.', 'environment.', 'cluster.'],
+        kinds: KINDS,
         ask: question => api.admin.audit(question),
         question: asked
       })

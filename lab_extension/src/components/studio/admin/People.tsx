@@ -5,7 +5,7 @@ import type { IPeopleQuery } from '../../../api/admin';
 import type { ILevelCount, IUser, IUserList } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { relative } from '../../../text/format';
-import { numberText, priorityLabel } from '../../../text/words';
+import { count, numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
 import { useHost } from '../../host';
@@ -125,16 +125,20 @@ function Filters(props: { query: Query; onChange: (words: Query) => void }): JSX
   );
 }
 
-/** `High 2 (8 nodes)`, one for each priority. */
+/** `High: 2 tasks on 8 nodes`, or `for 8 nodes` of those that wait; one for each priority. */
 export function levelsText(levels: readonly ILevelCount[], of: 'running' | 'waiting'): string {
   return levels
-    .map(level => ({
-      label: priorityLabel(level.priority),
-      tasks: of === 'running' ? level.running_tasks : level.waiting_tasks,
-      nodes: of === 'running' ? level.running_nodes : level.waiting_nodes
-    }))
-    .filter(level => level.tasks > 0)
-    .map(level => trans.__('%1: %2 on %3 nodes', level.label, level.tasks, numberText(level.nodes)))
+    .flatMap(level => {
+      const [tasks, nodes] =
+        of === 'running'
+          ? [level.running_tasks, level.running_nodes]
+          : [level.waiting_tasks, level.waiting_nodes];
+      const words = [priorityLabel(level.priority), count(tasks, 'task'), count(nodes, 'node')] as const;
+      if (tasks === 0) {
+        return [];
+      }
+      return [of === 'running' ? trans.__('%1: %2 on %3', ...words) : trans.__('%1: %2 for %3', ...words)];
+    })
     .join(', ');
 }
 
