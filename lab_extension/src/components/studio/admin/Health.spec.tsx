@@ -20,7 +20,7 @@ function someHealth(given: Partial<IPlatformHealth> = {}): IPlatformHealth {
       tick_p50_s: 0.0124,
       tick_p95_s: 0.2
     },
-    database: { reachable: true, kind: 'sqlite', answer_s: 0.001, size: 3 * 2 ** 20, revision: 'r0018' },
+    database: { reachable: true, kind: 'sqlite', answer_s: 0.001, size: 0.34 * 2 ** 20, revision: 'r0018' },
     cluster: { reachable: false, answer_s: null, nodes: { ready: 4 } },
     versions: { scheduler: '0.1.0', hub: null },
     alarms: [],
@@ -39,7 +39,7 @@ describe('the health of the platform', () => {
       Ticks: '1,200',
       'Half of the ticks within': '12 ms'
     });
-    expect(facts.Database).toMatchObject({ Answers: 'yes', Size: '3 MiB' });
+    expect(facts.Database).toMatchObject({ Answers: 'yes', Size: '0.3 MiB' });
     expect(facts.Cluster).toEqual({ Answers: 'no', 'Answer time': '–', 'Nodes: ready': '4' });
     expect(facts.Versions).toEqual({ scheduler: '0.1.0', hub: '–' });
   });

@@ -5,7 +5,7 @@ import { ApiError } from '../../../api/request';
 import type { ILevelCount, IUser, IUserDetail } from '../../../api/types';
 import { aQuota } from '../../../testing/fakes';
 import { showPage } from '../../../testing/studio';
-import { levelsText, PeoplePage, peopleQuery } from './People';
+import { levelsText, limitsText, PeoplePage, peopleQuery } from './People';
 
 const LEVEL: ILevelCount = {
   priority: 'HIGH',
@@ -63,7 +63,7 @@ describe('the users', () => {
     await page({ users: [aUser({ admin: true, archived })] });
     const row = within(screen.getByTestId('hai-people')).getByRole('row', { name: /ann/ });
     expect(row.textContent).toBe(
-      'annadminarchivedmlHigh: 2 tasks on 8 nodesHigh: 1 task for 1 nodetraining High: 3/4neverQuota'
+      'annadminarchivedmlHigh: 2 tasks on 8 nodesHigh: 1 task for 1 nodetraining High: 3 of 4neverQuota'
     );
     expect(screen.getByText('41 users')).toBeTruthy();
     expect(screen.getByText<HTMLAnchorElement>('Create users at the Hub').getAttribute('href')).toBe(
@@ -142,5 +142,14 @@ describe('tasks by priority', () => {
     expect(levelsText([LEVEL, none], 'running')).toBe('High: 2 tasks on 8 nodes');
     expect(levelsText([LEVEL, none], 'waiting')).toBe('High: 1 task for 1 node');
     expect(levelsText([none], 'running')).toBe('');
+  });
+});
+
+describe('the quota of a user in one line', () => {
+  it('names limits alone, however many levels have none', () => {
+    const high = { ...aQuota({ limit: 4, used: 3 }), own_limit: null, own_version: null };
+    const low = { ...high, priority: 'LOW' as const, limit: null };
+    expect(limitsText([high, low])).toBe('training High: 3 of 4; otherwise no limit');
+    expect([limitsText([low]), limitsText([])]).toEqual(['no limit', '–']);
   });
 });

@@ -2,7 +2,7 @@
 
 import { Fragment, useEffect, useState, type JSX } from 'react';
 import type { IPeopleQuery } from '../../../api/admin';
-import type { ILevelCount, IUser, IUserList } from '../../../api/types';
+import type { ILevelCount, IUser, IUserList, IUserQuota } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { relative } from '../../../text/format';
 import { count, numberText, priorityLabel } from '../../../text/words';
@@ -142,6 +142,28 @@ export function levelsText(levels: readonly ILevelCount[], of: 'running' | 'wait
     .join(', ');
 }
 
+/** What is held of each limit, and that there is none else: `training High: 3 of 4; otherwise no limit`. */
+export function limitsText(quota: readonly IUserQuota[]): string {
+  const limited = quota.flatMap(each =>
+    each.limit === null
+      ? []
+      : [
+          trans.__(
+            '%1 %2: %3 of %4',
+            each.group,
+            priorityLabel(each.priority),
+            numberText(each.used),
+            numberText(each.limit)
+          )
+        ]
+  );
+  if (limited.length === 0) {
+    return quota.length === 0 ? '–' : trans.__('no limit');
+  }
+  const words = limited.join(', ');
+  return limited.length === quota.length ? words : trans.__('%1; otherwise no limit', words);
+}
+
 function Users(props: { items: readonly IUser[]; onOrder: (order: string) => void }): JSX.Element {
   const now = useNow(30_000);
   const [open, setOpen] = useState<string | null>(null);
@@ -190,14 +212,7 @@ function Users(props: { items: readonly IUser[]; onOrder: (order: string) => voi
                 <td>{user.groups.join(', ') || '–'}</td>
                 <td>{levelsText(user.levels, 'running') || '–'}</td>
                 <td>{levelsText(user.levels, 'waiting') || '–'}</td>
-                <td>
-                  {user.quota
-                    .map(
-                      each =>
-                        `${each.group} ${priorityLabel(each.priority)}: ${numberText(each.used)}/${each.limit ?? '∞'}`
-                    )
-                    .join(', ') || '–'}
-                </td>
+                <td className="hai-Admin-help">{limitsText(user.quota)}</td>
                 <td>{user.seen_at === null ? trans.__('never') : relative(user.seen_at, now)}</td>
                 <td>
                   <button

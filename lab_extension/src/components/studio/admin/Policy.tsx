@@ -171,9 +171,11 @@ function PolicyForm(props: {
         >
           {trans.__('Save')}
         </button>
-        <button className="hai-Link" disabled={!any} onClick={discard}>
-          {trans.__('Discard')}
-        </button>
+        {any && (
+          <button className="hai-Link" onClick={discard}>
+            {trans.__('Discard')}
+          </button>
+        )}
         <RefusedChange
           edit={edit}
           words={there =>

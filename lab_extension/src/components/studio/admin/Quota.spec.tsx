@@ -97,6 +97,15 @@ describe('the quota of a user', () => {
     expect(alert.textContent).toBe('One field is wrong.limit, value "many": Give a whole number from 0 on.');
     expect(putQuota.mock.calls[0]?.[1]).toMatchObject({ limit: 'many' });
   });
+
+  it('says only once what the sentence of the service has already', async () => {
+    const message = 'Give a whole number from 0 on.';
+    const errors = [{ field: 'limit', value: 'many', message }];
+    const refused = new ApiError({ status: 400, code: 'invalid', detail: `limit: ${message}`, errors });
+    table({ putQuota: vi.fn().mockRejectedValueOnce(refused) });
+    fireEvent.click(screen.getByText('Save'));
+    expect((await screen.findByRole('alert')).textContent).toBe(`limit: ${message}`);
+  });
 });
 
 describe('a row of quota as texts', () => {
