@@ -1,6 +1,7 @@
 /** Changes of what has a version: made only over the version that was seen, and what to do when somebody else was faster. */
 
 import { useState, type JSX } from 'react';
+import { ApiError } from '../../../api/request';
 import { trans } from '../../../text/translate';
 import { Notice } from '../../react';
 import { currentOf, Refused, useChange } from './Refused';
@@ -52,7 +53,7 @@ export function useVersioned<T extends { version: string }>(first: T | null): IV
       try {
         await (over === null ? null : send(over.version));
       } catch (error) {
-        gone = currentOf(error) === null;
+        gone = currentOf(error) === null || (error instanceof ApiError && error.status === 404);
         if (!gone) {
           throw error;
         }

@@ -65,8 +65,11 @@ describe('the quota of a user', () => {
     expect(admin.putQuota).not.toHaveBeenCalled();
   });
 
-  it('has nothing left to do when somebody else has removed the row already', async () => {
-    const { onChanged, host } = table({ deleteQuota: vi.fn().mockRejectedValueOnce(overtaken(null)) });
+  it.each([
+    ['in a collision', overtaken(null)],
+    ['as missing', new ApiError({ status: 404, code: 'not_found', detail: 'There is no such row.' })]
+  ])('has nothing left to do when the service tells %s that the row is gone', async (_, error) => {
+    const { onChanged, host } = table({ deleteQuota: vi.fn().mockRejectedValueOnce(error) });
     fireEvent.click(screen.getByText('Remove the row'));
     await waitFor(() => expect(onChanged).toHaveBeenCalledOnce());
     expect(host.notify).toHaveBeenCalledExactlyOnceWith('info', 'Somebody else has removed it already.');
