@@ -2,6 +2,7 @@
 
 import { useEffect, type JSX } from 'react';
 import type { IAuditQuery } from '../../../api/admin';
+import { EventKind } from '../../../api/constants';
 import type { IAuditPage } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
@@ -24,8 +25,8 @@ const KINDS = [
   'environment.',
   'cluster.',
   'rate.',
-  'budget.put',
-  'budget.deleted',
+  EventKind.BUDGET_PUT,
+  EventKind.BUDGET_DELETED,
   'ledger.'
 ];
 

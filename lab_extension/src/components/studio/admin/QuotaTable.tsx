@@ -2,7 +2,8 @@
 
 import { useState, type JSX } from 'react';
 import type { QuotaKey } from '../../../api/admin';
-import type { IQuota, IUserDetail, IUserQuota, PriorityName } from '../../../api/types';
+import { PRIORITIES } from '../../../api/constants';
+import type { IQuota, IUserDetail, IUserQuota } from '../../../api/types';
 import { numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
@@ -11,16 +12,6 @@ import { useStudio } from '../context';
 import { RefusedChange, useVersioned } from './Collision';
 import { draftOf, quotaWords, valueOf, type IQuotaDraft } from './quota';
 import { moment } from './values';
-
-const LEVELS: readonly PriorityName[] = [
-  'EXTREME_HIGH',
-  'VERY_HIGH',
-  'HIGH',
-  'ABOVE_NORMAL',
-  'NORMAL',
-  'BELOW_NORMAL',
-  'LOW'
-];
 
 type Level = Pick<QuotaKey, 'group' | 'priority'>;
 const idOf = (level: Level): string => `${level.group} ${level.priority}`;
@@ -115,7 +106,7 @@ function AddLevel(props: { user: IUserDetail; onAdd: (level: Level) => void }): 
       ...props.user.quota.map(quota => quota.group)
     ])
   ];
-  const levels = groups.flatMap(group => LEVELS.map(priority => ({ group, priority })));
+  const levels = groups.flatMap(group => PRIORITIES.map(priority => ({ group, priority })));
   const missing = levels.filter(level => props.user.quota.every(quota => idOf(quota) !== idOf(level)));
   return missing.length === 0 ? (
     <></>
