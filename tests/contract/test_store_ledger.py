@@ -278,6 +278,13 @@ class TestWritingAgain:
         assert await the_sums(store, rows) == sums_of_rows(rows)
 
 
+class TestUsers:
+    async def test_only_users_are_named_and_not_the_sums_of_all(self, store: Store) -> None:
+        await put(store, ended_rows(1, hours=30, user="alice", groups={"nlp"}), ended_rows(2, hours=1, user="bob"))
+        async with store.read() as tx:
+            assert set(await tx.ledger.users()) == {"alice", "bob"}
+
+
 class TestErasing:
     async def test_all_sums_stay_and_the_name_is_gone(self, store: Store) -> None:
         mine = ended_rows(1, hours=3, user="alice", groups={"nlp"})

@@ -125,7 +125,23 @@ def test_what_changes_elsewhere_is_on_the_screen_at_once(ann: Visit, platform: P
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make check installs it")
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "tasks", "tasks/{loop}", "reports", "nodes", "notifications"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "tasks",
+        "tasks/{loop}",
+        "reports",
+        "nodes",
+        "notifications",
+        "people",
+        "people?user=ann",
+        "policy",
+        "storage?user=ann",
+        "health",
+        "audit",
+    ],
+)
 def test_nothing_keeps_people_out(ann: Visit, loop: int, theme: str, path: str, tmp_path: Path) -> None:
     """axe-core finds nothing serious."""
     page = ann.open(path.format(loop=loop))

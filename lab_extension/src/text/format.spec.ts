@@ -56,6 +56,15 @@ describe('words', () => {
   });
 });
 
+describe('moments', () => {
+  it('have the day if it is not today, and the year if it is another one', () => {
+    const now = Date.parse('2026-11-21T12:00:00Z');
+    expect(moment('2026-11-21T11:00:00Z', now)).toMatch(/^\d\d:00:00$/);
+    expect(moment('2026-03-05T11:00:00Z', now)).toMatch(/^Mar 5 \d\d:00:00$/);
+    expect(moment('2025-03-05T11:00:00Z', now)).toMatch(/^Mar 5, 2025 \d\d:00:00$/);
+  });
+});
+
 describe('times in sentences of the service', () => {
   const now = Date.parse('2026-11-21T05:00:00Z');
 

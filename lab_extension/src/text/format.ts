@@ -62,18 +62,21 @@ export function progressText(progress: ITaskProgress): string {
   return progress.left_s === null ? done : trans.__('%1, about %2 left', done, duration(progress.left_s));
 }
 
-/** A moment in the reader's time zone: the time, and the day if it is another one than today. */
+/** A moment in the reader's time zone: the time, the day if it is another one than today, and the year if that is another one. */
 export function moment(at: string | number, now: number = Date.now()): string {
   const date = new Date(at);
+  const today = new Date(now);
   const time = date.toLocaleTimeString(language(), {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
     hour12: false
   });
-  return date.toDateString() === new Date(now).toDateString()
-    ? time
-    : `${date.toLocaleDateString(language(), { day: 'numeric', month: 'short' })} ${time}`;
+  if (date.toDateString() === today.toDateString()) {
+    return time;
+  }
+  const year = date.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' as const };
+  return `${date.toLocaleDateString(language(), { day: 'numeric', month: 'short', ...year })} ${time}`;
 }
 
 /** A sentence of the service with its times, which are UTC, as `moment` shows them. Those without a day are of today. */

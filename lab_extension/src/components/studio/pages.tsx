@@ -5,6 +5,8 @@ import { trans } from '../../text/translate';
 import { AuditPage } from './admin/Audit';
 import { HealthPage } from './admin/Health';
 import { PeoplePage } from './admin/People';
+import { PolicyPage } from './admin/Policy';
+import { StoragePage } from './admin/Storage';
 import { EnvironmentsPage } from './Environments';
 import { NodesPage } from './Nodes';
 import { NotificationsPage } from './notifications/Page';
@@ -31,6 +33,8 @@ export const PAGES: readonly IStudioPage[] = [
   { id: 'environments', title: () => trans.__('Environments'), component: EnvironmentsPage },
   { id: 'notifications', title: () => trans.__('Notifications'), component: NotificationsPage },
   { id: 'people', title: () => trans.__('People'), admin: true, component: PeoplePage },
+  { id: 'policy', title: () => trans.__('Policy'), admin: true, component: PolicyPage },
+  { id: 'storage', title: () => trans.__('Storage'), admin: true, component: StoragePage },
   { id: 'health', title: () => trans.__('Health'), admin: true, component: HealthPage },
   { id: 'audit', title: () => trans.__('Audit'), admin: true, component: AuditPage }
 ];

@@ -2,6 +2,7 @@
 
 import { useEffect, type JSX } from 'react';
 import type { IAuditQuery } from '../../../api/admin';
+import { EventKind } from '../../../api/constants';
 import type { IAuditPage } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
@@ -13,6 +14,21 @@ import { localInput } from './quota';
 import { FilterText } from './Refused';
 
 const WORDS = ['who', 'action', 'subject', 'since', 'until', 'cursor'] as const;
+
+/** The beginnings of the kinds of events of changes by admins. What they do to tasks is read from time to time: its events are too many. */
+const KINDS = [
+  'quota.',
+  'policy.',
+  'mount.',
+  'node.',
+  'user.',
+  'environment.',
+  'cluster.',
+  'rate.',
+  EventKind.BUDGET_PUT,
+  EventKind.BUDGET_DELETED,
+  'ledger.'
+];
 
 /** What an address asks for. */
 export function auditQuery(query: Query): IAuditQuery {
@@ -29,7 +45,7 @@ export function AuditPage(): JSX.Element {
       new AdminModel<IAuditQuery, IAuditPage>({
         feed,
         name: 'hai:audit',
-        kinds: ['quota.', 'policy.', 'mount.', 'node.', 'user.', 'environment.', 'cluster.'],
+        kinds: KINDS,
         ask: question => api.admin.audit(question),
         question: asked
       })

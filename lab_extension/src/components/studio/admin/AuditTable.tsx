@@ -26,7 +26,7 @@ export function AuditTable({ items }: { items: readonly IAuditEntry[] }): JSX.El
             <th scope="col">{trans.__('Action')}</th>
             <th scope="col">{trans.__('Subject')}</th>
             <th scope="col">{trans.__('Before → after')}</th>
-            <th scope="col">{trans.__('From')}</th>
+            <th scope="col">{trans.__('Address')}</th>
           </tr>
         </thead>
         <tbody>

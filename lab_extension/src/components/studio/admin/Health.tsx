@@ -47,7 +47,9 @@ export function healthFacts(health: IPlatformHealth): [string, [string, string][
         [trans.__('Answer time'), milliseconds(database.answer_s)],
         [
           trans.__('Size'),
-          database.size === null ? '–' : trans.__('%1 MiB', numberText(Math.round(database.size / 2 ** 20)))
+          database.size === null
+            ? '–'
+            : trans.__('%1 MiB', numberText(Math.round((10 * database.size) / 2 ** 20) / 10))
         ],
         [trans.__('Revision'), database.revision ?? '–']
       ]

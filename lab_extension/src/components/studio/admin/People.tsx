@@ -2,10 +2,10 @@
 
 import { Fragment, useEffect, useState, type JSX } from 'react';
 import type { IPeopleQuery } from '../../../api/admin';
-import type { ILevelCount, IUser, IUserList } from '../../../api/types';
+import type { ILevelCount, IUser, IUserList, IUserQuota } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { relative } from '../../../text/format';
-import { numberText, priorityLabel } from '../../../text/words';
+import { count, numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
 import { useHost } from '../../host';
@@ -125,17 +125,43 @@ function Filters(props: { query: Query; onChange: (words: Query) => void }): JSX
   );
 }
 
-/** `High 2 (8 nodes)`, one for each priority. */
+/** `High: 2 tasks on 8 nodes`, or `for 8 nodes` of those that wait; one for each priority. */
 export function levelsText(levels: readonly ILevelCount[], of: 'running' | 'waiting'): string {
   return levels
-    .map(level => ({
-      label: priorityLabel(level.priority),
-      tasks: of === 'running' ? level.running_tasks : level.waiting_tasks,
-      nodes: of === 'running' ? level.running_nodes : level.waiting_nodes
-    }))
-    .filter(level => level.tasks > 0)
-    .map(level => trans.__('%1: %2 on %3 nodes', level.label, level.tasks, numberText(level.nodes)))
+    .flatMap(level => {
+      const [tasks, nodes] =
+        of === 'running'
+          ? [level.running_tasks, level.running_nodes]
+          : [level.waiting_tasks, level.waiting_nodes];
+      const words = [priorityLabel(level.priority), count(tasks, 'task'), count(nodes, 'node')] as const;
+      if (tasks === 0) {
+        return [];
+      }
+      return [of === 'running' ? trans.__('%1: %2 on %3', ...words) : trans.__('%1: %2 for %3', ...words)];
+    })
     .join(', ');
+}
+
+/** What is held of each limit, and that there is none else: `training High: 3 of 4; otherwise no limit`. */
+export function limitsText(quota: readonly IUserQuota[]): string {
+  const limited = quota.flatMap(each =>
+    each.limit === null
+      ? []
+      : [
+          trans.__(
+            '%1 %2: %3 of %4',
+            each.group,
+            priorityLabel(each.priority),
+            numberText(each.used),
+            numberText(each.limit)
+          )
+        ]
+  );
+  if (limited.length === 0) {
+    return quota.length === 0 ? '–' : trans.__('no limit');
+  }
+  const words = limited.join(', ');
+  return limited.length === quota.length ? words : trans.__('%1; otherwise no limit', words);
 }
 
 function Users(props: { items: readonly IUser[]; onOrder: (order: string) => void }): JSX.Element {
@@ -186,14 +212,7 @@ function Users(props: { items: readonly IUser[]; onOrder: (order: string) => voi
                 <td>{user.groups.join(', ') || '–'}</td>
                 <td>{levelsText(user.levels, 'running') || '–'}</td>
                 <td>{levelsText(user.levels, 'waiting') || '–'}</td>
-                <td>
-                  {user.quota
-                    .map(
-                      each =>
-                        `${each.group} ${priorityLabel(each.priority)}: ${numberText(each.used)}/${each.limit ?? '∞'}`
-                    )
-                    .join(', ') || '–'}
-                </td>
+                <td className="hai-Admin-help">{limitsText(user.quota)}</td>
                 <td>{user.seen_at === null ? trans.__('never') : relative(user.seen_at, now)}</td>
                 <td>
                   <button

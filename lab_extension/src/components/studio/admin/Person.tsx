@@ -4,6 +4,7 @@ import { useState, type JSX } from 'react';
 import type { IUserDetail } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { trans } from '../../../text/translate';
+import { count } from '../../../text/words';
 import { useHost } from '../../host';
 import { Notice } from '../../react';
 import { useModel, useStudio } from '../context';
@@ -67,11 +68,11 @@ export function Person({ name }: { name: string }): JSX.Element {
             </p>
             <p className="hai-Line">
               {trans.__(
-                '%1 tasks run on %2 nodes, %3 tasks wait for %4 nodes.',
-                user.running_tasks,
-                user.running_nodes,
-                user.waiting_tasks,
-                user.waiting_nodes
+                'Running: %1 on %2. Waiting: %3 for %4.',
+                count(user.running_tasks, 'task'),
+                count(user.running_nodes, 'node'),
+                count(user.waiting_tasks, 'task'),
+                count(user.waiting_nodes, 'node')
               )}{' '}
               <Link to={{ page: 'tasks', query: { whose: 'all', q: user.name } }}>{trans.__('Tasks')}</Link>
             </p>
@@ -101,7 +102,7 @@ function Archiving(props: { user: IUserDetail; onChanged: () => void }): JSX.Ele
     const sure = await host.confirm({
       title: trans.__('Archive %1?', user.name),
       body: trans.__(
-        '%1 tasks are told to save and are stopped. Servers of %2 are stopped within seconds, and %2 cannot log in. Files, quota and history stay.',
+        'Tasks that are told to save, and are stopped: %1. Servers of %2 are stopped within seconds, and %2 cannot log in. Files, quota and history stay.',
         user.running_tasks + user.waiting_tasks,
         user.name
       ),

@@ -2,26 +2,16 @@
 
 import { useState, type JSX } from 'react';
 import type { QuotaKey } from '../../../api/admin';
-import type { IQuota, IUserDetail, IUserQuota, PriorityName } from '../../../api/types';
+import { PRIORITIES } from '../../../api/constants';
+import type { IQuota, IUserDetail, IUserQuota } from '../../../api/types';
 import { numberText, priorityLabel } from '../../../text/words';
 import { trans } from '../../../text/translate';
 import { Select } from '../../Select';
 import { useHost } from '../../host';
-import { Notice } from '../../react';
 import { useStudio } from '../context';
+import { RefusedChange, useVersioned } from './Collision';
 import { draftOf, quotaWords, valueOf, type IQuotaDraft } from './quota';
-import { currentOf, Refused, useChange } from './Refused';
 import { moment } from './values';
-
-const LEVELS: readonly PriorityName[] = [
-  'EXTREME_HIGH',
-  'VERY_HIGH',
-  'HIGH',
-  'ABOVE_NORMAL',
-  'NORMAL',
-  'BELOW_NORMAL',
-  'LOW'
-];
 
 type Level = Pick<QuotaKey, 'group' | 'priority'>;
 const idOf = (level: Level): string => `${level.group} ${level.priority}`;
@@ -116,7 +106,7 @@ function AddLevel(props: { user: IUserDetail; onAdd: (level: Level) => void }): 
       ...props.user.quota.map(quota => quota.group)
     ])
   ];
-  const levels = groups.flatMap(group => LEVELS.map(priority => ({ group, priority })));
+  const levels = groups.flatMap(group => PRIORITIES.map(priority => ({ group, priority })));
   const missing = levels.filter(level => props.user.quota.every(quota => idOf(quota) !== idOf(level)));
   return missing.length === 0 ? (
     <></>
@@ -152,24 +142,26 @@ function QuotaEditor(props: {
   const { level, user } = props;
   const { api } = useStudio();
   const host = useHost();
-  const change = useChange();
-  const [seen, setSeen] = useState(props.row);
+  const edit = useVersioned(props.row);
   const [draft, setDraft] = useState<IQuotaDraft>(() => draftOf(props.row));
   const key: QuotaKey = { subject: `user:${user}`, group: level.group, priority: level.priority };
-  const current = currentOf(change.error) as IQuota | null | undefined;
-  const save = async (version: string | null): Promise<void> => {
+  const save = async (over?: IQuota | null): Promise<void> => {
     const answer: { row?: IQuota } = {};
-    const made = await change.run(async () => {
+    const made = await edit.write(async version => {
       answer.row = await api.admin.putQuota(key, valueOf(draft), version);
-    });
+    }, over);
     if (made) {
       const warning = answer.row?.warning ?? null;
       host.notify(warning === null ? 'info' : 'warning', warning ?? trans.__('Quota of %1 saved.', user));
       props.onDone(true);
     }
   };
-  const remove = async (version: string): Promise<void> => {
-    if (await change.run(() => api.admin.deleteQuota(key, version))) {
+  const remove = async (over?: IQuota | null): Promise<void> => {
+    const removed = await edit.remove(version => api.admin.deleteQuota(key, version), over);
+    if (removed === 'gone') {
+      host.notify('info', trans.__('Somebody else has removed it already.'));
+    }
+    if (removed !== 'refused') {
       props.onDone(true);
     }
   };
@@ -191,22 +183,22 @@ function QuotaEditor(props: {
       aria-label={trans.__('Quota of %1 for %2 in %3', user, priorityLabel(level.priority), level.group)}
       onSubmit={event => {
         event.preventDefault();
-        void save(seen?.version ?? null);
+        void save();
       }}
     >
       <b>{`user:${user} · ${level.group} · ${priorityLabel(level.priority)}`}</b>
       {field('limit', trans.__('Limit in nodes (empty: no limit)'))}
       {field('ceiling', trans.__('Ceiling (empty: none)'))}
       {field('expires', trans.__('Expires (empty: never)'), 'datetime-local')}
-      <button className="hai-Button hai-mod-primary" disabled={change.busy} type="submit">
+      <button className="hai-Button hai-mod-primary" disabled={edit.busy} type="submit">
         {trans.__('Save')}
       </button>
-      {seen !== null && (
+      {edit.seen !== null && (
         <button
           className="hai-Button hai-mod-danger"
-          disabled={change.busy}
+          disabled={edit.busy}
           type="button"
-          onClick={() => void remove(seen.version)}
+          onClick={() => void remove()}
         >
           {trans.__('Remove the row')}
         </button>
@@ -214,37 +206,16 @@ function QuotaEditor(props: {
       <button className="hai-Link" type="button" onClick={() => props.onDone(false)}>
         {trans.__('Cancel')}
       </button>
-      {change.error !== null && <Refused error={change.error} />}
-      {current !== undefined && (
-        <Notice kind="warning">
-          <p>
-            {trans.__('There now: %1.', current === null ? trans.__('no row') : quotaWords(current))}{' '}
-            {trans.__('Yours: %1. Nothing was changed.', quotaWords(valueOf(draft)))}
-          </p>
-          <button
-            className="hai-Button"
-            type="button"
-            onClick={() => {
-              setSeen(current);
-              setDraft(draftOf(current));
-              change.forget();
-            }}
-          >
-            {trans.__('Take what is there')}
-          </button>{' '}
-          <button
-            className="hai-Button"
-            type="button"
-            disabled={change.busy}
-            onClick={() => {
-              setSeen(current);
-              void save(current?.version ?? null);
-            }}
-          >
-            {trans.__('Write mine over it')}
-          </button>
-        </Notice>
-      )}
+      <RefusedChange
+        edit={edit}
+        words={there => (there === null ? trans.__('no row') : quotaWords(there))}
+        mine={quotaWords(valueOf(draft))}
+        onTake={there => {
+          edit.take(there);
+          setDraft(draftOf(there));
+        }}
+        onAgain={(wish, there) => void (wish === 'write' ? save(there) : remove(there))}
+      />
     </form>
   );
 }

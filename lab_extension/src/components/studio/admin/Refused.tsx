@@ -8,7 +8,9 @@ import { Notice } from '../../react';
 /** The words of the service: its sentence, and each wrong field with its value and the remedy. */
 export function Refused(props: { error: unknown }): JSX.Element {
   const { error } = props;
-  const errors = error instanceof ApiError ? error.errors : [];
+  // The sentence often is that of the only field already.
+  const errors =
+    error instanceof ApiError ? error.errors.filter(each => !error.message.includes(each.message)) : [];
   return (
     <Notice kind="error">
       {sentenceOf(error)}

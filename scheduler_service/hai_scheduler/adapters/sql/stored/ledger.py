@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import bindparam, delete, insert, select, tuple_, update
 
 from hai_scheduler.adapters.sql.ledger_rows import key_of, ledger_row_of, ledger_values
-from hai_scheduler.adapters.sql.ledger_sums import LedgerSums
+from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, LedgerSums
 from hai_scheduler.adapters.sql.ledger_tables import LEDGER, LEDGER_KEYS
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.statements import Statements
@@ -34,7 +34,8 @@ _SOME_KEYS = select(LEDGER_KEYS).where(LEDGER_KEYS.c.id.in_(bindparam("ids", exp
 _ADD = insert(LEDGER)
 _REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"), LEDGER.c.part == bindparam("_part"))
 
-_USERS: Final = select(LEDGER_KEYS.c.user_name).distinct()
+#: Sums over all users have keys of their own, which name nobody.
+_USERS: Final = select(LEDGER_KEYS.c.user_name).where(LEDGER_KEYS.c.user_name != ALL_USERS).distinct()
 
 
 class SqlLedger:

@@ -1,0 +1,76 @@
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
+import { ApiError } from '../../../api/request';
+import type { IPlatformHealth } from '../../../api/types';
+import { showPage } from '../../../testing/studio';
+import { healthFacts, HealthPage } from './Health';
+
+function someHealth(given: Partial<IPlatformHealth> = {}): IPlatformHealth {
+  return {
+    status: 'ok',
+    scheduler: {
+      deciding: true,
+      detail: null,
+      paused: false,
+      leader: 'loop-1',
+      lease_until: null,
+      last_tick: null,
+      last_tick_s: 62,
+      ticks: 1200,
+      tick_p50_s: 0.0124,
+      tick_p95_s: 0.2
+    },
+    database: { reachable: true, kind: 'sqlite', answer_s: 0.001, size: 0.34 * 2 ** 20, revision: 'r0018' },
+    cluster: { reachable: false, answer_s: null, nodes: { ready: 4 } },
+    versions: { scheduler: '0.1.0', hub: null },
+    alarms: [],
+    ...given
+  };
+}
+
+describe('the health of the platform', () => {
+  it('is told by part, with a dash for what is not known', () => {
+    const facts = Object.fromEntries(
+      healthFacts(someHealth()).map(([part, each]) => [part, Object.fromEntries(each)])
+    );
+    expect(facts.Scheduler).toMatchObject({
+      Decides: 'yes',
+      'Last tick': '1 min 2 s ago',
+      Ticks: '1,200',
+      'Half of the ticks within': '12 ms'
+    });
+    expect(facts.Database).toMatchObject({ Answers: 'yes', Size: '0.3 MiB' });
+    expect(facts.Cluster).toEqual({ Answers: 'no', 'Answer time': '–', 'Nodes: ready': '4' });
+    expect(facts.Versions).toEqual({ scheduler: '0.1.0', hub: '–' });
+  });
+
+  it('says that all is well, and that no alarm is in force', async () => {
+    showPage(<HealthPage />, { admin: { health: async () => someHealth() } });
+    expect(await screen.findByText('All is well')).toBeTruthy();
+    expect(screen.getByText('No alarm is in force.')).toBeTruthy();
+  });
+
+  it('tells alarms with their severity in words, what is known and what to do', async () => {
+    const alarm = {
+      name: 'HaiNodesLost',
+      severity: 'critical' as const,
+      summary: 'Nodes are lost.',
+      detail: 'n-1 does not answer.',
+      runbook: 'runbooks/HaiNodesLost.md'
+    };
+    const health = someHealth({ status: 'degraded', alarms: [alarm] });
+    showPage(<HealthPage />, { admin: { health: async () => health } });
+    expect(await screen.findByText('Something is wrong')).toBeTruthy();
+    const alarms = screen.getByRole('region', { name: 'Alarms in force' });
+    expect(within(alarms).getByRole('alert').textContent).toBe(
+      'HaiNodesLost (critical): Nodes are lost. n-1 does not answer. ' +
+        'What to do: runbooks/HaiNodesLost.md in the documentation.'
+    );
+  });
+
+  it('says why it is not known', async () => {
+    const error = new ApiError({ status: 403, code: 'forbidden', detail: 'That needs custom:hai:admin.' });
+    showPage(<HealthPage />, { admin: { health: () => Promise.reject(error) } });
+    expect((await screen.findByRole('alert')).textContent).toBe('That needs custom:hai:admin.');
+  });
+});
