@@ -69,7 +69,11 @@ export const translated = {
           return true;
         if (up.type === 'NewExpression' && /^(Error|RegExp|TypeError|RangeError)$/.test(up.callee.name ?? ''))
           return true;
-        if (up.type === 'Property' && (up.key === node || up.key.name === 'description')) return true;
+        if (
+          up.type === 'Property' &&
+          (up.key === node || up.key.name === 'description' || TECHNICAL.has(up.key.name))
+        )
+          return true;
         if (up.type === 'MemberExpression' || (up.type === 'BinaryExpression' && /[=<>]/.test(up.operator)))
           return true;
         if (up.type === 'SwitchCase' && up.test === node) return true;

@@ -25,7 +25,8 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
-from integration.api.conftest import PLACES, PREFIX, READ, WRITE, FakeHub, _user, served
+from integration.api.conftest import PLACES, PREFIX, served
+from integration.api.fakes import READ, WRITE, FakeHub, a_user_model
 from kit.databases import sqlite_url
 from kit.memory.cluster import MemoryCluster, notices_of
 
@@ -111,7 +112,7 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     scheduling = asyncio.create_task(parts.cycle.run())
     async with served(parts.services, tokens, limits) as (root, hub, client):
         for name in ("mallory", "bob", "carol"):
-            hub.tokens[f"{name}-token"] = _user(name, READ, WRITE)
+            hub.tokens[f"{name}-token"] = a_user_model(name, READ, WRITE)
         found = Crowd(root=root, store=store, cluster=cluster, parts=parts, hub=hub, tokens=tokens, client=client)
         _watch_places(monkeypatch, found.most)
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as many:

@@ -15,6 +15,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.errors import LeaseLost
@@ -358,6 +359,19 @@ class TestSurroundings:
             assert found.variables == {"A": "1"}
             found.variables["A"] = "3"  # type: ignore[index]
             assert (await tx.environments.all())[0].variables == {"A": "1"}
+
+    async def test_what_was_found_in_an_image_is_kept_by_image_and_can_change(self, store: Store) -> None:
+        first = FoundMachine(image="torch:2", machine="x86_64", glibc="2.31", task=TaskId(10**12), at=T0)
+        other = FoundMachine(image=f"sha256:{'a' * 64}", machine="aarch64", glibc="", task=TaskId(1), at=at(1))
+        later = replace(first, glibc="2.36", task=TaskId(7), at=at(2))
+        async with store.write() as tx:
+            assert await tx.found_machines.of(first.image) is None
+            for one in (first, other, later):
+                await tx.found_machines.put(one)
+        async with store.read() as tx:
+            assert await tx.found_machines.of(first.image) == later
+            assert await tx.found_machines.of(other.image) == other
+            assert await tx.found_machines.of("torch") is None
 
     async def test_they_are_not_written_in_a_view(self, store: Store) -> None:
         async with store.read() as tx:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 
+import pytest
+
 from docs.kit import files, name_of
 
 #: Names of several classes, by what makes them the same thing on several sides, or why they are left.
@@ -47,14 +49,16 @@ def definitions() -> dict[str, list[str]]:
     return found
 
 
-TWICE = {name: places for name, places in definitions().items() if len(places) > 1}
+@pytest.fixture(scope="module")
+def twice() -> dict[str, list[str]]:
+    return {name: places for name, places in definitions().items() if len(places) > 1}
 
 
-def test_a_class_name_is_one_thing() -> None:
+def test_a_class_name_is_one_thing(twice: dict[str, list[str]]) -> None:
     listed = set(" ".join(EXCEPTIONS.values()).split())
-    assert {name: places for name, places in TWICE.items() if name not in listed} == {}
+    assert {name: places for name, places in twice.items() if name not in listed} == {}
 
 
-def test_no_exception_is_there_without_need() -> None:
+def test_no_exception_is_there_without_need(twice: dict[str, list[str]]) -> None:
     listed = " ".join(EXCEPTIONS.values()).split()
-    assert [name for name in listed if name not in TWICE or listed.count(name) > 1] == []
+    assert [name for name in listed if name not in twice or listed.count(name) > 1] == []

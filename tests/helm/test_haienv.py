@@ -129,3 +129,12 @@ def test_the_job_makes_the_folders_with_few_rights_and_where_no_user_is(render: 
 def test_other_settings_are_another_job_as_a_job_cannot_be_changed(render: Render) -> None:
     one, other = render(DYNAMIC), render({**DYNAMIC, "singleuser": {"uid": 2000}})
     assert only_job(one)["metadata"]["name"] != only_job(other)["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [({}, "own"), ({"readable": "all"}, "all")], ids=["by default", "as it is asked for"]
+)
+def test_tasks_are_shown_the_environments_of_their_users(render: Render, given: dict[str, Any], wanted: str) -> None:
+    made = render({**STATIC, "haienv": {**STATIC["haienv"], **given}})
+    config = json.loads(made.one("ConfigMap", "scheduler")["data"]["config.json"])["KubernetesSettings"]
+    assert config["haienv_readable"] == wanted

@@ -262,5 +262,8 @@ def test_servers_get_the_volume_of_environments(hub: Make, chart_env: Callable[.
     own, kube = made.config.HaiKubeSpawner, made.config.KubeSpawner
     assert (own.haienv_claim, own.haienv_root, own.haienv_makers) == ("haienv", "/haienv", 70000)
     assert own.haienv_init_image == f"hai-singleuser:{chart_env().version}"
+    assert own.haienv_readable == "own", "not all of the volume, as all pods have one account"
+    everything = hub({"workloads": {"namespace": "platform"}, "haienv": {"enabled": True, "readable": "all"}})
+    assert everything.config.HaiKubeSpawner.haienv_readable == "all"
     assert kube.environment["UV_PYTHON_PREFERENCE"] == "only-managed"
     assert "haienv_claim" not in hub().config.HaiKubeSpawner

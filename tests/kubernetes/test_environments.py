@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from hai_client.api import Client
-from hai_client.errors import Forbidden
+from hai_client.errors import Forbidden, Invalid
 from hai_client.wire.schema import Task, TaskRequest
 from integration.haienv.conftest import make_wheel
 from kit.evil_sdist import make_evil_sdist
@@ -43,6 +43,8 @@ from kit.wheelhouse import wheels_of
 pytestmark = [needs_images, pytest.mark.skipif(not SHARED, reason=NO_SHARED)]
 
 ENVS = "/haienv"
+#: Where all servers and builds see the packages: what else lies in the root is in no pod.
+WHEELS = f"{ENVS}/base/.wheels"
 #: Where tasks see the folder of gates and checkpoints.
 INSIDE = "/shared"
 STEPS = 20
@@ -59,7 +61,7 @@ HOMES = {
 OFFLINE = {
     "UV_OFFLINE": "1",
     "UV_PYTHON_DOWNLOADS": "never",
-    "UV_FIND_LINKS": f"{ENVS}/wheels",
+    "UV_FIND_LINKS": WHEELS,
 }
 #: Where the build of a package of ann's tries to write, besides ann's own folder.
 CLOSED = (".", "users", "users/bob", "base", "groups", "groups/cv", "references/service")
@@ -92,13 +94,26 @@ class Site:
 
     def in_server(self, user: str, *words: str, check: bool = True) -> str:
         """Run a program in a user's server; returns what it prints, with its messages."""
-        offline = ["UV_OFFLINE=1", "UV_PYTHON_DOWNLOADS=never", f"UV_FIND_LINKS={ENVS}/wheels"]
+        offline = ["UV_OFFLINE=1", "UV_PYTHON_DOWNLOADS=never", f"UV_FIND_LINKS={WHEELS}"]
         command = ["-n", self.platform.work, "exec", f"jupyter-{user}", "-c", "notebook", "--", "env", *offline, *words]
         script = 'exec 2>&1; "$@"; echo "status $?"'
         said = tool("kubectl", *command[:7], "sh", "-c", script, "sh", *command[7:])
         text, _, status = said.rpartition("status ")
         assert not check or status.strip() == "0", text
         return text
+
+    def restart(self, user: str) -> None:
+        """Stop a user's server, and start it again."""
+        self.hub(user, "DELETE", f"/users/{user}/server")
+        address = f"{self.platform.url}/hub/api/users/{user}"
+        request = urllib.request.Request(address, headers={"Authorization": f"token {self.tokens[user]}"})
+
+        def stopped() -> bool:
+            with urllib.request.urlopen(request) as answer:
+                return not json.load(answer)["servers"]
+
+        chart_wait_for(f"the server of {user} to be gone", stopped)
+        start_server(self.platform, user)
 
     def submit(self, name: str, gate: str, environment: str, user: str = "ann") -> Task:
         command = ("python", f"{INSIDE}/counting.py", str(STEPS), f"{INSIDE}/gates/{gate}")
@@ -129,7 +144,7 @@ class Site:
         headers = {"Authorization": f"token {self.tokens[user]}"}
         request = urllib.request.Request(f"{self.platform.url}/hub/api{path}", data, headers, method=method)
         with urllib.request.urlopen(request) as answer:
-            assert answer.status in (200, 201)
+            assert answer.status in (200, 201, 202, 204)
 
     def result(self, task: Task, user: str = "ann") -> str:
         self.until(task, "succeeded", user)
@@ -154,12 +169,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (folder / "shared/gates/open").touch()
     shutil.copy(ROOT / "tests/e2e/counting.py", folder / "shared")
     for version in ("1.0", "2.0"):
-        make_wheel(folder / "envs/wheels", "alpha", version)
+        make_wheel(folder / "envs/base/.wheels", "alpha", version)
     make_evil_sdist(
-        folder / "envs/wheels", "evil", [f"{ENVS}/{place}" for place in CLOSED], f"{ENVS}/users/ann/report.json"
+        folder / "envs/base/.wheels", "evil", [f"{ENVS}/{place}" for place in CLOSED], f"{ENVS}/users/ann/report.json"
     )
     # What the kernel of an environment needs.
-    wheels_of(folder / "envs/wheels", "ipykernel")
+    wheels_of(folder / "envs/base/.wheels", "ipykernel")
     volume = {
         "type": "static",
         "size": "1Gi",
@@ -279,13 +294,54 @@ def test_nobody_writes_what_another_one_runs(site: Site) -> None:
         allowed = {f"{ENVS}/base", "evil"} if user == "ann" else set()
         assert set(said.removeprefix("writable:").split()) <= allowed, (user, said)
         for command in ("mkdir", "touch"):
-            assert "ead-only file system" in site.in_server(user, command, f"{ENVS}/users/evil", check=False)
+            # These folders are not those of the volume: the pod has mounts below them alone.
+            assert "ermission denied" in site.in_server(user, command, f"{ENVS}/users/evil", check=False)
         assert "vision" not in site.in_server(user, "haienv", "remove", f"{other}/none", check=False)
-    # They may use what is shared, by its full name.
+    # They may use what is shared, by its full name, from the next start of their server on.
+    site.restart("ann")
     said = site.in_server(
         "ann", "haienv", "run", "users/bob/sight", "--", "python", "-c", "import alpha; print(alpha.VERSION)"
     )
     assert said.strip().endswith("1.0")
+
+
+#: Prints which environments of users can be found below the root, whatever their files say.
+FOUND = """
+import os
+top = "/haienv/users"
+names = [f"{user}/{name}" for user in os.listdir(top) for name in os.listdir(os.path.join(top, user))]
+print("found:", *sorted(name for name in names if "/." not in name))
+"""
+
+
+def test_another_users_environment_is_in_no_container_and_no_task(site: Site) -> None:
+    """Pods of all users may have one account: what is not theirs is not mounted at all."""
+    site.in_server("bob", "haienv", "create", "hidden", "--no-kernel", "-p", PYTHON, "alpha==1.0")
+    hidden = site.folder / "envs/users/bob/hidden"
+    # It is not shared; that its files could be read all the same is what the accounts of pods are for here.
+    hidden.chmod(0o750)
+    site.restart("ann")
+    said = site.in_server("ann", "python3", "-c", FOUND)
+    assert "bob/hidden" not in said
+    assert "bob/sight" in said, "what is shared with all is there"
+    assert "ann/own" in said
+    listed = site.in_server("ann", "haienv", "list", "-a", "--json")
+    assert "users/bob/hidden" not in listed
+    assert "users/bob/sight" in listed
+    assert "found: bob/hidden bob/sight" in site.in_server("bob", "python3", "-c", FOUND)
+
+    ann = site.platform.client("ann")
+    seen = {}
+    for environment in ("users/ann/own", "users/bob/sight"):
+        request = TaskRequest(name="looks", command=("python", "-c", FOUND), cwd="/", environment=environment)
+        task = ann.submit(request)
+        site.until(task, "succeeded")
+        [seen[environment]] = re.findall(r"found: (.*)", site.log(task))
+    assert "bob" not in seen["users/ann/own"]
+    # The one of bob's that the task is pinned to, and no other one of his.
+    assert [one for one in seen["users/bob/sight"].split() if one.startswith("bob/")] == ["bob/sight"]
+    with pytest.raises(Invalid, match="hidden"):
+        site.submit("foreign", "open", "users/bob/hidden")
 
 
 def test_a_rank_reads_its_nodes_own_disk_and_cannot_write_it(site: Site) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -129,14 +130,18 @@ def _building(report: Report, place: Path, env: Mapping[str, str], packages: lis
     topic = f"An environment of {', '.join(packages)}, warm cache"
     say("haienv: filling the cache")
     cold = _create(env, "first", packages)
-    uv, ours, offline = [], [], {**env, "UV_OFFLINE": "1"}
+    uv, ours, cpu, offline = [], [], [], {**env, "UV_OFFLINE": "1"}
     program = find(os.environ)
     for at in range(rounds):
         say(f"haienv: uv and haienv in turn, {at + 1} of {rounds}")
+        ticks = [_processor()]
         uv.append(_with_uv(offline, program, place / f"uv-{at}", packages))
+        ticks.append(_processor())
         before = _disk(place / "root")
         ours.append(_create(offline, f"turn-{at}", packages))
+        cpu.append((_processor() - ticks[1]) / (ticks[1] - ticks[0]))
         added = _disk(place / "root") - before
+    equal = _with_uv(offline, program, place / "uv-compiled", packages, "--compile-bytecode")
     first = _after_forgetting(place, offline, packages)
     say("haienv: pip, its cache filled first")
     _with_pip(env, place / "pip-first", packages[1:])
@@ -146,6 +151,9 @@ def _building(report: Report, place: Path, env: Mapping[str, str], packages: lis
     report.add(topic, "haienv create", statistics.median(ours), "s", "resolved, compiled, sealed, with its digest")
     ratio = statistics.median(one / other for one, other in zip(ours, uv, strict=True))
     report.add(topic, "haienv to uv alone", ratio, "x", at_most=1.5)
+    report.add(topic, "the same in time of the processor", statistics.median(cpu), "x", "both with making the venv")
+    report.add(topic, "uv with --compile-bytecode", equal, "s", "what it leaves is compiled, as what haienv leaves is")
+    report.add(topic, "haienv to that", statistics.median(ours) / equal, "x")
     report.add(topic, "haienv, first one with a cache", first, "s", "compiles all, and reads all for the digest")
     report.add(topic, "haienv, nothing cached", cold, "s", "with the time to fetch")
     report.add(topic, "pip into a fresh venv", pip, "s", "its cache warm")
@@ -153,11 +161,17 @@ def _building(report: Report, place: Path, env: Mapping[str, str], packages: lis
     report.add(topic, "disk of a further one", added / made.size * 100, "%", f"{added / 1e6:.1f} MB", at_most=2.0)
 
 
-def _with_uv(env: Mapping[str, str], program: str, folder: Path, packages: list[str]) -> float:
+def _processor() -> float:
+    """Seconds of the processor that the programs that have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _with_uv(env: Mapping[str, str], program: str, folder: Path, packages: list[str], *more: str) -> float:
     _run(env, program, "venv", "--quiet", "--python", sys.executable, str(folder))
     took, _ = _run(
         env, program, "pip", "install", "--quiet", "--link-mode", "hardlink",
-        "--python", str(folder / "bin" / "python"), *packages,
+        "--python", str(folder / "bin" / "python"), *more, *packages,
     )  # fmt: skip
     remove_tree(folder)
     return took

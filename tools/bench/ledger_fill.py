@@ -21,9 +21,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hai_scheduler.adapters.sql.histograms import packed
 from hai_scheduler.adapters.sql.ledger_rows import ledger_values
 from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, SumReach, differences
+from hai_scheduler.adapters.sql.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.adapters.sql.tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
 from hai_scheduler.core.ledger.cutting import rows_of
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of
@@ -36,7 +36,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
 
 USERS, GROUPS = 200, 20
-#: The months, and the days of each with runs: every month has so many.
+#: The months, and the days of each with runs: every month has that number.
 MONTHS, DAYS = 12, 28
 BEGIN: Final = datetime(2025, 11, 1, tzinfo=UTC)
 #: The longest run: the last one of a month must not reach into the next.

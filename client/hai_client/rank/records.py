@@ -67,6 +67,14 @@ class RankRecords:
         self.data["pid"] = pid
         self._status.write()
 
+    def tell_machine(self) -> None:
+        """Report what the image of the rank has that compiled files need."""
+        # Imported here: only the first rank of a run in an image needs it.
+        from hai_client.rank.abi import glibc, machine
+
+        now = rfc3339(time.time_ns())
+        self._outbox.post({"kind": "machine", "at": now, "machine": machine(), "glibc": glibc()})
+
     def note_notice(self, received: dict[str, Any], *, caught: bool | None, own: bool) -> None:
         """Record that the job got a notice, and report it unless it is the supervisor's own."""
         if self.data["notified_at"] is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 64 * 1024
 #: The kinds of reports, and the fields that the service knows.
 KINDS = frozenset({"saving", "saved", "done", "state"})
-FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision", "source")
+FIELDS = ("kind", "at", "seconds", "step", "path", "all_ranks", "text", "revision", "source", "machine", "glibc")
 MAX_PAUSE_S = 2.0
 
 

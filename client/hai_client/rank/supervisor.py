@@ -252,6 +252,8 @@ class Supervisor:
             if self._watch is not None and now - begin >= LISTEN_AFTER_S:
                 self._watch.start()
                 self._watch = None
+                if self._pod and self._spec.rank == 0:
+                    self._records.tell_machine()
             if now >= next_usage:
                 next_usage = now + USAGE_EVERY_S
                 self._sample()

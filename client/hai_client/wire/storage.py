@@ -110,6 +110,8 @@ class ContainerConfig:
     left_out: tuple[Overruled, ...]
     environments: tuple[ContainerEnvironment, ...]
     warnings: tuple[str, ...]
+    #: The folders of environments of haienv that it sees, below their root; None: all.
+    haienvs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ started or evaluated when it is read, and nothing is written outside of the new 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -21,7 +22,7 @@ from typing import Any, BinaryIO
 
 from haienv.building import abi, interpreters
 from haienv.building.facts import facts_of, uv_for
-from haienv.shared import snapshot, tree
+from haienv.shared import snapshot, space, tree
 from haienv.shared.errors import Damaged, Wrong
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
@@ -75,7 +76,9 @@ def export(generation: Generation, to: Path) -> Exported:
     contents = snapshot.contents_of(index)
     head = {"schema": SCHEMA, "contents": contents.digest, "manifest": asdict(manifest)}
     draft = to.with_name(f".{to.name}.{os.getpid()}")
-    try:
+    with contextlib.ExitStack() as until:
+        until.callback(draft.unlink, missing_ok=True)
+        until.enter_context(space.watched(f"export {manifest.name}@{generation.number}", str(to.parent)))
         # More compression takes many times as long for a few percent.
         options: dict[str, Any] = {"compresslevel": 1} if _WRITING[to.suffix] == "w:gz" else {}
         opened: Any = tarfile.open
@@ -88,8 +91,6 @@ def export(generation: Generation, to: Path) -> Exported:
                 archive.inodes.clear()
                 archive.add(generation.prefix / path, f"{_PREFIX}{path}", recursive=False, filter=_nobodys)
         os.rename(draft, to)
-    finally:
-        draft.unlink(missing_ok=True)
     return Exported(str(to), contents.digest, contents.files, to.stat().st_size)
 
 

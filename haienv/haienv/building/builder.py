@@ -16,6 +16,7 @@ from haienv.building import abi, flavours
 from haienv.building.facts import Facts, facts_of, uv_for
 from haienv.building.flavours import Workshop
 from haienv.building.remembered import Memory
+from haienv.building.uv import cache_of
 from haienv.shared import tree
 from haienv.shared.beside import Beside
 from haienv.shared.errors import Wrong
@@ -59,10 +60,12 @@ class Builder:
 
         Raises:
             Busy: Another process builds it.
+            DiskFull: A disk got full, and nothing has changed.
             BuildFailed: Nothing has changed.
             Wrong: What `change` raises.
         """
-        with changing(env, what, say=self.show, wait_s=self.wait_s, new=True):
+        writes = (cache_of(self.environ), self.environ.get("TMPDIR") or "/tmp")  # noqa: S108  where uv writes, too
+        with changing(env, what, say=self.show, wait_s=self.wait_s, new=True, writes=writes):
             before = manifest_or_none(env)
             spec = change(_spec_of(env))
             refuse_draft(env)

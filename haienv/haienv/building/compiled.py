@@ -39,6 +39,10 @@ for line in sys.stdin.buffer.read().split(b"\\n"):
         except py_compile.PyCompileError:
             # Some packages have files that are for other versions of Python, or samples of errors.
             open(target + ".none", "wb").close()
+        except OSError as error:
+            if error.errno in (28, 122):
+                # No space, or no quota: the build fails, as no later start could write the file either.
+                sys.exit(error.errno)
         except Exception:
             pass
 """
@@ -129,7 +133,9 @@ def _compile(python: Path, units: list[_Unit]) -> None:
             with suppress(BrokenPipeError):
                 process.stdin.close()
         for process in processes:
-            process.wait(LIMIT_S)
+            status = process.wait(LIMIT_S)
+            if status in (errno.ENOSPC, errno.EDQUOT):
+                raise OSError(status, os.strerror(status), os.path.dirname(units[0].stored))
     finally:
         for process in processes:
             if process.poll() is None:

@@ -58,5 +58,9 @@ def _linked(place: str, one: File, store: Path, known: Mapping[Facts, str]) -> F
         return None
     draft = f"{place}.{os.getpid()}"
     os.link(kept, draft)
-    os.replace(draft, place)
+    try:
+        os.replace(draft, place)
+    except OSError:
+        os.unlink(draft)
+        raise
     return File(one.path, one.kind, facts, stat.st_nlink, one.content)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from haienv.building import programs
+from haienv.shared import space
 from haienv.shared.addresses import redacted
-from haienv.shared.errors import BuildFailed, Wrong
+from haienv.shared.errors import BuildFailed, NoSpace, Wrong
 
 #: Lines of uv's own explanation that a message repeats.
 MAX_LINES = 12
@@ -98,7 +99,8 @@ class Uv:
             except (FileNotFoundError, PermissionError) as error:
                 raise BuildFailed(f"uv cannot be started: {error}") from None
         if status != 0:
-            raise BuildFailed(f"uv could not {doing}: {reason(err)}{remedy(err)}")
+            kind = NoSpace if space.says_full(err) else BuildFailed
+            raise kind(f"uv could not {doing}: {reason(err)}{remedy(err)}")
         return out
 
     def _seen(self, line: str) -> None:

@@ -27,6 +27,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             # The reader of the output, such as `head`, has enough.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
+        # Imported here: it is rare.
+        from haienv.shared import space
+
+        if space.is_full(error):
+            print(f"haienv: {space.sentence(error, os.environ.get('HAIENV_ROOT') or os.getcwd())}", file=sys.stderr)
+            return 1
         named = f"{error.filename}: " if error.filename else ""
         print(f"haienv: {named}{error.strerror or error}", file=sys.stderr)
         return 1

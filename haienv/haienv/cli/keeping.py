@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from haienv.cli.parser import add_name, add_verb, filled
-from haienv.cli.session import answer, chosen, note, own, quantity, registry
+from haienv.cli.session import answer, chosen, note, own, registry
 from haienv.keeping import removal
 from haienv.shared import tree
 from haienv.shared.errors import Damaged, Missing, Wrong
+from haienv.shared.space import quantity
 from haienv.store import manifest as manifests
 from haienv.store import names, references
 from haienv.store import spec as specs

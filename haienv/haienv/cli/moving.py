@@ -11,9 +11,10 @@ from typing import Any
 from haienv.building import archives
 from haienv.cli.outcome import built
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import answer, chosen, note, own, quantity, registry
+from haienv.cli.session import answer, chosen, note, own, registry
 from haienv.keeping import renaming
 from haienv.shared.errors import HaienvError, Missing
+from haienv.shared.space import quantity
 from haienv.store import names
 from haienv.store import spec as specs
 from haienv.store.layout import EnvFolder

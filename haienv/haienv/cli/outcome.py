@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from haienv.cli.session import answer, quantity, words_of
+from haienv.cli.session import answer, words_of
+from haienv.shared.space import quantity
 from haienv.store import lockfile
 from haienv.store import manifest as manifests
 from haienv.store.layout import EnvFolder, Generation

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from haienv.cli.parser import add_name, add_verb
-from haienv.cli.session import answer, chosen, note, quantity, registry
+from haienv.cli.session import answer, chosen, note, registry
 from haienv.keeping import packing
 from haienv.shared.errors import Wrong
+from haienv.shared.space import quantity
 from haienv.store import names
 
 

@@ -44,14 +44,6 @@ def note(text: str) -> None:
     print(f"haienv: {text}", file=sys.stderr)
 
 
-def quantity(size: int) -> str:
-    """Return a number of bytes for people."""
-    amount, units = float(size), ["B", "kB", "MB", "GB", "TB"]
-    while amount >= 1000 and len(units) > 1:
-        amount, units = amount / 1000, units[1:]
-    return f"{amount:.0f} {units[0]}" if units[0] == "B" or amount >= 10 else f"{amount:.1f} {units[0]}"
-
-
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return the packages that differ, a line each: `+ timm 1.0.20`, `- six 1.17`, `~ numpy 2.3 -> 2.4`."""
     return words_of(lockfile.diff(before, after))

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from haienv.cli.parser import add_name, add_verb, filled
-from haienv.cli.session import changes, chosen, note, quantity, registry
+from haienv.cli.session import changes, chosen, note, registry
+from haienv.shared.space import quantity
 from haienv.store import lockfile, names, shared
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs

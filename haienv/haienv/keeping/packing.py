@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Iterator
 
-from haienv.shared import tree
-from haienv.shared.errors import Damaged, Missing, Wrong
+from haienv.shared import space, tree
+from haienv.shared.errors import Damaged, Missing, NoSpace, Wrong
 from haienv.shared.files import write_atomically
 from haienv.store import manifest as manifests
 from haienv.store.generations import changing, remove_tree
@@ -100,6 +100,7 @@ def fetch(generation: Generation, digest: str, place: Path, *, days: float) -> P
 
     Raises:
         Damaged: The files are not those of the digest; nothing is left.
+        DiskFull: The copy has no room there; nothing is left.
         OSError: It could not be copied.
     """
     found = manifests.read(generation.manifest)
@@ -110,7 +111,11 @@ def fetch(generation: Generation, digest: str, place: Path, *, days: float) -> P
         try:
             os.utime(copy / COMPLETE)
         except FileNotFoundError:
-            _make(generation, digest, place, copy)
+            what = f"the copy of {found.name}@{generation.number}"
+            # Known before anything is written: a node whose disk gets full loses other pods.
+            space.check(what, str(place), found.size)
+            with space.watched(what, str(place), need=found.size):
+                _make(generation, digest, place, copy)
     if days > 0:
         _forget(place, time.time() - days * _DAY_S)
     return copy / generation.prefix.name
@@ -167,4 +172,5 @@ def _run(words: list[str], doing: str) -> None:
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        raise Wrong(f"{doing}: {Path(words[0]).name} ended with status {done.returncode}: {' '.join(said[-2:])[:300]}")
+        kind = NoSpace if space.says_full(" ".join(said)) else Wrong
+        raise kind(f"{doing}: {Path(words[0]).name} ended with status {done.returncode}: {' '.join(said[-2:])[:300]}")

@@ -12,6 +12,7 @@ from haienv.shared import acl
 from haienv.shared.errors import Missing, Wrong
 from haienv.store.layout import EnvFolder
 from haienv.store.names import GROUPS
+from haienv.store.registry import MOST_NAMED
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,11 @@ def _group(name: str) -> int:
     try:
         return grp.getgrnam(name).gr_gid
     except (KeyError, ValueError):
-        raise Missing(f"group: there is no Unix group {name[:80]!r} here; `getent group` lists them") from None
+        own = sorted({_group_name(number) for number in os.getgroups() if number != 0})
+        yours = f"yours are {', '.join(own[:MOST_NAMED])}" if own else "you are in none"
+        raise Missing(
+            f"group: there is no Unix group {name[:80]!r} here: {yours}; `getent group` lists all of this machine"
+        ) from None
 
 
 def _user(name: str) -> int:

@@ -27,5 +27,13 @@ class BuildFailed(HaienvError):
     """A build has failed; the environment is as it was before."""
 
 
+class NoSpace(BuildFailed):
+    """A program that builds has said that a disk or a quota is full."""
+
+
+class DiskFull(HaienvError):
+    """A disk or a quota is full; nothing has changed."""
+
+
 class Damaged(HaienvError):
     """The files of a generation differ from its manifest, or the manifest cannot be read."""

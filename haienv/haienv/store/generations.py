@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Callable, Iterator
 
-from haienv.shared import locking, tree
+from haienv.shared import locking, space, tree
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import link_atomically, write_atomically
 from haienv.store import kernels
@@ -34,7 +34,13 @@ _counter = itertools.count()
 
 @contextlib.contextmanager
 def changing(
-    env: EnvFolder, what: str, *, say: Callable[[str], None], wait_s: float | None = None, new: bool = False
+    env: EnvFolder,
+    what: str,
+    *,
+    say: Callable[[str], None],
+    wait_s: float | None = None,
+    new: bool = False,
+    writes: tuple[str, ...] = (),
 ) -> Iterator[None]:
     """Hold the right to change an environment. What builds that died have left is removed first.
 
@@ -44,12 +50,15 @@ def changing(
         say: Called with a sentence when there is something to wait for.
         wait_s: Longest wait for another process, seconds; None: no limit.
         new: Whether the environment may be new: its folder is made, and removed again if no generation comes.
+        writes: Further folders that the change writes to.
 
     Raises:
         Busy: Another process changes it.
         Missing: It is gone, and `new` is false.
+        DiskFull: A disk got full, and nothing has changed.
     """
     with contextlib.ExitStack() as held:
+        held.enter_context(space.watched(what, str(env.folder), *writes))
         while True:
             if new:
                 make_folder(env)
@@ -110,8 +119,9 @@ def recover(env: EnvFolder) -> None:
         number = int(env.publishing.read_text(encoding="ascii"))
         current = env.current()
         if current is None or current.number != number:
-            _take_back(env, None if current is None else current.spec)
+            # First what gives space back: the disk may be full.
             remove_tree(env.generation(number).folder)
+            _take_back(env, None if current is None else current.spec)
         else:
             kernels.offer(env)
     env.publishing.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from haienv.store import trust
 from haienv.store.layout import EnvFolder, Generation, folder_of
 from haienv.store.manifest import Manifest
 from haienv.store.names import BASE, GROUPS, LEVELS, NAME, USERS, EnvName, Owner, Reference
+
+#: How many groups a message names.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -58,10 +62,25 @@ class Registry:
         return EnvFolder(self.root, name)
 
     def own(self, ref: Reference) -> EnvFolder:
-        """Return the folder that a reference means when it is to be changed: a bare name is the caller's own."""
+        """Return the folder that a reference means when it is to be changed: a bare name is the caller's own.
+
+        Raises:
+            Missing: There is no such group.
+            Wrong: It names a generation.
+        """
         if ref.generation is not None:
             raise Wrong(f"environment: {ref} names a generation, and generations never change; write {ref.name}")
+        if ref.owner is not None and ref.owner.level == GROUPS:
+            self._check_group(ref.owner)
         return self.folder(EnvName(ref.owner or self.caller.own, ref.name))
+
+    def _check_group(self, owner: Owner) -> None:
+        """Raise Missing for a group that nobody knows: neither the platform, nor this machine, nor the root."""
+        if owner.name in self.caller.groups or folder_of(self.root, owner).is_dir() or _is_unix_group(owner.name):
+            return
+        known = sorted({*self.caller.groups, *_folders(self.root / GROUPS)})
+        choice = f"choose one of {', '.join(known[:MOST_NAMED])}" if known else "you are in none, and none has a folder"
+        raise Missing(f"group: there is no group {owner.name!r}: {choice}")
 
     def find(self, ref: Reference) -> EnvFolder:
         """Return the environment that a reference means.
@@ -142,6 +161,14 @@ def _exists(env: EnvFolder) -> bool:
     except OSError:
         return False
     return env.current_link.is_symlink()
+
+
+def _is_unix_group(name: str) -> bool:
+    try:
+        grp.getgrnam(name)
+    except KeyError:
+        return False
+    return True
 
 
 def _folders(place: Path) -> list[str]:

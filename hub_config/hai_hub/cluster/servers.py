@@ -76,6 +76,7 @@ def _environments(around: ChartEnv) -> Traits:
     return {
         "haienv_claim": around.value("haienv.claim"),
         "haienv_init_image": image(around, around.value("singleuser.image")),
+        "haienv_readable": around.value("haienv.readable"),
         "haienv_makers": around.value("haienv.makersGid"),
         "haienv_root": around.value("haienv.root"),
     }

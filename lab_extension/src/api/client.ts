@@ -1,5 +1,6 @@
 /** The REST interface of HAI as functions. */
 
+import { AdminApi, type IAdminApi } from './admin';
 import type { ISnapshotTaken, ISubmitDefaults } from './extension';
 import { Operations, type IOperations, type ITaskFilter } from './operations';
 import { requestEvents, requestJson } from './request';
@@ -73,6 +74,8 @@ export interface INodesQuery {
 
 /** What the models need of the platform; tests give their own. */
 export interface IApi {
+  /** What only admins may ask for and change. */
+  readonly admin: IAdminApi;
   readonly operations: IOperations;
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
@@ -115,9 +118,11 @@ export interface IApi {
 
 /** The platform behind a transport. */
 export class Api implements IApi {
+  readonly admin: IAdminApi;
   readonly operations: IOperations;
 
   constructor(private readonly transport: ITransport) {
+    this.admin = new AdminApi(transport);
     this.operations = new Operations(transport);
   }
 

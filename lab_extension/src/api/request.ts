@@ -1,7 +1,7 @@
 /** The one place that talks to the server: a JSON request and an event stream, with one kind of error. */
 
 import { EventParser, type IServerEvent } from './sse';
-import type { IFieldError, IProblem } from './types';
+import type { ICollisionProblem, IFieldError, IProblem } from './types';
 import { trans } from '../text/translate';
 import type { ITransport } from './transport';
 
@@ -12,9 +12,15 @@ export class ApiError extends Error {
   readonly errors: IFieldError[];
   /** How long the platform asks to wait before the next try, in ms; 0: it says nothing. */
   readonly retryAfter: number;
+  /** What is there now, where somebody else has changed it in the meantime; undefined: that is not why. */
+  readonly current: unknown;
 
   constructor(
-    problem: Pick<IProblem, 'status' | 'code' | 'detail'> & { errors?: IFieldError[]; retryAfter?: number }
+    problem: Pick<IProblem, 'status' | 'code' | 'detail'> & {
+      errors?: IFieldError[];
+      retryAfter?: number;
+      current?: unknown;
+    }
   ) {
     super(problem.detail);
     this.name = 'ApiError';
@@ -22,6 +28,12 @@ export class ApiError extends Error {
     this.code = problem.code;
     this.errors = problem.errors ?? [];
     this.retryAfter = problem.retryAfter ?? 0;
+    this.current = problem.current;
+  }
+
+  /** Whether somebody else has changed it in the meantime; `current` then has what is there, null for nothing. */
+  get collided(): boolean {
+    return this.status === 409 && this.current !== undefined;
   }
 
   /** Whether trying again later can help. */
@@ -170,7 +182,8 @@ function lost(transport: ITransport, error: unknown): ApiError {
 }
 
 async function problemOf(response: Response): Promise<ApiError> {
-  const body = (await response.json().catch(() => null)) as (Partial<IProblem> & { message?: string }) | null;
+  const body = (await response.json().catch(() => null)) as
+    (Partial<ICollisionProblem> & { message?: string }) | null;
   return new ApiError({
     status: response.status,
     code: body?.code ?? 'unavailable',
@@ -179,6 +192,7 @@ async function problemOf(response: Response): Promise<ApiError> {
       body?.message ??
       trans.__('The server answered %1 without saying why.', response.status),
     errors: body?.errors ?? [],
+    current: body?.current,
     retryAfter: 1000 * (Number(response.headers.get('Retry-After')) || 0)
   });
 }

@@ -2,7 +2,6 @@
 
 import { useId, type JSX, type ReactNode } from 'react';
 import { Select } from './Select';
-import { trans } from '../text/translate';
 
 export interface ITextOptions {
   rows?: number;
@@ -31,7 +30,7 @@ export function TextField(
     autoComplete: 'off',
     'aria-invalid': props.error !== undefined,
     'aria-describedby': `${id}-help`,
-    className: trans.__('jp-mod-styled %1', props.error === undefined ? '' : 'hai-mod-invalid')
+    className: `jp-mod-styled ${props.error === undefined ? '' : 'hai-mod-invalid'}`
   };
   return (
     <Field id={id} label={props.label} error={props.error} hint={props.hint}>

@@ -32,6 +32,8 @@ export interface IBoards {
 export interface IHost {
   /** TensorBoard, where this program can start it. */
   readonly boards?: IBoards;
+  /** The address of the Hub's own page for admins, where this program knows it. */
+  readonly hubAdmin?: string;
   /** Show a task. */
   openTask(id: number): void;
   /** Say something that is gone by itself after a while. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { IDecision, ITaskDetail } from '../api/types';
+import type { IDecision, IExplanation, ITaskDetail } from '../api/types';
 import { aChange, aDecision, aTask, aWaitingTask, FakeStream } from '../testing/fakes';
 import { Feed } from './feed';
 import { TaskModel } from './task';
@@ -22,7 +22,7 @@ describe('the model of a task', () => {
   let model: TaskModel;
   const api = {
     task: vi.fn(async () => task),
-    explain: vi.fn(async () => ({
+    explain: vi.fn(async (): Promise<IExplanation> => ({
       task_id: 41,
       state: task.state,
       sentence: '',

@@ -2,6 +2,7 @@
 
 import type { IApi, TaskAction } from '../api/client';
 import type { IDecision, IEvent, ITaskDetail, IWhatIf, PriorityChoice } from '../api/types';
+import { shareText } from '../text/changes';
 import { isWaiting } from '../text/words';
 import { curvesOf, type ICurve } from './curves';
 import type { Feed } from './feed';
@@ -98,7 +99,7 @@ export class TaskModel extends LiveModel {
     if (isWaiting(task.state)) {
       const { what_if, budgets, share } = await this.api.explain(this.id);
       this._whatIf = what_if;
-      this._facts = share === null ? budgets : [...budgets, share.sentence];
+      this._facts = share === null ? budgets : [...budgets, shareText(share)];
     }
     if (this._wantsDecisions) {
       await this.readDecisions();

@@ -20,12 +20,19 @@ export interface IAsked extends IQuestion {
 
 /** What is said and asked now; `Around` draws it. */
 export class PageHost implements IHost {
+  readonly hubAdmin: string;
   private readonly _changed = new Signal<this, void>(this);
   private _toasts: readonly IToast[] = [];
   private readonly questions: IAsked[] = [];
   private nextKey = 0;
 
-  constructor(private readonly router: IRouter) {}
+  /** `hub`: the address of the Hub, such as `/hub/`. */
+  constructor(
+    private readonly router: IRouter,
+    hub = '/hub/'
+  ) {
+    this.hubAdmin = `${hub}admin`;
+  }
 
   get changed(): ISignal<this, void> {
     return this._changed;

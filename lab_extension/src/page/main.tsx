@@ -29,7 +29,7 @@ export async function open(root: HTMLElement): Promise<void> {
   const themes = new Themes(document.documentElement);
   const transport = new PageTransport(start.prefix);
   const router = new PageRouter(start.prefix, PAGES[0]?.id ?? '');
-  const host = new PageHost(router);
+  const host = new PageHost(router, start.hub);
   const api = new Api(transport);
   const feed = new Feed(api);
   const cluster = new ClusterModel(api, feed);

@@ -1,7 +1,6 @@
 /** Light or dark: as the system has it, until the user chooses. */
 
 import { Signal, type ISignal } from '@lumino/signaling';
-import { trans } from '../text/translate';
 
 export type Theme = 'light' | 'dark';
 export type ThemeChoice = Theme | 'system';
@@ -12,7 +11,8 @@ const KEY = 'hai-theme';
 /** Sets `data-theme` of the document, on which the style sheets depend. */
 export class Themes {
   private readonly _changed = new Signal<this, Theme>(this);
-  private readonly dark = window.matchMedia(trans.__('(prefers-color-scheme: dark)'));
+  // eslint-disable-next-line hai/translated -- a query of CSS, which nobody reads
+  private readonly dark = window.matchMedia('(prefers-color-scheme: dark)');
   private _choice: ThemeChoice;
 
   constructor(private readonly root: HTMLElement) {

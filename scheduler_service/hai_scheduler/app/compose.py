@@ -60,6 +60,7 @@ from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -77,6 +78,7 @@ from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
+from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
@@ -168,7 +170,9 @@ def assemble_api(
     )
     # A reader gets the current view, even if a ring was lost.
     latest_plan.asked = follower.asked
-    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs))
+    image_pins = ImagePins(images=adapters.images)
+    machines = ImageMachines(store=store, platform=adapters.platform_image, pins=image_pins)
+    runtime_envs = RuntimeEnvs(store=store, pinning=Pinning(haienvs=adapters.haienvs, machines=machines))
     code = code_of(adapters, policy_store)
     workers, news = adapters.workers or Here(store), News(store=store, bus=bus)
     queries = Queries(store=store, clock=clock, latest_plan=latest_plan, locations=locations)
@@ -184,7 +188,7 @@ def assemble_api(
         runtime_envs=runtime_envs,
         code=code,
         files=adapters.files,
-        image_pins=ImagePins(images=adapters.images),
+        image_pins=image_pins,
     )
     images = NamedEnvironments(store=store, bus=bus, clock=clock)
     policy = PolicyChanges(store=store, bus=bus, clock=clock, latest_plan=latest_plan, policy_store=policy_store)
@@ -212,6 +216,7 @@ def assemble_api(
             ),
             administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
             rank_reports=RankReports(store=store, bus=bus, clock=clock),
+            image_reports=ImageReports(store=store, clock=clock, platform=adapters.platform_image),
             run_registry=RunRegistry(store=store, cluster=adapters.cluster),
             rendezvous=Rendezvous(store=store, cluster=adapters.cluster, bus=bus, clock=clock),
             rank_logs=RankLogs(store=store),

@@ -15,6 +15,7 @@ from hai_client.durations import parse_duration
 from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.core.workspace.abi import GLIBC, MACHINE
 
 #: The file in which a pod finds its own namespace.
 OWN_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -56,6 +57,16 @@ class KubernetesSettings(Configurable):
     ).tag(config=True)
     context = Unicode("", help="Context of the kubeconfig file; empty is its current one.").tag(config=True)
     image = Unicode("python:3.12", help="Image of ranks whose environment names none.").tag(config=True)
+    image_machine = Unicode(
+        "",
+        help="Architecture of that image, such as `x86_64` (`uname -m`); empty, with `image_glibc`: what tasks find in"
+        " it counts.",
+    ).tag(config=True)
+    image_glibc = Unicode(
+        "",
+        help="The glibc of that image, such as `2.31` (`ldd --version`): environments of haienv that need a newer one "
+        "are refused at submission.",
+    ).tag(config=True)
     init_image = Unicode("hai-init", help="Image of the init container that installs the supervisor.").tag(config=True)
     client_config_map = Unicode(
         "",
@@ -135,6 +146,12 @@ class KubernetesSettings(Configurable):
         "",
         help="Claim of the namespace with the environments of haienv: every rank sees it at `HaiScheduler.haienv_root`,"
         " read-only; a build of an environment may write the folder of its owner. Empty: a mount rule shows them.",
+    ).tag(config=True)
+    haienv_readable = Enum(
+        ["own", "all"],
+        "all",
+        help="With `haienv_claim`: which environments a rank sees. `own`: those of its user, of the user's groups and "
+        "the base ones, and the one that its task is pinned to. `all`: all of the volume.",
     ).tag(config=True)
     haienv_makers = Int(
         60100,
@@ -297,9 +314,19 @@ def _texts(value: Mapping[object, object]) -> str:
     return "" if good else "write names of variables and their values, all as text"
 
 
+def _machine(value: str) -> str:
+    return "" if not value or re.fullmatch(MACHINE, value) else "write for example x86_64"
+
+
+def _glibc(value: str) -> str:
+    return "" if not value or re.fullmatch(GLIBC, value) else "write for example 2.31"
+
+
 _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "namespace": _namespace,
     "api_url": _url,
+    "image_machine": _machine,
+    "image_glibc": _glibc,
     "checkpoint_root": _absolute,
     "cpu_share": _share,
     "memory_share": _share,

@@ -32,6 +32,7 @@ from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.kubernetes_start import open_kubernetes
 from hai_scheduler.app.starting import writable
+from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
@@ -72,6 +73,8 @@ class Adapters:
     messengers: Mapping[str, Messenger] = field(default_factory=dict)
     #: Which addresses users may write.
     address_book: AddressBook = field(default_factory=lambda: SettingsAddressBook(MessagingSettings()))
+    #: The image of ranks whose environment names none; None: ranks run in no image.
+    platform_image: PlatformImage | None = None
     #: How long the database and the cluster take to answer this process.
     timings: ProcessTimings = field(default_factory=lambda: ProcessTimings("here"))
 
@@ -115,6 +118,7 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
         images=None if settings.kubernetes is None else registries_of(settings.kubernetes, clock),
         messengers=_messengers(settings.messaging) if settings.role == "loop" else {},
         address_book=SettingsAddressBook(settings.messaging),
+        platform_image=None if settings.kubernetes is None else platform_image_of(settings.kubernetes),
         timings=timings,
     )
 
@@ -129,6 +133,11 @@ def _messengers(settings: MessagingSettings) -> Mapping[str, Messenger]:
     if settings.mail is not None:
         found["mail"] = SmtpMessenger(settings.mail, tls, link=settings.link)
     return found
+
+
+def platform_image_of(settings: ClusterSettings) -> PlatformImage:
+    """The image of ranks whose environment names none, with what the settings say of it."""
+    return PlatformImage(image=settings.image, machine=settings.image_machine, glibc=settings.image_glibc)
 
 
 def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings) -> LocalCluster:
@@ -168,7 +177,8 @@ def _haienvs(settings: Settings, accounts: Accounts | None) -> Haienvs | None:
         return None
     # In a pod the image counts, of which the service knows nothing.
     machine = None if settings.kubernetes is not None else this_machine()
-    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine)
+    apart = settings.kubernetes is not None and settings.kubernetes.haienv_readable == "own"
+    return HaienvFolder(settings.haienv_root, None if accounts is None else accounts.of, machine, apart=apart)
 
 
 def _snapshots(settings: Settings, clock: Clock, accounts: Accounts | None) -> Snapshots | None:

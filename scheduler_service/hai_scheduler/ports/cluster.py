@@ -59,6 +59,8 @@ class LaunchOrder:
     #: for a build. Where ranks see the environments by a volume of the cluster's, this folder of it is mounted for
     #: writing. None: they write none.
     haienv_writes: str | None = None
+    #: The folders of that volume that the ranks see, below its root; none is in another one. None: all of it.
+    haienv_reads: tuple[str, ...] | None = None
     #: Folders that the ranks see, where ranks have file systems of their own; a folder comes before its subfolders.
     mounts: tuple[Mount, ...] = ()
     #: Rights of the user beyond the ordinary: `rdma`.

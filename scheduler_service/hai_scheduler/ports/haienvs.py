@@ -148,6 +148,19 @@ class Haienvs(Protocol):
         """
         ...
 
+    async def seen(
+        self, user: str, groups: Collection[str], more: Collection[str] = (), *, shared: bool = False
+    ) -> tuple[str, ...] | None:
+        """The folders below the root that a container of a user is shown, none of them in another one; None: all.
+
+        Args:
+            user: The user.
+            groups: The user's groups.
+            more: The full names of further environments, which the user may use.
+            shared: Whether also all that others share with the user.
+        """
+        ...
+
     def prefix(self, pin: Pin) -> str:
         """The folder of the generation's Python environment."""
         ...

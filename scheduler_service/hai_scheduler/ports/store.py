@@ -25,7 +25,7 @@ from hai_scheduler.ports.stored.settings import StoredSettings
 from hai_scheduler.ports.stored.storage import StoredAmounts
 from hai_scheduler.ports.stored.tasks import StoredTasks
 from hai_scheduler.ports.stored.users import StoredUsers
-from hai_scheduler.ports.stored.workspace import StoredEnvironments, StoredMountRules
+from hai_scheduler.ports.stored.workspace import StoredEnvironments, StoredFoundMachines, StoredMountRules
 
 
 class Tx(Protocol):
@@ -118,6 +118,11 @@ class Tx(Protocol):
     @property
     def environments(self) -> StoredEnvironments:
         """The environments."""
+        ...
+
+    @property
+    def found_machines(self) -> StoredFoundMachines:
+        """What tasks have found in images."""
         ...
 
     @property

@@ -85,6 +85,10 @@ def read_places(body: Any) -> ContainerConfig:
             what = f"{mount.kind} at {mount.mount_path!r}"
             message = f"the scheduler service answers something else than mounts and environments ({what})"
             raise ContainerConfigError(message)
+    for folder in container_config.haienvs or ():
+        if not folder or folder.startswith("/") or not {"..", ".", ""}.isdisjoint(folder.split("/")):
+            message = f"the scheduler service answers something else than folders of environments ({folder!r})"
+            raise ContainerConfigError(message)
     return container_config
 
 

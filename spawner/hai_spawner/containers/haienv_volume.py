@@ -1,8 +1,9 @@
 """Mount the volume of all environments of haienv into a server's pod.
 
-The whole volume is read-only. Above it the folders that the user may change are mounted for writing: the user's own,
-and those of the user's groups. So a server cannot change what others run, whatever account it has and whatever the
-modes of files say. An init container makes these folders first. It runs as the server's account, never as root, with a
+Read-only is the whole volume, or what the user may use of it: then no other folder is in the pod at all. Above that the
+folders that the user may change are mounted for writing: the user's own, and those of the user's groups. So a server
+cannot change what others run, nor read what is not theirs, whatever account it has and whatever the modes of files say.
+An init container makes these folders first. It runs as the server's account, never as root, with a
 group that nothing else has: only this group may make folders beside those of others.
 """
 
@@ -46,6 +47,7 @@ class EnvironmentVolume:
         init_image: The image of the init container, which has `haienv` on its PATH.
         pull_policy: When that image is pulled; empty: the default of Kubernetes.
         makers: The number of the group that may make folders of users and groups.
+        reads: The folders that the user may use, by the scheduler service, below the root; None: the whole volume.
     """
 
     claim: str
@@ -53,6 +55,7 @@ class EnvironmentVolume:
     init_image: str
     pull_policy: str
     makers: int
+    reads: tuple[str, ...] | None = None
 
 
 def add_environments(
@@ -83,7 +86,7 @@ def add_environments(
     own = [f"users/{user}", f"references/users/{user}"] if owner else []
     own += [f"groups/{name}" for name in members]
     own += ["base"] if builds_base else []
-    container.volume_mounts = [*mounts, _mount(volume, ""), *(_mount(volume, folder) for folder in own)]
+    container.volume_mounts = [*mounts, *_read(volume, own), *(_mount(volume, folder) for folder in own)]
     source = V1PersistentVolumeClaimVolumeSource(claim_name=volume.claim)
     pod.spec.volumes = [*(pod.spec.volumes or []), V1Volume(name=VOLUME, persistent_volume_claim=source)]
     words = ["--own-user", user] if owner else []
@@ -91,6 +94,20 @@ def add_environments(
     if words:
         made = _init_container(volume, words, container.security_context)
         pod.spec.init_containers = [made, *(pod.spec.init_containers or [])]
+
+
+def _read(volume: EnvironmentVolume, own: Sequence[str]) -> list[V1VolumeMount]:
+    """Return the mounts for reading: of everything, or of what the user may use and does not write."""
+    if volume.reads is None:
+        return [_mount(volume, "")]
+    # References tell `haienv gc` and `haienv remove` what is in use.
+    wanted = {*volume.reads, "base", "references"} - set(own)
+    inside = tuple(f"{folder}/" for folder in (*own, *wanted) if folder != "references")
+    return [
+        V1VolumeMount(name=VOLUME, mount_path=f"{volume.root}/{folder}", sub_path=folder, read_only=True)
+        for folder in sorted(wanted)
+        if not folder.startswith(inside)
+    ]
 
 
 def _mount(volume: EnvironmentVolume, folder: str) -> V1VolumeMount:

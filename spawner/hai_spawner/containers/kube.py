@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from kubernetes_asyncio.client.rest import ApiException
 from kubespawner import KubeSpawner
-from traitlets import Bool, Int, List, TraitError, Unicode, default, validate
+from traitlets import Bool, Enum, Int, List, TraitError, Unicode, default, validate
 
 from hai_client.wire.storage import ContainerEnvironment
 from hai_spawner.containers.haienv_paths import haienv_name
@@ -55,6 +55,13 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         config=True,
         help="Claim of the namespace with all environments of haienv: it is mounted read-only at `haienv_root`, and "
         "the folders of the user and of the user's groups for writing. Empty: other settings mount it.",
+    )
+    haienv_readable = Enum(
+        ["own", "all"],
+        "all",
+        config=True,
+        help="Which environments a server sees there. `own`: those of its user, of the user's groups, the base ones "
+        "and those that others share, as the scheduler service says when the server starts. `all`: all of the volume.",
     )
     haienv_init_image = Unicode(
         "",
@@ -218,6 +225,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
             init_image=self.haienv_init_image or self._configured_image,
             pull_policy=self.image_pull_policy or "",
             makers=self.haienv_makers,
+            reads=tuple(self._container_config.haienvs or ()) if self.haienv_readable == "own" else None,
         )
         add_environments(pod, volume, user=person.name, groups=sorted(person.groups), builds_base=person.admin)
 

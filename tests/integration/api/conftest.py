@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +18,6 @@ import pytest
 from jupyterhub.services.auth import HubOAuth
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
-from tornado.web import Application, RequestHandler
 
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
 from hai_scheduler.adapters.messaging.settings import MailSettings, MessagingSettings
@@ -39,9 +38,8 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Checkpoint, Rank, RankState, Run
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.core.workspace.builds import BuildSettings
-from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
@@ -83,6 +81,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -104,13 +103,11 @@ from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
 from kit.memory.store import MemoryStore
 
-ACCESS = "access:services!service=hai"
-READ, WRITE = "custom:hai:tasks:read", "custom:hai:tasks:write"
-ADMIN, METRICS = "custom:hai:admin", "custom:hai:metrics"
 PREFIX = "/services/hai/"
 #: A page of one small file.
 PAGE = StudioPage(
@@ -124,80 +121,6 @@ MESSAGING = MessagingSettings(
     mail=MailSettings(host="mail.example.org", port=25, security="none", sender="hai@example.org"),
     webhook_networks=(ip_network("127.0.0.0/8"),),
 )
-
-
-def _user(name: str, *scopes: str, kind: str = "user", groups: tuple[str, ...] = ()) -> dict[str, Any]:
-    return {"name": name, "kind": kind, "groups": list(groups), "scopes": [ACCESS, *scopes]}
-
-
-class FakeHub:
-    """A stand-in for the Hub's API: the user of a token, and a token for a login."""
-
-    def __init__(self) -> None:
-        self.tokens = {
-            "alice-token": _user("alice", READ, WRITE, groups=("ml",)),
-            "bob-token": _user("bob", READ, WRITE),
-            "reader-token": _user("alice", READ, groups=("ml",)),
-            "admin-token": _user("root", READ, WRITE, ADMIN),
-            "metrics-token": _user("prometheus", METRICS, kind="service"),
-            "service-token": _user("alice", READ, WRITE, kind="service"),
-            "no-entry-token": {"name": "eve", "kind": "user", "groups": [], "scopes": [READ, WRITE]},
-        }
-        self.asked: list[str] = []
-        self.broken = False
-        #: Lets the service forget what it was told of tokens, as time does.
-        self.forget: Callable[[], None] = lambda: None
-
-
-class _User(RequestHandler):
-    def get(self) -> None:
-        hub: FakeHub = self.settings["hub"]
-        token = self.request.headers["Authorization"].split(" ", 1)[1]
-        hub.asked.append(token)
-        if hub.broken:
-            self.set_status(503)
-        elif token in hub.tokens:
-            self.write(json.dumps(hub.tokens[token]))
-        else:
-            self.set_status(403)
-
-
-class _Token(RequestHandler):
-    def post(self) -> None:
-        self.write({"access_token": f"{self.get_argument('code')}-token"})
-
-
-class FakeCluster:
-    """A cluster with logs by run and rank, on which no process runs."""
-
-    def __init__(self) -> None:
-        self.logs: dict[tuple[str, int], bytes] = {}
-        self.killed: list[str] = []
-        #: Addresses of the ranks that are up, by run.
-        self.up: dict[str, tuple[str, ...]] = {}
-
-    async def read_log(self, run_id: str, rank: int, *, offset: int, limit: int) -> LogChunk:
-        if (run_id, rank) not in self.logs:
-            raise Absent
-        log = self.logs[run_id, rank]
-        offset = min(offset, len(log))
-        data = log[offset : offset + limit]
-        data = data[: data.rfind(b"\n") + 1]
-        return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
-
-    def log_place(self, _run_id: str) -> None:
-        """Return None: other processes cannot read these logs."""
-
-    async def addresses(self, run_id: str) -> tuple[str, ...] | None:
-        if run_id not in self.up:
-            raise Absent
-        return self.up[run_id]
-
-    async def nodes(self) -> list[Node]:
-        return []
-
-    async def kill(self, run_id: str) -> None:
-        self.killed.append(run_id)
 
 
 def at(second: int) -> datetime:
@@ -325,9 +248,7 @@ async def served(
 ) -> AsyncIterator[tuple[str, FakeHub, aiohttp.ClientSession]]:
     """The interface on a port of its own, beside a Hub; and a browser."""
     hub = FakeHub()
-    hub_root, hub_server = _serve(
-        HTTPServer(Application([("/hub/api/user", _User), ("/hub/api/oauth2/token", _Token)], hub=hub))
-    )
+    hub_root, hub_server = _serve(HTTPServer(hub_answers(hub)))
     auth = Auth(
         HubOAuth(
             api_url=f"{hub_root}/hub/api",
@@ -413,6 +334,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         ),
         administration=Administration(store=store, bus=bus, clock=clock, latest_plan=latest_plan),
         rank_reports=RankReports(store=store, bus=bus, clock=clock),
+        image_reports=ImageReports(store=store, clock=clock, platform=PlatformImage(image="hai-task:1")),
         run_registry=RunRegistry(store=store, cluster=cluster),  # type: ignore[arg-type]
         rendezvous=Rendezvous(store=store, cluster=cluster, bus=bus, clock=clock),  # type: ignore[arg-type]
         rank_logs=RankLogs(store=store, keep_bytes=1000),

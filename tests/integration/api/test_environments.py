@@ -215,3 +215,20 @@ async def test_an_admin_is_told_of_a_group_that_nobody_is_known_in(known: Any) -
     assert (status, task["warnings"]) == (201, []), "alice is in it"
     status, task = await build(known, "base/speech", "admin", verb="create")
     assert (status, task["warnings"]) == (201, [])
+
+
+async def test_a_group_that_the_hub_does_not_know_is_refused_with_those_that_it_knows(known: Any) -> None:
+    known.hub.groups = {"ml", "cv", *(f"team-{number:03}" for number in range(250))}
+    status, problem = await build(known, "groups/nosuch/vision", "admin", verb="create")
+    assert (status, problem["errors"][0]["field"]) == (400, "name")
+    message = problem["errors"][0]["message"]
+    assert "there is no group 'nosuch': choose one of cv, ml, team-000" in message
+    assert message.endswith("and 232 more")
+    status, problem = await build(known, "users/alice/vision", verb="share", groups=["ml", "nosuch"])
+    assert (status, problem["errors"][0]["field"]) == (400, "groups")
+    # A group that nobody of is known yet is one all the same.
+    status, task = await build(known, "groups/team-249/vision", "admin", verb="create")
+    assert (status, task["warnings"]) == (201, [])
+    known.hub.groups = set()
+    status, problem = await build(known, "groups/ml/other", "admin", verb="create")
+    assert "the Hub has no groups yet, and an admin makes them there" in problem["errors"][0]["message"]

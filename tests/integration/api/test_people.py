@@ -17,6 +17,8 @@ from hai_scheduler.ports.values import ArchivedUser, UserRecord
 from hai_scheduler.service.insight import platform_details
 from hai_scheduler.service.shared import archived_names
 
+#: The name of the admin of the test Hub.
+ADMIN_USER = "root"
 ROW = {"subject": "user:alice", "group": "training", "priority": "HIGH", "limit": 8}
 
 
@@ -181,7 +183,7 @@ async def test_a_stream_of_an_archived_user_ends(world, monkeypatch) -> None:
 
 
 async def test_who_cannot_be_archived(world) -> None:
-    status, problem = await world.json("POST", "/users/root/archive", "admin")
+    status, problem = await world.json("POST", f"/users/{ADMIN_USER}/archive", "admin")
     assert (status, problem["code"]) == (409, "conflict")
     assert "another admin" in problem["detail"]
     status, problem = await world.json("POST", "/users/alcie/archive", "admin")

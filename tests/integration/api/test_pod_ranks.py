@@ -135,6 +135,10 @@ async def test_a_gang_finds_itself_hears_the_notice_and_sends_its_logs(world, ta
         assert (first, last) == (f"rank {rank} of 2 master 10.0.0.1", "told user_suspended")
         assert re.match(r"\[hai\] told to leave by \d\d:\d\d:\d\d UTC: it was suspended by hand; ", why)
     assert (await state())["checkpoint"]["step"] == 3
+    async with world.store.read() as tx:
+        found = await tx.found_machines.of("hai-task:1")
+    assert found is not None, "the first rank has told it"
+    assert (found.machine, found.task) == (os.uname().machine, task.id)
 
 
 async def test_a_pod_that_is_ended_by_others_takes_the_whole_gang_along_in_time(world, task, pods, state) -> None:

@@ -113,6 +113,8 @@ async def test_reports_are_taken_down(world, running) -> None:
         (0, {"kind": "saving", "seconds": -1}, "seconds"),
         (0, {"kind": "saving"}, "seconds"),
         (0, {"kind": "leaving"}, "seconds"),
+        (0, {"kind": "machine", "glibc": "2.31"}, "machine"),
+        (0, {"kind": "machine", "machine": "x86_64", "glibc": "new"}, "glibc"),
     ],
 )
 async def test_a_bad_report_is_refused_by_name(world, running, rank, body, field) -> None:

@@ -7,8 +7,6 @@ import json
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,35 +21,14 @@ from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
 from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.sql.tables import METADATA
-from hai_scheduler.core.ledger.asking import By, LedgerQuestion
-from hai_scheduler.core.ledger.development import DevelopmentContainer, container_facts, container_rows
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.values import TaskFilter
-from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
-from kit.builders import a_quota, a_run, a_spec, a_task, at
-from kit.databases import empty_postgres, postgres_url, sqlite_url
-from kit.ledger import all_time, rows_for
-from kit.memory.clock import VirtualClock
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database."""
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path / "hai.sqlite")
-    url = postgres_url()
-    await empty_postgres(url, drop=True)
-    return url
-
-
-@pytest.fixture
-async def engine(url: str) -> AsyncIterator[AsyncEngine]:
-    engine = connect(parse(url))
-    yield engine
-    await engine.dispose()
+from kit.builders import a_quota, a_spec, a_task, at
+from kit.databases import sqlite_url
+from kit.first_state import a_first_state
 
 
 def names_in(folder: Path) -> list[str]:
@@ -107,11 +84,6 @@ async def test_every_revision_goes_up_and_down_by_itself(engine: AsyncEngine) ->
     assert await tables(engine) == {VERSION_TABLE}
 
 
-_FIRST_TASK = text(
-    "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, place, profile, grace, state, ended,"
-    " held, run_number, served, suspensions, failed_starts, version, saved_at) VALUES (:name, 'alice', 'training',"
-    " 2, 1000000, 7000001, 'sigterm', 120000000, 'suspended', :no, :no, 1, 5000000, 1, 0, 3, 1)"
-)
 #: A copy of the first task, in the tables of any revision.
 _A_TASK_OF_0007 = text(
     "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, waiting_since, profile, grace, state,"
@@ -119,32 +91,6 @@ _A_TASK_OF_0007 = text(
     " group_name, nodes, submitted_at, waiting_since, profile, grace, state, ended, held, run_number, served,"
     " suspensions, failed_starts, version, saved_at FROM hai_tasks WHERE id = 1"
 )
-_FIRST_SPEC = text(
-    "INSERT INTO hai_specs (task_id, command, cwd, env, tags) VALUES (1, '[\"python\"]', '/', '{}', '[]')"
-)
-_FIRST_RUN = text(
-    "INSERT INTO hai_runs (task_id, number, run_id, ranks, priority, started_at, ended_at, done, reason)"
-    " VALUES (1, 1, '1.1', :ranks, 10, 2000000, 7000001, :no, 'turn_over')"
-)
-_FIRST_QUOTA = text(
-    "INSERT INTO hai_quotas (subject, group_name, priority, node_limit) VALUES ('user:alice', 'training', 10, 4)"
-)
-_FIRST_MARK = text("INSERT INTO hai_node_marks (node, mark) VALUES ('node-1', 'cordoned')")
-
-
-async def a_first_state(engine: AsyncEngine) -> None:
-    """What the first version leaves: a task that has run; another one was deleted again."""
-    rank = {"state": "exited", "exit_code": 143, "notified_at": None, "done": True, "message": None}
-    ranks = json.dumps([{"rank": n, "node": f"node-{n}", **rank} for n in (0, 1)])
-    await upgrade(engine, "0001")
-    async with engine.begin() as connection:
-        for name in ("one", "gone"):
-            await connection.execute(_FIRST_TASK, {"name": name, "no": False})
-        await connection.execute(_FIRST_SPEC)
-        await connection.execute(_FIRST_RUN, {"ranks": ranks, "no": False})
-        await connection.execute(_FIRST_QUOTA)
-        await connection.execute(_FIRST_MARK)
-        await connection.execute(text("DELETE FROM hai_tasks WHERE name = 'gone'"))
 
 
 async def test_a_state_of_the_first_version_is_taken_over(url: str, engine: AsyncEngine) -> None:
@@ -456,81 +402,3 @@ async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url:
         rows = await connection.execute(text("SELECT number, clean FROM hai_runs ORDER BY number"))
         back = {number: None if clean is None else bool(clean) for number, clean in rows}
     assert back == {1: None, 2: True, 3: True, 4: True, 5: True, 6: False, 7: None}
-
-
-async def test_runs_from_before_the_ledger_are_brought_in(url: str, engine: AsyncEngine) -> None:
-    await a_first_state(engine)
-    store = await open_store(url)
-    clock = VirtualClock()
-    keeping = LedgerKeeping(store=store, clock=clock)
-    for looked in (1, 0):
-        bringing = asyncio.create_task(keeping.bring_in())
-        while not bringing.done():
-            await asyncio.sleep(0)
-            await clock.advance(1)
-        assert bringing.result() == looked
-    async with store.read() as tx:
-        rows = await tx.ledger.of_runs([RunId("1.1")])
-        (line,) = await tx.ledger.sums(all_time(rows[RunId("1.1")], by=(By.USER,)))
-    await store.close()
-    assert line.values == ("alice",)
-    assert (line.sums.starts, line.sums.interruptions, line.sums.wait_us) == (1, 1, 1_000_000)
-    # Two nodes for 5.000001 s. It is not known when the ranks were up.
-    assert (line.sums.node_us, line.sums.starting_us) == (10_000_002, 10_000_002)
-    await downgrade(engine, "0012")
-    await (await open_store(url)).close()
-
-
-async def test_reports_of_an_earlier_version_say_the_same_afterwards(url: str, engine: AsyncEngine) -> None:
-    """Sums of all users together, and finer histograms, are made of what is there."""
-    store = await open_store(url)
-    runs = [
-        rows_for(
-            a_run(number, started_at=at(hours=17 * number), ended_at=at(hours=17 * number + 9)),
-            task=a_task(number, user=f"u{number % 3}", waiting_since=at(hours=17 * number - number / 7)),
-            groups={"nlp", f"g{number % 2}"},
-        )
-        for number in range(1, 60)
-    ]
-    gone = DevelopmentContainer(
-        id="12345678",
-        user="ann",
-        groups=(),
-        node_group="jupyter",
-        gpus=1,
-        millicores=1000,
-        started_at=at(),
-        seen_at=at(),
-    )
-    async with store.write() as tx:
-        await tx.ledger.put({rows[0].facts.run_id: rows for rows in runs})
-
-    def questions() -> list[LedgerQuestion]:
-        whole = all_time([row for rows in runs for row in rows])
-        groupings = ((), (By.USER,), (By.GROUP, By.DAY), (By.NODE_GROUP, By.MONTH), (By.USER, By.HOUR))
-        return [replace(whole, by=by) for by in groupings]
-
-    async def answers() -> list[object]:
-        async with store.read() as tx:
-            return [await tx.ledger.sums(question) for question in questions()]
-
-    before = await answers()
-    async with store.write() as tx:
-        rows = container_rows(container_facts(gone), gone, until=at(hours=5))
-        await tx.ledger.put({gone.run_id: rows})
-    await store.close()
-    await downgrade(engine, "0018")
-    await upgrade(engine)
-    store = await open_store(url)
-    assert await answers() == before, "and the earlier version has no development containers"
-    async with store.write() as tx:
-        await tx.ledger.recompute(at(hours=-8), at(hours=24 * 60))
-    assert await answers() == before
-    await store.close()
-
-
-async def test_a_new_database_has_nothing_to_bring_in(url: str) -> None:
-    store = await open_store(url)
-    async with store.read() as tx:
-        assert await tx.settings.get(IMPORT) is None
-    await store.close()

@@ -30,6 +30,8 @@ class MemoryHaienvs:
     shared: set[str] = field(default_factory=set)
     #: What environments need of a machine, by full name.
     needs: dict[str, Needs] = field(default_factory=dict)
+    #: Whether each container is shown the environments of its user alone.
+    apart: bool = False
     #: References by key.
     uses: dict[str, Use] = field(default_factory=dict)
     _written: dict[str, datetime] = field(default_factory=dict)
@@ -118,6 +120,17 @@ class MemoryHaienvs:
             raise HaienvFault(f"environment {pin.reference} is gone")
         if found.digest != pin.digest:
             raise HaienvFault(f"environment {pin.reference} has another digest than {pin.digest}")
+
+    async def seen(
+        self, user: str, groups: Collection[str], more: Collection[str] = (), *, shared: bool = False
+    ) -> tuple[str, ...] | None:
+        """See `Haienvs.seen`."""
+        if not self.apart:
+            return None
+        others = [name for name in self.shared if shared]
+        mine = ["base", *(f"groups/{group}" for group in groups), f"users/{user}"]
+        further = [name.partition("@")[0] for name in [*more, *others]]
+        return tuple(sorted({*mine, *(name for name in further if name.rpartition("/")[0] not in mine)}))
 
     def prefix(self, pin: Pin) -> str:
         """See `Haienvs.prefix`."""

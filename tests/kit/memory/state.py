@@ -22,6 +22,7 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.notifying.values import Delivery, Notification, NotificationRules
 from hai_scheduler.core.profiling.recordings import Recording
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, HistoryEvent, UserRecord, UserVisit
@@ -85,6 +86,8 @@ class State:
     audit: tuple[AuditEntry, ...] = ()
     mount_rules: Mapping[str, MountRule] = field(default_factory=dict)
     environments: Mapping[str, Environment] = field(default_factory=dict)
+    #: By key of the image.
+    found_machines: Mapping[str, FoundMachine] = field(default_factory=dict)
     rates: Mapping[tuple[str, int, date], Rate] = field(default_factory=dict)
     budgets: Mapping[str, GroupBudget] = field(default_factory=dict)
     #: By hour and node group.

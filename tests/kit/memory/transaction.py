@@ -22,7 +22,7 @@ from kit.memory.stored.settings import MemorySettings
 from kit.memory.stored.storage import MemoryAmounts
 from kit.memory.stored.tasks import MemoryTasks
 from kit.memory.stored.users import MemoryUsers
-from kit.memory.stored.workspace import MemoryEnvironments, MemoryMountRules
+from kit.memory.stored.workspace import MemoryEnvironments, MemoryFoundMachines, MemoryMountRules
 
 
 class MemoryTx:
@@ -47,6 +47,7 @@ class MemoryTx:
         self.nodes = MemoryNodes(draft)
         self.mount_rules = MemoryMountRules(draft)
         self.environments = MemoryEnvironments(draft)
+        self.found_machines = MemoryFoundMachines(draft)
         self.rates = MemoryRates(draft)
         self.budgets = MemoryBudgets(draft)
         self.capacity = MemoryCapacity(draft)

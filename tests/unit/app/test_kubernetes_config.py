@@ -79,6 +79,8 @@ def test_values_are_turned_into_what_the_adapter_takes(tmp_path: Path) -> None:
     [
         ("api_url", "", "api_url: is '': write the address that pods reach"),
         ("namespace", "Runs!", "namespace: is 'Runs!'"),
+        ("image_glibc", "new", "image_glibc: is 'new': write for example 2.31"),
+        ("image_machine", "X 86", "image_machine: is 'X 86': write for example x86_64"),
         ("cpu_share", 1.5, "cpu_share: is 1.5: write a part of the node"),
         ("haienv_makers", 0, "haienv_makers: is 0: write a number greater than 0"),
         ("haienv_build_variables", {"UV_OFFLINE": 1}, "haienv_build_variables: is {'UV_OFFLINE': 1}: write names"),

@@ -11,6 +11,7 @@ from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.values import HistoryEvent
@@ -43,9 +44,10 @@ class Service:
         policy: Policy | Policies = SHORT,
         haienvs: MemoryHaienvs | None = None,
         images: Images | None = None,
+        platform_image: PlatformImage | None = None,
     ) -> None:
         self.clock = VirtualClock()
-        self.haienvs, self.images = haienvs, images
+        self.haienvs, self.images, self.platform_image = haienvs, images, platform_image
         self.store = MemoryStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
@@ -66,6 +68,7 @@ class Service:
                 clock=self.clock,
                 haienvs=self.haienvs,
                 images=self.images,
+                platform_image=self.platform_image,
             ),
             self.settings,
             tokens=RunTokens(Secret("a secret of the service")),

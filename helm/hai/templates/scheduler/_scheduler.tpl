@@ -239,6 +239,7 @@ volumeMounts:
 {{- end }}
 {{- $_ := set $cluster "haienv_claim" (include "hai.haienvClaim" .) }}
 {{- $_ := set $cluster "haienv_image" $image }}
+{{- $_ := set $cluster "haienv_readable" .Values.haienv.readable }}
 {{- $_ := set $cluster "haienv_makers" .Values.haienv.makersGid }}
 {{- $_ := set $cluster "haienv_build_variables" (dict "UV_PYTHON_PREFERENCE" .Values.haienv.pythons) }}
 {{- $_ := set $cluster "image_pull_secrets" (concat .Values.imagePullSecrets .Values.singleuser.image.pullSecrets | uniq) }}

@@ -2,11 +2,13 @@
 
 import { memo, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
-import { between, duration, isUnfinished, localTimes, progressText, relative, size } from '../../text/format';
+import { between, duration, isUnfinished, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { IdleBadge, StateBadge } from '../StateBadge';
 import { useNow } from '../react';
 import { language, trans } from '../../text/translate';
+import { messageText } from '../../text/messages';
+import { verdictText } from '../../text/verdicts';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
@@ -39,12 +41,12 @@ export function timeOf(task: ITaskSummary, now: number): string {
 /** The line below a name: why the task waits, or what is unusual. */
 export function noteOf(task: ITaskSummary): string {
   if (isWaiting(task.state)) {
-    return localTimes(task.verdict?.sentence ?? task.message);
+    return task.verdict === null ? messageText(task) : verdictText(task.verdict, task);
   }
   if (task.state === 'running' && task.progress !== null) {
     return progressText(task.progress);
   }
-  return task.state === 'running' || task.state === 'succeeded' ? '' : localTimes(task.message);
+  return task.state === 'running' || task.state === 'succeeded' ? '' : messageText(task);
 }
 
 export function TaskList(props: {

@@ -142,7 +142,7 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
         <table data-testid="hai-phases">
           <thead>
             <tr>
-              {[trans.__('Phase of a step'), trans.__('Time'), trans.__('Share')].map(title => (
+              {[trans.__('Phase of a step'), trans.__('Time'), trans._p('part of all', 'Share')].map(title => (
                 <th key={title} scope="col">
                   {title}
                 </th>

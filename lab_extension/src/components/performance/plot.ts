@@ -3,7 +3,6 @@
 import uPlot from 'uplot';
 import type { IChart } from './charts';
 import { tickSteps, tickText } from './units';
-import { trans } from '../../text/translate';
 
 /** The height of a chart, its time axis included, and the room left and right of its curves; in pixels. */
 const HEIGHT = 150;
@@ -134,7 +133,7 @@ export class Plot {
     const banded = lines === 1 && chart.lines[0]?.least !== null;
     const ink = (): string => this.colour('--jp-ui-font-color2');
     const grid = { stroke: () => this.colour('--jp-border-color2'), width: 1 };
-    const font = trans.__('11px %1', this.colour('--jp-ui-font-family'));
+    const font = ['11px', this.colour('--jp-ui-font-family')].join(' ');
     return {
       width: Math.max(200, options.host.clientWidth),
       height: HEIGHT,

@@ -209,7 +209,7 @@ function Report({ report }: { report: IUsageReport }): JSX.Element {
             <thead>
               <tr>
                 <th scope="col">{first}</th>
-                <th scope="col">{trans.__('Share')}</th>
+                <th scope="col">{trans._p('part of all', 'Share')}</th>
                 {columns.map(column => (
                   <th key={column.title} scope="col" className="hai-mod-number">
                     {column.title}

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
 import { Signal } from '@lumino/signaling';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ClusterModel } from '../../models/cluster';
 import { Feed } from '../../models/feed';
+import { takeMessages, type Messages } from '../../page/languages';
+import { takeCatalogue } from '../../text/translate';
 import { aHost, aTask, aWaitingTask, FakeStream, pagesOf } from '../../testing/fakes';
 import { HostProvider, type IHost } from '../host';
 import { StudioProvider } from './context';
@@ -89,6 +92,21 @@ describe('the table of tasks', () => {
     expect(rows.find(row => row.includes('vit'))).toContain('nightly');
     expect(rows.find(row => row.includes('<img'))).toContain('3rd in line. It needs 2 nodes and 1 is free.');
     expect(rows.find(row => row.includes('old'))).toContain('Rank 0 exited with 1.');
+  });
+
+  it('speaks Chinese when that is chosen, and leaves names as they are', async () => {
+    const path = 'hai_lab/locale/zh_CN/LC_MESSAGES/hai_lab.json';
+    takeMessages(JSON.parse(readFileSync(path, 'utf8')) as Messages, 'zh-CN');
+    try {
+      await page();
+      const rows = screen.getAllByRole('row').map(row => row.textContent ?? '');
+      expect(rows[0]).toContain('名称状态优先级组节点');
+      expect(rows.find(row => row.includes('vit'))).toContain('运行中');
+      expect(rows.find(row => row.includes('<img'))).toContain('排在第 3 位。');
+      expect(screen.getByLabelText('状态')).toBeTruthy();
+    } finally {
+      takeCatalogue(null, 'en');
+    }
   });
 
   it('has few rows in the document, whatever their number, and says how many there are', async () => {

@@ -2,6 +2,9 @@
 
 import type { ComponentType } from 'react';
 import { trans } from '../../text/translate';
+import { AuditPage } from './admin/Audit';
+import { HealthPage } from './admin/Health';
+import { PeoplePage } from './admin/People';
 import { EnvironmentsPage } from './Environments';
 import { NodesPage } from './Nodes';
 import { OverviewPage } from './Overview';
@@ -24,7 +27,10 @@ export const PAGES: readonly IStudioPage[] = [
   { id: 'tasks', title: () => trans.__('Tasks'), component: TasksPage },
   { id: 'nodes', title: () => trans.__('Nodes'), component: NodesPage },
   { id: 'reports', title: () => trans.__('Reports'), component: ReportsPage },
-  { id: 'environments', title: () => trans.__('Environments'), component: EnvironmentsPage }
+  { id: 'environments', title: () => trans.__('Environments'), component: EnvironmentsPage },
+  { id: 'people', title: () => trans.__('People'), admin: true, component: PeoplePage },
+  { id: 'health', title: () => trans.__('Health'), admin: true, component: HealthPage },
+  { id: 'audit', title: () => trans.__('Audit'), admin: true, component: AuditPage }
 ];
 
 /** The pages that a user is offered. */

@@ -2,7 +2,8 @@
 
 import { useState, type JSX } from 'react';
 import type { IDecision } from '../../api/types';
-import { localTimes, moment } from '../../text/format';
+import { moment } from '../../text/format';
+import { decisionText } from '../../text/messages';
 import { trans } from '../../text/translate';
 
 /** Lines that are shown at once. */
@@ -40,7 +41,7 @@ export function DecisionLog(props: IDecisionLogProps): JSX.Element {
               {lines.map(each => (
                 <li key={each.seq} className={`hai-mod-${each.kind.replace('.', '-')}`}>
                   <time dateTime={each.at}>{moment(each.at, now)}</time>
-                  <span>{localTimes(each.sentence, Date.parse(each.at))}</span>
+                  <span>{decisionText(each)}</span>
                 </li>
               ))}
             </ol>

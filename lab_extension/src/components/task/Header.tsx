@@ -11,7 +11,6 @@ import {
   environmentText,
   imageText,
   isUnfinished,
-  localTimes,
   moment,
   nodeList,
   relative,
@@ -27,6 +26,9 @@ import { Reported } from './Reported';
 import { actionsOf } from './actions';
 import { Select } from '../Select';
 import { trans } from '../../text/translate';
+import { changeText } from '../../text/changes';
+import { messageText } from '../../text/messages';
+import { verdictText } from '../../text/verdicts';
 
 export interface IHeaderProps {
   task: ITaskDetail;
@@ -68,7 +70,7 @@ function Pins({ task }: { task: ITaskDetail }): JSX.Element {
       )}
       {task.snapshot !== null && (
         <Fact label={trans.__('Snapshot')} wide>
-          <span title={`${task.snapshot.digest}\n${trans.__('of %1', task.cwd)}`}>
+          <span title={`${task.snapshot.digest}\n${trans._p('folder', 'of %1', task.cwd)}`}>
             {snapshotText(task.snapshot)}
           </span>
         </Fact>
@@ -152,8 +154,8 @@ export function Header(props: IHeaderProps): JSX.Element {
           <code
             title={
               command.whole === command.text
-                ? trans.__('in %1', task.cwd)
-                : `${trans.__('in %1', task.cwd)}\n\n${command.whole}`
+                ? trans._p('folder', 'in %1', task.cwd)
+                : `${trans._p('folder', 'in %1', task.cwd)}\n\n${command.whole}`
             }
           >
             {command.text}
@@ -188,13 +190,13 @@ function Why(props: {
 }): JSX.Element | null {
   const { task, now } = props;
   const verdict = isWaiting(task.state) ? task.verdict : null;
-  const sentence = verdict?.sentence ?? task.message;
+  const sentence = verdict === null ? messageText(task, now) : verdictText(verdict, task, now);
   if (sentence === '') {
     return null;
   }
   return (
     <div className={`hai-Why ${verdict ? 'hai-mod-waiting' : ''}`} data-testid="hai-task-why" role="status">
-      <span>{localTimes(sentence, now)}</span>
+      <span>{sentence}</span>
       {verdict?.position ? (
         <span className="hai-Why-fact">
           {trans.__('Place in line')} <b>{verdict.position}</b>
@@ -218,7 +220,7 @@ function Why(props: {
           aria-label={trans.__('What would let it start')}
         >
           {props.whatIf.map(change => (
-            <li key={change.kind}>{localTimes(change.sentence, now)}</li>
+            <li key={change.kind}>{changeText(change, task, now)}</li>
           ))}
         </ul>
       )}

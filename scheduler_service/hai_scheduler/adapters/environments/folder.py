@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from hai_scheduler.adapters.environments import answers, listing, lookup
+from hai_scheduler.adapters.environments import answers, listing, lookup, visible
 from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.abi import Machine, misfit
@@ -61,6 +61,7 @@ class HaienvFolder:
         root: The folder of all environments; an absolute path. It need not exist.
         account_of: Returns the Unix account of a user; None: all users' files belong to this process's account.
         machine: What the machines have on which tasks run; None: it is not known, as where each task names an image.
+        apart: Whether each container is shown the environments of its user alone.
     """
 
     def __init__(
@@ -68,8 +69,11 @@ class HaienvFolder:
         root: Path,
         account_of: Callable[[str], UnixAccount] | None = None,
         machine: Machine | None = None,
+        *,
+        apart: bool = False,
     ) -> None:
         self._root = root
+        self._apart = apart
         self._machine = machine or Machine()
         self._account_of = account_of
         self._references = references.folder_for(root, None)
@@ -119,6 +123,19 @@ class HaienvFolder:
             await in_reader(lambda: lookup.check(self.root, pin.name, pin.generation, pin.digest))
         else:
             await self._as_user(user, "check", pin.name, str(pin.generation), pin.digest)
+
+    async def seen(
+        self, user: str, groups: Collection[str], more: Collection[str] = (), *, shared: bool = False
+    ) -> tuple[str, ...] | None:
+        """See `Haienvs.seen`."""
+        if not self._apart:
+            return None
+
+        def look() -> tuple[str, ...]:
+            others = visible.shared_with(self.root, user, groups) if shared else []
+            return visible.of_user(self.root, user, groups, [*more, *others])
+
+        return await in_reader(look)
 
     def prefix(self, pin: Pin) -> str:
         """See `Haienvs.prefix`."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 from pathlib import Path
 from typing import Final
 
+from hai_client.rank import abi
 from hai_scheduler.core.workspace.abi import Machine
 
 #: The first line of what NVIDIA's kernel module says of itself: `NVRM version: ... Kernel Module  535.104.05  ...`.
@@ -17,15 +16,7 @@ _VERSION: Final = re.compile(r"Kernel Module[^\n]*?\s(\d+\.\d+(?:\.\d+)?)\s")
 
 def this_machine(driver: Path = _DRIVER) -> Machine:
     """Return it; what cannot be found out is left empty."""
-    return Machine(machine=platform.machine(), glibc=_glibc(), driver=_driver(driver))
-
-
-def _glibc() -> str:
-    try:
-        name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    except (OSError, ValueError):
-        return ""
-    return version if name == "glibc" else ""
+    return Machine(machine=abi.machine(), glibc=abi.glibc(), driver=_driver(driver))
 
 
 def _driver(path: Path) -> str:

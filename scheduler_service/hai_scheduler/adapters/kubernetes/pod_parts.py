@@ -151,12 +151,12 @@ class Volumes:
         self.mounts.append({"name": LOCAL, "mountPath": launch.env[VENV], "subPath": copy, "readOnly": True})
 
     def _environments(self, launch: LaunchOrder, settings: ClusterSettings) -> None:
-        """Show all environments of haienv. No task writes there, by the volume and by the mount.
+        """Show the environments of haienv: all, or those of the user. No task writes there, by volume and by mount.
 
         A build, which the service alone marks, writes the folder of its environment's owner, by a mount of its own.
         """
         claim: dict[str, Any] = {"claimName": settings.haienv_claim}
-        shown: list[dict[str, Any]] = [{"name": "haienv", "mountPath": settings.haienv_root, "readOnly": True}]
+        shown = _seen(launch, settings.haienv_root)
         if launch.haienv_writes is None:
             claim["readOnly"] = True
         else:
@@ -181,6 +181,17 @@ class Volumes:
         if mount.sub_path:
             seen["subPath"] = mount.sub_path
         self.mounts.append(seen)
+
+
+def _seen(launch: LaunchOrder, root: str) -> list[dict[str, Any]]:
+    """Return the mounts of the environments that ranks read: one for all, or one for each folder that they may see."""
+    if launch.haienv_reads is None:
+        return [{"name": "haienv", "mountPath": root, "readOnly": True}]
+    return [
+        {"name": "haienv", "mountPath": f"{root}/{folder}", "subPath": folder, "readOnly": True}
+        for folder in launch.haienv_reads
+        if folder != launch.haienv_writes
+    ]
 
 
 def _platform_size(settings: ClusterSettings) -> str:

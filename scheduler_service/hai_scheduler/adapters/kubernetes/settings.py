@@ -30,6 +30,9 @@ class ClusterSettings:
 
     #: The image of ranks when neither their task nor its environment names one.
     image: str = "python:3.12"
+    #: Its architecture and its glibc; empty: what tasks find in it counts.
+    image_machine: str = ""
+    image_glibc: str = ""
     #: Brings the supervisor: its entry point copies `hai.pyz` into `/hai`.
     init_image: str = "hai-init"
     #: A ConfigMap of the namespace that holds `hai.pyz` instead; then there is no init container.
@@ -78,6 +81,8 @@ class ClusterSettings:
     #: nothing does.
     haienv_claim: str = ""
     haienv_root: str = ""
+    #: Which environments a rank sees there: `own`, or `all`.
+    haienv_readable: str = "all"
     #: What builds of environments need there: the image of the init container that makes their owner's folder (see
     #: `haienv_image`), the number of the group that may make it, and variables.
     haienv_makers: int = 60100

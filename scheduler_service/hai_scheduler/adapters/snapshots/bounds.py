@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Sequence
 
@@ -47,10 +48,12 @@ def check_space(limits: SnapshotLimits, place: Place, found: Manifest, missing: 
 
     Raises:
         SnapshotTooLarge: There is not enough.
+        OSError: The disk has no room.
     """
     if known and not missing:
         return
     more = sum(found.blobs[content] for content in missing)
+    check_disk(place, more)
     used = used_size(place) if missing else 0
     if missing and used + more > limits.size_per_user:
         raise SnapshotTooLarge(
@@ -65,6 +68,29 @@ def check_space(limits: SnapshotLimits, place: Place, found: Manifest, missing: 
             f"{limits.files_per_user}: space comes back some days after tasks end, and an admin can raise "
             "HaiScheduler.snapshot_files_per_user"
         )
+
+
+def check_disk(place: Place, need: int) -> None:
+    """Raise OSError if the disk has no room for contents, before one of them is written.
+
+    Args:
+        place: What the user has stored.
+        need: The bytes that will come.
+    """
+    if free_on_disk(place) < need:
+        raise full_disk(place, need)
+
+
+def full_disk(place: Place, need: int) -> OSError:
+    """Return the error for contents for which the disk has no room, with what they need and what is free."""
+    said = f"their disk is full: the files need {_mib(need)}, and it has {_mib(free_on_disk(place))} free"
+    return OSError(errno.ENOSPC, said, str(place.folder))
+
+
+def free_on_disk(place: Place) -> int:
+    """Return how much can still be written beside a user's snapshots, bytes."""
+    facts = os.statvfs(place.folder)
+    return facts.f_bavail * facts.f_frsize
 
 
 def used_size(place: Place) -> int:

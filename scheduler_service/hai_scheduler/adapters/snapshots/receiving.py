@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from hai_client.snapshots.packing import BadStream, Unpacker
 from hai_scheduler.adapters.shared.reading import in_reader
+from hai_scheduler.adapters.snapshots.bounds import full_disk
 from hai_scheduler.adapters.snapshots.layout import Place
 from hai_scheduler.ports.snapshots import SnapshotFault, SnapshotTooLarge
 
@@ -29,6 +31,8 @@ class Receiver:
         self._place = place
         self._unpacker = Unpacker(expected)
         self._room = room
+        #: How much is still to come, bytes.
+        self._left = sum(expected.values())
         self._draft: Path | None = None
         self._file: BinaryIO | None = None
         #: Contents that are complete, and not yet under their names.
@@ -74,6 +78,10 @@ class Receiver:
                     self._keep(digest)
         except BadStream as error:
             raise SnapshotFault(f"body: {error}") from None
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise full_disk(self._place, self._left) from None
 
     def _write(self, part: bytes) -> None:
         self._room -= len(part)
@@ -86,6 +94,7 @@ class Receiver:
         rest = memoryview(part)
         while rest:
             rest = rest[self._file.write(rest) :]
+        self._left -= len(part)
 
     def _keep(self, digest: str) -> None:
         assert self._file is not None

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Final
 
 _PAIR: Final = Struct("<HI")
-#: The largest count that is kept: more in one bucket of one key are told as so many.
+#: The largest count that is kept: more in one bucket of one key count as that number.
 _MOST: Final = 2**32 - 1
 
 

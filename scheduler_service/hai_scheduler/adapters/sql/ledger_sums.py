@@ -36,9 +36,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from hai_scheduler.adapters.sql.histograms import packed, together
 from hai_scheduler.adapters.sql.ledger_rows import key_of, part_of_key, sums_of
+from hai_scheduler.adapters.sql.ledger_tables import LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
-from hai_scheduler.adapters.sql.tables import LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
 from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion, lines_of
 from hai_scheduler.core.ledger.periods import Period, Span, begin_of, cover, end_of
 from hai_scheduler.core.ledger.row import LedgerKey, LedgerRow

@@ -25,7 +25,7 @@ from hai_scheduler.adapters.sql.stored.settings import SqlSettings
 from hai_scheduler.adapters.sql.stored.storage import SqlAmounts
 from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
 from hai_scheduler.adapters.sql.stored.users import SqlUsers
-from hai_scheduler.adapters.sql.stored.workspace import SqlEnvironments, SqlMountRules
+from hai_scheduler.adapters.sql.stored.workspace import SqlEnvironments, SqlFoundMachines, SqlMountRules
 from hai_scheduler.adapters.sql.summary import Summary
 
 
@@ -55,6 +55,7 @@ class SqlTx:
         self.nodes = SqlNodes(statements, tables)
         self.mount_rules = SqlMountRules(statements, tables)
         self.environments = SqlEnvironments(statements, tables)
+        self.found_machines = SqlFoundMachines(statements)
         self.rates = SqlRates(statements)
         self.budgets = SqlBudgets(statements)
         self.capacity = SqlCapacity(statements)

@@ -50,6 +50,7 @@ def container_config_out(view: ContainerView) -> ContainerConfigOut:
         mounts=[_mounted(one) for one in view.resolution.placed],
         left_out=[OverruledOut.model_validate(one) for one in view.resolution.left_out],
         environments=[_offered(one) for one in view.offers],
+        haienvs=None if view.haienvs is None else list(view.haienvs),
         warnings=list(view.warnings),
     )
 

@@ -16,7 +16,7 @@ from hai_scheduler.api.wire.environments import (
 )
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.tasks import TaskDetail
-from hai_scheduler.core.workspace.builds import own_name
+from hai_scheduler.core.workspace.builds import BuildVerb, own_name
 from hai_scheduler.service.tasks.builds import owners_of
 
 
@@ -54,6 +54,8 @@ async def build(ask: Ask[Nothing, BuildSubmit]) -> TaskDetail:
     key = tasks.key_of(ask.headers)
     name = own_name(ask.caller.name, ask.path["environment"])
     asked = convert.build_of(name, ask.body)
-    admitted = await ask.services.builds.begin(ask.caller, asked, key=key)
+    # A group is in a new name, or one to share with; of other builds the environment is there already.
+    known = await ask.hub_groups() if asked.groups or asked.verb is BuildVerb.CREATE else None
+    admitted = await ask.services.builds.begin(ask.caller, asked, key=key, known=known)
     shown = await tasks.told_of(ask, admitted)
-    return shown.model_copy(update={"warnings": await ask.services.builds.warnings(asked)})
+    return shown.model_copy(update={"warnings": await ask.services.builds.warnings(asked, known)})

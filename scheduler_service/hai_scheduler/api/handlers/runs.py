@@ -44,7 +44,10 @@ async def report(ask: Ask[Nothing, RankReport]) -> None:
     if ask.body.at.tzinfo is None:
         raise Invalid("at", str(ask.body.at), "needs a time zone: end it with Z")
     try:
-        await ask.services.rank_reports.report(ask.run, rank, convert.report_of(ask.body))
+        if ask.body.kind == "machine":
+            await ask.services.image_reports.take(ask.run, rank, ask.body.machine or "", ask.body.glibc or "")
+        else:
+            await ask.services.rank_reports.report(ask.run, rank, convert.report_of(ask.body, ask.body.kind))
     except (Conflict, NotFound) as error:
         raise gone(error) from None
 

@@ -62,6 +62,8 @@ _SIGN_IN: Final = (
     "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
 )
 
+#: How many groups one answer of the Hub may have.
+_GROUPS_AT_ONCE: Final = 200
 #: A token with any of these scopes has the scope too. The Hub adds implied scopes itself, though not at once.
 _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_READ: frozenset({SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}),
@@ -148,6 +150,23 @@ class Auth:
         # JupyterHub caches the user on the handler for as long as the handler lives.
         handler.__dict__.pop("_cached_hub_user", None)
         return await self.caller(handler)
+
+    async def groups(self) -> frozenset[str] | None:
+        """Return the names of all user groups of the Hub; None: it cannot say them now, or not to this service."""
+        found: set[str] = set()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    url = f"{self.hub.api_url}/groups?offset={len(found)}&limit={_GROUPS_AT_ONCE}"
+                    page = await self.hub._api_request("GET", url, allow_403=True)
+                    if page is None:
+                        return None
+                    new = {str(one["name"]) for one in page} - found
+                    found |= new
+                    if len(page) < _GROUPS_AT_ONCE or not new:
+                        return frozenset(found)
+        except (HTTPError, TimeoutError, OSError, ValueError, TypeError, KeyError):
+            return None
 
     async def _ask(self, handler: HubHandler, token: str | None) -> Mapping[str, Any] | None:
         try:

@@ -207,6 +207,7 @@ class Endpoint(HubHandler):
             query=read_query(route.query, self.request.query_arguments),
             body=body,
             headers=self.request.headers,
+            hub_groups=self.auth.groups,
         )
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:

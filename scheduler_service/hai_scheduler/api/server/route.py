@@ -20,6 +20,11 @@ from hai_scheduler.service.shared.caller import Caller
 Query = TypeVar("Query", bound=Input, covariant=True)
 Body = TypeVar("Body", covariant=True)
 
+
+async def _unknown() -> frozenset[str] | None:
+    return None
+
+
 #: Values of `Route.access` that are not scopes.
 OPEN: Final = "open"
 RUN: Final = "run token"
@@ -64,6 +69,8 @@ class Ask(Generic[Query, Body]):
     query: Query
     body: Body
     headers: Mapping[str, str]
+    #: Asks the Hub for the names of all user groups; None: it does not say them.
+    hub_groups: Callable[[], Awaitable[frozenset[str] | None]] = _unknown
 
     @property
     def caller(self) -> Caller:

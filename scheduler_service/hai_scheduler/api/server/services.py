@@ -39,6 +39,7 @@ from hai_scheduler.service.policy.changes import PolicyChanges
 from hai_scheduler.service.profiling.intake import RecordingIntake
 from hai_scheduler.service.profiling.recordings import Recordings
 from hai_scheduler.service.quota.own import OwnQuotas
+from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
@@ -66,6 +67,7 @@ class Services:
     people: People
     platform_details: PlatformDetails
     rank_reports: RankReports
+    image_reports: ImageReports
     run_registry: RunRegistry
     rendezvous: Rendezvous
     rank_logs: RankLogs

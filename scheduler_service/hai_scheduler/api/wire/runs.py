@@ -220,7 +220,8 @@ class RankReport(Input):
     #: received: the notice has arrived. saving: asks for `seconds` more. saved: a checkpoint exists.
     #: done: the rank has saved and may be ended. state: a short text to keep.
     #: leaving: the cluster ends the rank in `seconds`; 410 says that the run was killed.
-    kind: Literal["received", "saving", "saved", "done", "state", "leaving"]
+    #: machine: the architecture and the glibc of the image that the rank runs in.
+    kind: Literal["received", "saving", "saved", "done", "state", "leaving", "machine"]
     at: Moment
     seconds: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] | None = None
     step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)] | None = None
@@ -232,3 +233,6 @@ class RankReport(Input):
     text: Annotated[str, Field(max_length=4096)] | None = None
     #: With `received`: the revision of the notice.
     revision: Annotated[int, Field(ge=0, le=MAX_NUMBER)] | None = None
+    #: With `machine`: such as x86_64 and 2.31; without `glibc`: the image has another C library.
+    machine: Annotated[str, Field(max_length=20)] | None = None
+    glibc: Annotated[str, Field(max_length=20)] | None = None

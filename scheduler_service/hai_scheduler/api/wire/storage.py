@@ -137,6 +137,8 @@ class ContainerConfigOut(Output):
     left_out: list[OverruledOut]
     environments: list[ContainerEnvironment]
     warnings: list[str]
+    #: The folders of environments of haienv that it sees, below their root; null: all.
+    haienvs: list[str] | None = None
 
 
 class ContainerQuery(Input):

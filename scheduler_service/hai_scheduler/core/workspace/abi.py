@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
+
+from hai_scheduler.core.model.ids import TaskId
 
 #: The oldest NVIDIA driver that runs programs of a major version of CUDA: minor versions are compatible with one
 #: another (CUDA Compatibility, docs.nvidia.com/deploy/cuda-compatibility).
 _OLDEST_DRIVER: Final = {11: 450, 12: 525, 13: 580}
+#: The names of architectures and the versions of glibc that are taken.
+MACHINE: Final = "[a-z0-9_]{1,20}"
+GLIBC: Final = "[0-9]{1,2}\\.[0-9]{1,3}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,50 @@ class Machine:
         if self.machine or self.glibc:
             return self
         return replace(other, driver=self.driver or other.driver)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformImage:
+    """The image of ranks whose environment names none, with what an admin has said of it; empty: nothing."""
+
+    image: str
+    machine: str = ""
+    glibc: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMachine:
+    """What the first rank of a task has found in the image that it runs in."""
+
+    #: The image, as `key_of` returns it.
+    image: str
+    machine: str
+    #: Empty: the image has another C library.
+    glibc: str
+    #: The task whose rank has found it, and when.
+    task: TaskId
+    at: datetime
+
+    def as_machine(self, name: str) -> Machine:
+        """Return what is known of the image that users know by a name."""
+        return Machine(machine=self.machine, glibc=self.glibc, name=f"{name} (found by task {self.task})")
+
+
+def key_of(image: str) -> str:
+    """Return the name under which is kept what was found in an image: its digest if it has one, else its name."""
+    return image.rpartition("@")[2]
+
+
+def found_now(before: FoundMachine | None, now: FoundMachine) -> FoundMachine | None:
+    """Return what has to be written after a task has found something in an image; None: nothing.
+
+    What a digest names never changes, so the first word counts there; a tag may name another image tomorrow.
+    """
+    if before is None:
+        return now
+    if now.image.startswith("sha256:") or (before.machine, before.glibc) == (now.machine, now.glibc):
+        return None
+    return now
 
 
 def misfit(needs: Needs, has: Machine) -> str | None:

@@ -259,6 +259,12 @@ def of_task(env: Mapping[str, str], command: Sequence[str]) -> BuildTask | None:
     return BuildTask(environment=environment, admin=mark.endswith(ADMINS))
 
 
+def extended(command: Sequence[str]) -> list[str]:
+    """Return the environment that a build's command extends, perhaps with a generation; an empty list: none."""
+    option = "--extend="
+    return [word.removeprefix(option) for word in command if word.startswith(option)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildSettings:
     """How builds run on this platform."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import NAME
-from hai_scheduler.core.workspace.abi import Machine
+from hai_scheduler.core.workspace.abi import GLIBC, MACHINE, Machine
 from hai_scheduler.core.workspace.subjects import check_subject, precedence, speaks_of
 from hai_scheduler.core.workspace.templates import (
     PathTemplate,
@@ -31,8 +31,6 @@ _IMAGE: Final = re.compile(
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
 _MAX_IMAGE: Final = 512
-_MACHINE: Final = re.compile(r"[a-z0-9_]{1,20}")
-_GLIBC: Final = re.compile(r"[0-9]{1,2}\.[0-9]{1,3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +124,9 @@ def _check_image(image: str | None) -> None:
 
 def _check_abi(environment: Environment) -> None:
     given = {"machine": environment.machine, "glibc": environment.glibc}
-    for name, pattern, example in (("machine", _MACHINE, "x86_64"), ("glibc", _GLIBC, "2.31")):
+    for name, pattern, example in (("machine", MACHINE, "x86_64"), ("glibc", GLIBC, "2.31")):
         value = given[name]
-        if value and not pattern.fullmatch(value):
+        if value and not re.fullmatch(pattern, value):
             raise Wrong(name, value[:80], f"{value[:80]!r} cannot be one: write for example {example}")
         if value and environment.image is None:
             raise Wrong(name, value, "is that of an image, and no image is named: name it, or leave this out")

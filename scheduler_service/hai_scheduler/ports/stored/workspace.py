@@ -1,10 +1,11 @@
-"""Mount rules and environments in a transaction of the store."""
+"""Mount rules, environments and what was found in images, in a transaction of the store."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 
@@ -38,4 +39,16 @@ class StoredEnvironments(Protocol):
 
     async def delete(self, name: str) -> bool:
         """Remove the environment; True if there was one."""
+        ...
+
+
+class StoredFoundMachines(Protocol):
+    """What tasks have found in images; an image has one entry at most."""
+
+    async def of(self, image: str) -> FoundMachine | None:
+        """What was found in an image, by its key (`core.workspace.abi.key_of`); None: nothing yet."""
+        ...
+
+    async def put(self, found: FoundMachine) -> None:
+        """Write what was found in an image, over what was there."""
         ...

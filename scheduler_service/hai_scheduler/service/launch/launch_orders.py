@@ -71,6 +71,7 @@ class LaunchOrders:
         order = None if made is None else await self._with_haienv(made, effect)
         if made is None or order is None:
             return None
+        order = await self.runtime_envs.pinning.with_view(order, made.groups)
         return await self.code.order_with(order, made.task.user, made.spec)
 
     async def _with_haienv(self, made: _Made, effect: Launch) -> LaunchOrder | None:

@@ -6,7 +6,7 @@ of the platform's (`BuildSettings.account`), as users' own accounts have no righ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +22,7 @@ from hai_scheduler.service.tasks.admission import Admitted
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.tasks.submissions import Submissions
 
-#: How many groups a warning names.
+#: How many groups a message names.
 MOST_NAMED: Final = 20
 
 
@@ -36,13 +36,21 @@ class EnvironmentBuilds:
     #: None: this platform has no environments of haienv.
     haienvs: Haienvs | None = None
 
-    async def begin(self, caller: Caller, build: EnvironmentBuild, *, key: str | None = None) -> Admitted:
+    async def begin(
+        self,
+        caller: Caller,
+        build: EnvironmentBuild,
+        *,
+        key: str | None = None,
+        known: Collection[str] | None = None,
+    ) -> Admitted:
         """Submit the task of a build.
 
         Args:
             caller: Who asks.
             build: What is to be built, with the full name of its environment.
             key: An idempotency key: a build that was asked for with it before is returned.
+            known: The names of all user groups; None: the Hub does not say them.
 
         Raises:
             Invalid: A field is wrong.
@@ -60,26 +68,27 @@ class EnvironmentBuilds:
             raise Conflict("This platform has no folder of environments: an admin sets HaiScheduler.haienv_root.")
         if caller.kind != "user":
             raise Forbidden("Environments are built for users: ask with the token of a user, not of a service.")
+        _check_groups(build, known)
         _check_right(caller, build.owner)
         await self._check_there(self.haienvs, caller, build)
         return await self._submit(caller, build, key)
 
-    async def warnings(self, build: EnvironmentBuild) -> list[str]:
+    async def warnings(self, build: EnvironmentBuild, known: Collection[str] | None = None) -> list[str]:
         """Warnings about a build that was accepted nevertheless: its group may be written wrongly.
 
-        It is not refused: HAI sees a group with the first request of a member, and an admin may prepare for a group
-        that has just been made.
+        Where the Hub does not say which groups there are, it is not refused: HAI sees a group with the first request of
+        a member, and an admin may prepare for a group that has just been made.
         """
         level, _, group = build.owner.partition("/")
-        if level != "groups" or build.verb is not BuildVerb.CREATE:
+        if known is not None or level != "groups" or build.verb is not BuildVerb.CREATE:
             return []
         async with self.submissions.store.read() as tx:
             seen = await tx.users.all()
         unknown = stranger(f"group:{group}", seen)
         if unknown is None:
             return []
-        known = sorted({one for user in seen for one in user.groups})
-        names = f" Groups that it has seen: {', '.join(known[:MOST_NAMED])}." if known else ""
+        others = sorted({one for user in seen for one in user.groups})
+        names = f" Groups that it has seen: {', '.join(others[:MOST_NAMED])}." if others else ""
         return [f"name: {unknown}.{names}"]
 
     async def _check_there(self, haienvs: Haienvs, caller: Caller, build: EnvironmentBuild) -> None:
@@ -117,6 +126,28 @@ class EnvironmentBuilds:
                 refused = refused or error
         assert refused is not None
         raise refused
+
+
+def _check_groups(build: EnvironmentBuild, known: Collection[str] | None) -> None:
+    """Raise Invalid for a group that does not exist."""
+    if known is None:
+        return
+    level, _, group = build.owner.partition("/")
+    if level == "groups" and build.verb is BuildVerb.CREATE and group not in known:
+        raise Invalid("name", build.environment, f"there is no group {group!r}: {_choice(known)}")
+    if build.verb is BuildVerb.SHARE:
+        for one in build.groups:
+            if one not in known:
+                raise Invalid("groups", one, f"there is no group {one!r}: {_choice(known)}")
+
+
+def _choice(known: Collection[str]) -> str:
+    """Return the groups that there are, as a remedy."""
+    if not known:
+        return "the Hub has no groups yet, and an admin makes them there"
+    names = sorted(known)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"choose one of {', '.join(names[:MOST_NAMED])}{more}"
 
 
 def owners_of(caller: Caller) -> Sequence[str]:

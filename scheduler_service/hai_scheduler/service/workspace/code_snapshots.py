@@ -290,5 +290,6 @@ class _Told:
 
 def _unavailable(error: OSError) -> HaiError:
     log.error("the folder of snapshots cannot be used: %s", error)
-    why = (error.strerror or "no reason").lower()
+    why = error.strerror or "no reason"
+    why = why[0].lower() + why[1:]
     return Unavailable(f"Snapshots of code cannot be stored now ({why}): tell an admin.")

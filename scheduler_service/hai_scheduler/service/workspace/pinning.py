@@ -22,10 +22,13 @@ from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, UnknownHaienv
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 #: The start of an image's full name.
 IMAGES: Final = "images/"
+#: The folder of the references to environments, below their root.
+REFERENCES: Final = "references"
 #: Variables of conda, which the user's shell had for another environment.
 _CONDA: Final = ("CONDA_PREFIX", "CONDA_DEFAULT_ENV")
 
@@ -54,10 +57,12 @@ class Pinning:
     Args:
         haienvs: The environments of haienv; None: this platform has none, and every name is an image's.
         builder: How builds of environments run.
+        machines: What is known of images; None: what their environments say alone.
     """
 
     haienvs: Haienvs | None = None
     builder: builds.BuildSettings = field(default_factory=builds.BuildSettings)
+    machines: ImageMachines | None = None
 
     async def choose(
         self,
@@ -103,14 +108,16 @@ class Pinning:
             return Choice(image=name.removeprefix(IMAGES))
         if self.haienvs is None:
             return Choice(image=name)
-        default = default_of(images, user, groups)
-        image = None if default is None or default.image is None else default.abi
         if name is None:
             own = await self._of_own_python(self.haienvs, env)
-            return Choice() if own is None else Choice(pin=await self._found(self.haienvs, user, groups, own, image))
+            if own is None:
+                return Choice()
+            image = await self._image(images, user, groups)
+            return Choice(pin=await self._found(self.haienvs, user, groups, own, image))
         mine = usable(images, user, groups)
         if any(one.name == name for one in mine):
             return Choice(image=name, warnings=await self._clash(self.haienvs, user, groups, name))
+        image = await self._image(images, user, groups)
         try:
             pin = await self.haienvs.find(user, groups, name, image=image)
         except UnknownHaienv as error:
@@ -121,6 +128,13 @@ class Pinning:
             raise Invalid("environment", name, _without_field(error)) from None
         self._check_alone(self.haienvs, pin, name, env)
         return Choice(pin=pin)
+
+    async def _image(self, images: Sequence[Environment], user: str, groups: Collection[str]) -> Machine | None:
+        """What is known of the image in which an environment of haienv runs: the user's default one."""
+        default = default_of(images, user, groups)
+        if self.machines is not None:
+            return await self.machines.of(default)
+        return None if default is None or default.image is None else default.abi
 
     async def _found(
         self, haienvs: Haienvs, user: str, groups: Collection[str], name: str, image: Machine | None
@@ -219,13 +233,36 @@ class Pinning:
         if self.haienvs is None or why is not None:
             raise Unresolvable(why)
         owner = builds.owner_of(build.environment)
+        level, _, group = owner.partition("/")
+        # An admin who builds for a group need not be in it: there it is known that the group exists.
+        known = sorted({*groups, group}) if level == "groups" else sorted(groups)
         return replace(
             order,
+            env={**order.env, "HAIENV_GROUPS": ",".join(known)},
             image=self.builder.image or order.image,
             account=self.builder.account_for(build.environment),
             haienv_writes=owner,
             mounts=builds.writable(order.mounts, self.haienvs.root, owner),
         )
+
+    async def with_view(self, order: LaunchOrder, groups: Collection[str]) -> LaunchOrder:
+        """Return the order of a run with the folders of environments that its ranks see.
+
+        A task sees those of its user, of their groups and the base ones, and the one that it is pinned to. A build sees
+        what it extends, too, and what uses environments, so that it removes none of these.
+        """
+        if self.haienvs is None:
+            return order
+        more = [] if order.haienv is None else [order.haienv.name]
+        if order.haienv_writes is not None:
+            more += builds.extended(order.command)
+        seen = await self.haienvs.seen(order.user, groups, more)
+        if seen is None:
+            return order
+        if order.haienv_writes is not None:
+            outside = [one for one in seen if not one.startswith(f"{order.haienv_writes}/")]
+            seen = tuple(sorted({*outside, order.haienv_writes, REFERENCES}))
+        return replace(order, haienv_reads=seen)
 
     def _read_only(self, mount: Mount) -> Mount:
         """Return the mount, read-only where it shows environments: no task changes what others run."""

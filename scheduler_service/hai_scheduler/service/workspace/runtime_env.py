@@ -55,6 +55,8 @@ class ContainerView:
     resolution: Resolution
     offers: Sequence[EnvironmentOption]
     warnings: Sequence[str]
+    #: The folders of environments of haienv that it sees, below their root; None: all.
+    haienvs: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,12 @@ class RuntimeEnvs:
             resolution=resolution,
             offers=offers,
             warnings=warnings,
+            haienvs=await self._haienvs_of(user, groups),
         )
+
+    async def _haienvs_of(self, user: str, groups: Collection[str]) -> tuple[str, ...] | None:
+        haienvs = self.pinning.haienvs
+        return None if haienvs is None else await haienvs.seen(user, groups, shared=True)
 
 
 def chosen(

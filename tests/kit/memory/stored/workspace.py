@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import MountRule
 from kit.memory.draft import MemoryPart
@@ -50,6 +51,19 @@ class MemoryEnvironments(MemoryPart):
         rest = {key: one for key, one in state.environments.items() if key != name}
         self._draft.state = replace(state, environments=rest)
         return name in state.environments
+
+
+class MemoryFoundMachines(MemoryPart):
+    """See `ports.stored.workspace.StoredFoundMachines`."""
+
+    async def of(self, image: str) -> FoundMachine | None:
+        """See `StoredFoundMachines.of`."""
+        return self._draft.seen().found_machines.get(image)
+
+    async def put(self, found: FoundMachine) -> None:
+        """See `StoredFoundMachines.put`."""
+        state = self._draft.writable()
+        self._draft.state = replace(state, found_machines={**state.found_machines, found.image: found})
 
 
 def _copy_of(environment: Environment) -> Environment:

@@ -136,3 +136,31 @@ def test_a_folder_of_a_node_and_a_claim_of_the_same_name_are_two_volumes() -> No
 @pytest.mark.parametrize("binding", ["affinity", "direct"])
 def test_how_a_pod_is_bound_changes_nothing_of_what_it_sees(binding: str) -> None:
     assert of(DATA, binding=binding) == of(DATA)
+
+
+def mounts_of_environments(**launch: Any) -> list[tuple[str, str | None, bool]]:
+    settings = some_settings(haienv_claim="envs", haienv_root="/envs", haienv_image="lab:1")
+    made = Volumes(a_launch(**launch), 0, settings)
+    assert all(mount["subPath"] == mount["mountPath"][6:] for mount in made.mounts if "/envs/" in mount["mountPath"])
+    return [
+        (one["mountPath"], one.get("subPath"), one.get("readOnly", False))
+        for one in made.mounts
+        if one["name"] == "haienv"
+    ]
+
+
+def test_a_rank_is_shown_the_folders_of_environments_that_its_order_names_and_no_other() -> None:
+    assert mounts_of_environments() == [("/envs", None, True)]
+    assert mounts_of_environments(haienv_reads=("base", "users/ann")) == [
+        ("/envs/base", "base", True),
+        ("/envs/users/ann", "users/ann", True),
+    ]
+    assert mounts_of_environments(haienv_reads=()) == []
+
+
+def test_a_build_writes_one_of_them() -> None:
+    assert mounts_of_environments(haienv_reads=("base", "references", "users/ann"), haienv_writes="users/ann") == [
+        ("/envs/base", "base", True),
+        ("/envs/references", "references", True),
+        ("/envs/users/ann", "users/ann", False),
+    ]

@@ -243,9 +243,17 @@ def test_every_route_has_the_budget_that_it_costs() -> None:
         "/tasks/{task}/metrics",
         "/forecast",
         "/cluster/use",
+        "/health/details",
+        "/me/notifications/test",
+        "/nodes/preview",
+        "/policy/try",
         "/reports",
         "/reports/nodes",
+        "/tasks/actions",
         "/tasks/{task}/profiles/{profile}",
+        "/tasks/{task}/profiles/{profile}/trace",
+        "/users",
+        "/users/{user}",
         "/tasks/{task}/logs/search",
     }
     assert kinds[Kind.STREAM] == {"/events"}

@@ -30,7 +30,7 @@ def test_every_error_of_the_service_has_a_status(kind) -> None:
 
 
 def test_no_error_of_the_service_was_forgotten() -> None:
-    known = {*CLASSES, errors.Invalid, errors.TooMany, InvalidExperiment}
+    known = {*CLASSES, errors.Invalid, errors.Overtaken, errors.TooMany, InvalidExperiment}
     waiting = [errors.HaiError]
     while waiting:
         kind = waiting.pop()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -77,6 +78,15 @@ def test_the_first_notice_counts_and_each_is_reported(rank: Rank) -> None:
     assert (rank.written["notified_at"], rank.written["caught"]) == (NOTICE["at"], None)
     assert rank.kinds(2) == ["received", "received"]
     assert [report["revision"] for report in rank.posted] == [1, 2]
+
+
+def test_what_compiled_files_need_is_told(rank: Rank) -> None:
+    rank.records.tell_machine()
+    rank.kinds(1)
+    [told] = rank.posted
+    assert told["kind"] == "machine"
+    assert told["machine"] == os.uname().machine
+    assert re.fullmatch(r"2\.\d+", told["glibc"])
 
 
 def test_a_notice_of_the_supervisor_itself_is_recorded_and_not_reported(rank: Rank) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from hai_scheduler.core.workspace.abi import Machine, Needs, misfit
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.workspace.abi import FoundMachine, Machine, Needs, found_now, key_of, misfit
+from kit.builders import T0, at
 
 NODES = Machine(machine="x86_64", glibc="2.31", driver="525.85.12")
 
@@ -69,3 +73,32 @@ def test_an_image_is_named_as_what_has_it(needs: Needs, says: str) -> None:
 )
 def test_an_image_counts_where_nothing_is_known_of_the_nodes(nodes: Machine, known: Machine) -> None:
     assert nodes.known_with(IMAGE) == known
+
+
+# --- what tasks find in images
+
+DIGEST = f"sha256:{'a' * 64}"
+
+
+def found(image: str, glibc: str, task: int = 1) -> FoundMachine:
+    return FoundMachine(image=image, machine="x86_64", glibc=glibc, task=TaskId(task), at=T0)
+
+
+@pytest.mark.parametrize(
+    ("image", "key"),
+    [
+        ("quay.io:5000/ml/torch:2", "quay.io:5000/ml/torch:2"),
+        (f"torch:2@{DIGEST}", DIGEST),
+        (f"torch@{DIGEST}", DIGEST),
+    ],
+)
+def test_an_image_is_known_by_its_digest_if_it_has_one(image: str, key: str) -> None:
+    assert key_of(image) == key
+
+
+def test_the_first_word_on_a_digest_stays_and_the_last_on_a_tag_counts() -> None:
+    first, second = found("torch:2", "2.31"), found("torch:2", "2.36", task=2)
+    assert found_now(None, first) == first
+    assert found_now(first, second) == second
+    assert found_now(first, replace(first, task=TaskId(3), at=at(5))) is None, "the same again is no news"
+    assert found_now(found(DIGEST, "2.31"), found(DIGEST, "9.9", task=2)) is None

@@ -11,7 +11,7 @@ import pytest
 from haienv.keeping import renaming
 from haienv.keeping.removal import InUse
 from haienv.keeping.renaming import rename
-from haienv.shared.errors import Missing, Wrong
+from haienv.shared.errors import DiskFull, Missing, Wrong
 from haienv.store import manifest as manifests
 from haienv.store.layout import EnvFolder
 from haienv.store.names import EnvName, Owner
@@ -130,7 +130,7 @@ def test_an_error_on_the_way_leaves_it_as_it_was(
     given = full if step != "rename" else lambda old, to: full() if Path(to) == new.folder else real(old, to)
     with monkeypatch.context() as patched:
         patched.setattr(module, step, given)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(DiskFull, match=r"is full: rename users/\S+ needs more"):
             to(env, new)
     assert [path.name for path in env.folder.parent.iterdir() if path.name != "jupyter"] == ["vision"]
     assert [one.number for one in env.generations()] == [1, 2]

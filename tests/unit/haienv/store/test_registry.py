@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import os
 from pathlib import Path
 
@@ -148,3 +149,16 @@ def test_only_folders_that_can_be_environments_are_listed(known: Registry, tmp_p
     assert [str(name) for name in known.names()] == ["users/ann/vision"]
     assert known.names([BOB]) == []
     assert Registry(tmp_path / "nowhere", known.caller).names() == []
+
+
+def test_a_group_that_nobody_knows_is_refused_with_those_that_there_are(tmp_path: Path) -> None:
+    (tmp_path / "groups" / "ml").mkdir(parents=True)
+    found = Registry(tmp_path, Caller("ann", ("cv",)))
+    with pytest.raises(Missing, match=r"^group: there is no group 'nosuch': choose one of cv, ml$"):
+        found.own(names.parse("groups/nosuch/vision"))
+    assert not (tmp_path / "groups" / "nosuch").exists()
+    # Groups of the caller, those that have a folder, and Unix groups.
+    for group in ("cv", "ml", grp.getgrgid(os.getgid()).gr_name):
+        assert str(found.own(names.parse(f"groups/{group}/vision")).name) == f"groups/{group}/vision"
+    with pytest.raises(Missing, match="you are in none, and none has a folder"):
+        Registry(tmp_path / "new", Caller("ann", ())).own(names.parse("groups/nosuch/vision"))

@@ -244,6 +244,45 @@ async def test_a_build_alone_may_write_below_its_owners_folder_as_the_account_of
     assert (ordinary.account, ordinary.image, seen(ordinary)) == (None, None, [("/haienvs", "", True)])
 
 
+# --- who sees what
+
+
+async def test_ranks_are_shown_the_environments_of_their_user_and_the_one_that_they_run(world: World) -> None:
+    await world.send("before", environment="vision")
+    await world.step()
+    world.environments.apart = True
+    await world.send("own", environment="vision")
+    world.environments.publish(a_pin("users/bob/sight"))
+    world.environments.shared.add("users/bob/sight")
+    await world.send("other", environment="users/bob/sight")
+    await world.send("none")
+    await world.step()
+    mine = ("base", "groups/cv", "users/ann")
+    assert [order.haienv_reads for order in world.launches] == [None, mine, (*mine, "users/bob/sight"), mine]
+
+
+async def test_a_build_is_shown_what_it_extends_and_what_is_in_use(world: World) -> None:
+    world.environments.apart = True
+    world.environments.publish(a_pin("users/bob/sight"))
+    world.environments.shared.add("users/bob/sight")
+    made = EnvironmentBuild(verb=BuildVerb.CREATE, environment="users/ann/new", extend="users/bob/sight")
+    admitted = await world.parts.services.builds.begin(ANN, made)
+    world.cluster.jobs.script(admitted.task.id, Behaviour())
+    await world.step()
+    [order] = world.launches
+    assert order.haienv_writes == "users/ann"
+    assert order.haienv_reads == ("base", "groups/cv", "references", "users/ann", "users/bob/sight")
+
+
+async def test_a_server_is_shown_what_others_share_too(world: World) -> None:
+    world.environments.publish(a_pin("users/bob/sight"))
+    world.environments.shared.add("users/bob/sight")
+    view = world.parts.services.runtime_envs.container_view
+    assert (await view("ann", {"cv"}, "jupyter")).haienvs is None
+    world.environments.apart = True
+    assert (await view("ann", {"cv"}, "jupyter")).haienvs == ("base", "groups/cv", "users/ann", "users/bob/sight")
+
+
 async def test_who_has_left_the_group_since_builds_for_it_no_more(world: World) -> None:
     world.environments.publish(a_pin("groups/cv/vision"))
     builder = replace(ANN, scopes=ANN.scopes | {"custom:hai:environments"})

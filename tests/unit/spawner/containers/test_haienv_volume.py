@@ -155,3 +155,20 @@ def test_folders_beside_it_are_let_be() -> None:
     mounts = [V1VolumeMount(name="x", mount_path="/envs2"), {"name": "y"}]
     pod = with_environments(a_server(mounts=mounts))
     assert pod.spec.containers[0].volume_mounts[:2] == mounts
+
+
+def test_a_server_is_shown_what_its_user_may_use_alone() -> None:
+    reads = ("base", "config.toml", "groups/cv", "users/ann", "users/bob/.python", "users/bob/sight")
+    pod = with_environments(a_server(), "ann", "cv", reads=reads)
+    mounts = [mount for mount in pod.spec.containers[0].volume_mounts if mount.name == "haienv"]
+    assert all(mount.sub_path and mount.mount_path == f"/envs/{mount.sub_path}" for mount in mounts)
+    assert {mount.sub_path for mount in mounts if mount.read_only} == {
+        "base", "config.toml", "references", "users/bob/.python", "users/bob/sight",
+    }  # fmt: skip
+    assert writable(pod) == [*OWN, "groups/cv"]
+
+
+def test_a_server_of_which_the_service_says_nothing_is_shown_its_own_and_base() -> None:
+    pod = with_environments(a_server(), "ann", base=True, reads=())
+    mounts = {mount.sub_path: mount.read_only for mount in pod.spec.containers[0].volume_mounts}
+    assert mounts == {"references": True, "users/ann": False, "references/users/ann": False, "base": False}

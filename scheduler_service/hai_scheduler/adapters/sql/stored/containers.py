@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, delete, select
 
+from hai_scheduler.adapters.sql.ledger_tables import CONTAINERS
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
-from hai_scheduler.adapters.sql.tables import CONTAINERS
 from hai_scheduler.core.ledger.development import DevelopmentContainer
 
 _ALL = select(CONTAINERS)

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import Row, and_, delete, func, select
 
+from hai_scheduler.adapters.sql.ledger_tables import BUDGETS, CAPACITY, RATES
 from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
-from hai_scheduler.adapters.sql.tables import BUDGETS, CAPACITY, RATES
 from hai_scheduler.core.costs.budgets import GroupBudget, Measure
 from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate

@@ -11,9 +11,9 @@ from sqlalchemy import bindparam, delete, insert, select, tuple_, update
 
 from hai_scheduler.adapters.sql.ledger_rows import key_of, ledger_row_of, ledger_values
 from hai_scheduler.adapters.sql.ledger_sums import LedgerSums
+from hai_scheduler.adapters.sql.ledger_tables import LEDGER, LEDGER_KEYS
 from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.statements import Statements
-from hai_scheduler.adapters.sql.tables import LEDGER, LEDGER_KEYS
 from hai_scheduler.core.ledger.asking import LedgerLine, LedgerQuestion
 from hai_scheduler.core.ledger.periods import Period, Span, cover
 from hai_scheduler.core.ledger.row import ERASED, LedgerRow

@@ -1,4 +1,4 @@
-"""Mount rules and environments in a transaction on a database."""
+"""Mount rules, environments and what was found in images, in a transaction on a database."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 
 from sqlalchemy import Row, delete, select
 
+from hai_scheduler.adapters.sql.rows import of_instant, to_instant
 from hai_scheduler.adapters.sql.small_tables import SmallTablePart
-from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, MOUNT_RULES
+from hai_scheduler.adapters.sql.statements import Statements
+from hai_scheduler.adapters.sql.tables import ENVIRONMENTS, FOUND_MACHINES, MOUNT_RULES
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 
@@ -61,6 +65,27 @@ class SqlEnvironments(SmallTablePart):
         """See `StoredEnvironments.delete`."""
         await self._tables.changes("environments")
         return (await self._sql.change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
+
+
+class SqlFoundMachines:
+    """See `ports.stored.workspace.StoredFoundMachines`."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements
+
+    async def of(self, image: str) -> FoundMachine | None:
+        """See `StoredFoundMachines.of`."""
+        row = (await self._sql.ask(select(FOUND_MACHINES).where(FOUND_MACHINES.c.image == image))).one_or_none()
+        if row is None:
+            return None
+        return FoundMachine(
+            image=row.image, machine=row.machine, glibc=row.glibc, task=TaskId(row.task_id), at=of_instant(row.at)
+        )
+
+    async def put(self, found: FoundMachine) -> None:
+        """See `StoredFoundMachines.put`."""
+        values = {"image": found.image, "machine": found.machine, "glibc": found.glibc, "task_id": found.task}
+        await self._sql.put(FOUND_MACHINES, {**values, "at": to_instant(found.at)})
 
 
 def _rule_values(rule: MountRule) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+/** Who changed what, filtered by the address. */
+
+import { useEffect, type JSX } from 'react';
+import type { IAuditQuery } from '../../../api/admin';
+import type { IAuditPage } from '../../../api/types';
+import { AdminModel } from '../../../models/admin';
+import { trans } from '../../../text/translate';
+import { Notice } from '../../react';
+import { useModel, useStudio } from '../context';
+import { changeQuery, Link, useRouter, type Query } from '../router';
+import { AuditTable } from './AuditTable';
+import { localInput } from './quota';
+import { FilterText } from './Refused';
+
+const WORDS = ['who', 'action', 'subject', 'since', 'until', 'cursor'] as const;
+
+/** What an address asks for. */
+export function auditQuery(query: Query): IAuditQuery {
+  return Object.fromEntries(WORDS.filter(word => query[word] !== undefined).map(word => [word, query[word]]));
+}
+
+export function AuditPage(): JSX.Element {
+  const { api, feed } = useStudio();
+  const router = useRouter();
+  const { query } = router.route;
+  const asked = auditQuery(query);
+  const model = useModel(
+    () =>
+      new AdminModel<IAuditQuery, IAuditPage>({
+        feed,
+        name: 'hai:audit',
+        kinds: ['quota.', 'policy.', 'mount.', 'node.', 'user.', 'environment.', 'cluster.'],
+        ask: question => api.admin.audit(question),
+        question: asked
+      })
+  );
+  useEffect(() => model.look(asked));
+  const change = (words: Query): void => changeQuery(router, { ...words, cursor: '' });
+  const text = (word: (typeof WORDS)[number], label: string, example: string): JSX.Element => (
+    <FilterText
+      label={label}
+      placeholder={example}
+      value={query[word] ?? ''}
+      onChange={value => change({ [word]: value })}
+    />
+  );
+  const time = (word: 'since' | 'until', label: string): JSX.Element => (
+    <label>
+      {label}{' '}
+      <input
+        className="jp-mod-styled"
+        type="datetime-local"
+        value={Number.isNaN(Date.parse(query[word] ?? '')) ? '' : localInput(query[word] ?? '')}
+        onChange={event =>
+          change({ [word]: event.target.value === '' ? '' : new Date(event.target.value).toISOString() })
+        }
+      />
+    </label>
+  );
+  const page = model.value;
+  const { cursor, ...others } = query;
+  return (
+    <>
+      <h1>{trans.__('Audit')}</h1>
+      <div className="hai-Filters" role="search">
+        {text('who', trans.__('Who did it'), trans.__('Who did it: a user name'))}
+        {text('action', trans.__('Action'), trans.__('Action: quota.put, quota…'))}
+        {text('subject', trans.__('Subject'), trans.__('Subject: user:ann, node…'))}
+        {time('since', trans.__('From'))}
+        {time('until', trans.__('Until'))}
+      </div>
+      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
+      {page ? (
+        <AuditTable items={page.items} />
+      ) : (
+        model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>
+      )}
+      <p className="hai-Pager">
+        {cursor !== undefined && (
+          <Link to={{ page: 'audit', query: others }}>{trans.__('Newest changes')}</Link>
+        )}{' '}
+        {typeof page?.next_cursor === 'number' && (
+          <Link to={{ page: 'audit', query: { ...query, cursor: String(page.next_cursor) } }}>
+            {trans.__('Older changes')}
+          </Link>
+        )}
+      </p>
+    </>
+  );
+}

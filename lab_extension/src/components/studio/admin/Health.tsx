@@ -1,0 +1,136 @@
+/** The health of scheduler, database and cluster, the versions of the parts, and the alarms in force. */
+
+import type { JSX } from 'react';
+import type { IPlatformHealth } from '../../../api/types';
+import { AdminModel } from '../../../models/admin';
+import { numberText } from '../../../text/words';
+import { duration } from '../../../text/format';
+import { trans } from '../../../text/translate';
+import { Notice } from '../../react';
+import { useModel, useStudio } from '../context';
+import { moment } from './values';
+
+/** Seconds to the millisecond; a dash for what is not known. */
+function milliseconds(seconds: number | null): string {
+  return seconds === null ? '–' : trans.__('%1 ms', Math.round(1000 * seconds));
+}
+
+function yes(value: boolean): string {
+  return value ? trans.__('yes') : trans.__('no');
+}
+
+/** A part of the platform: what is known of it, in words. */
+export function healthFacts(health: IPlatformHealth): [string, [string, string][]][] {
+  const { scheduler, database, cluster, versions } = health;
+  return [
+    [
+      trans.__('Scheduler'),
+      [
+        [trans.__('Decides'), yes(scheduler.deciding)],
+        [trans.__('Paused by an admin'), yes(scheduler.paused)],
+        [trans.__('Leader'), scheduler.leader ?? '–'],
+        [trans.__('Leads until'), scheduler.lease_until === null ? '–' : moment(scheduler.lease_until)],
+        [
+          trans.__('Last tick'),
+          scheduler.last_tick_s === null ? '–' : trans.__('%1 ago', duration(scheduler.last_tick_s))
+        ],
+        [trans.__('Ticks'), numberText(scheduler.ticks)],
+        [trans.__('Half of the ticks within'), milliseconds(scheduler.tick_p50_s)],
+        [trans.__('95 of 100 ticks within'), milliseconds(scheduler.tick_p95_s)]
+      ]
+    ],
+    [
+      trans.__('Database'),
+      [
+        [trans.__('Answers'), yes(database.reachable)],
+        [trans.__('Kind'), database.kind ?? '–'],
+        [trans.__('Answer time'), milliseconds(database.answer_s)],
+        [
+          trans.__('Size'),
+          database.size === null ? '–' : trans.__('%1 MiB', numberText(Math.round(database.size / 2 ** 20)))
+        ],
+        [trans.__('Revision'), database.revision ?? '–']
+      ]
+    ],
+    [
+      trans.__('Cluster'),
+      [
+        [trans.__('Answers'), yes(cluster.reachable)],
+        [trans.__('Answer time'), milliseconds(cluster.answer_s)],
+        ...Object.entries(cluster.nodes).map(([state, n]): [string, string] => [
+          trans.__('Nodes: %1', state),
+          numberText(n)
+        ])
+      ]
+    ],
+    [
+      trans.__('Versions'),
+      Object.entries(versions).map(([part, version]): [string, string] => [part, version ?? '–'])
+    ]
+  ];
+}
+
+export function HealthPage(): JSX.Element {
+  const { api, feed } = useStudio();
+  const model = useModel(
+    () =>
+      new AdminModel<null, IPlatformHealth>({
+        feed,
+        name: 'hai:health',
+        kinds: ['node.', 'cluster.'],
+        live: 10_000,
+        ask: () => api.admin.health(),
+        question: null
+      })
+  );
+  const health = model.value;
+  return (
+    <>
+      <header className="hai-Studio-head">
+        <h1>{trans.__('Health')}</h1>
+        <span role="status">
+          {health === null
+            ? trans.__('Loading…')
+            : health.status === 'ok'
+              ? trans.__('All is well')
+              : trans.__('Something is wrong')}
+        </span>
+      </header>
+      {model.error !== null && <Notice kind="error">{model.error}</Notice>}
+      {health && (
+        <>
+          {health.scheduler.detail !== null && <Notice kind="warning">{health.scheduler.detail}</Notice>}
+          <section aria-label={trans.__('Alarms in force')}>
+            {health.alarms.length === 0 ? (
+              <p className="hai-Empty">{trans.__('No alarm is in force.')}</p>
+            ) : (
+              health.alarms.map(alarm => (
+                <Notice key={alarm.name} kind={alarm.severity === 'critical' ? 'error' : alarm.severity}>
+                  <b>{`${alarm.name} (${alarm.severity}): ${alarm.summary}`}</b> {alarm.detail}{' '}
+                  {trans.__('What to do: %1 in the documentation.', alarm.runbook)}
+                </Notice>
+              ))
+            )}
+          </section>
+          <div className="hai-Cards">
+            {healthFacts(health).map(([part, facts]) => (
+              <section key={part} className="hai-Card" aria-label={part}>
+                <h2>{part}</h2>
+                <table className="hai-Table">
+                  <tbody>
+                    {facts.map(([word, text]) => (
+                      <tr key={word}>
+                        <th scope="row">{word}</th>
+                        <td>{text}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </section>
+            ))}
+          </div>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+"""Empty databases for the tests of tables and migrations; on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from hai_scheduler.adapters.sql.engine import connect, parse
+from kit.databases import empty_postgres, postgres_url, sqlite_url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database."""
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path / "hai.sqlite")
+    url = postgres_url()
+    await empty_postgres(url, drop=True)
+    return url
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    engine = connect(parse(url))
+    yield engine
+    await engine.dispose()
