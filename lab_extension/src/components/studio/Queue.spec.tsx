@@ -61,13 +61,18 @@ describe('the queue', () => {
   it('shows places, reasons and times, and no names of others', async () => {
     await page([
       aQueueTask(1, {
-        short: { id: 'capacity', data: { nodes: 2, gpus: null, group: 'training' }, until: null, text: '' }
+        short: {
+          id: 'capacity',
+          data: { nodes: 2, gpus: null, group: 'training' },
+          until: '2099-11-21T14:20:00Z',
+          text: 'waits for 2 nodes of training, about Nov 21 14:20 UTC'
+        }
       }),
       aQueueTask(2, { user: 'bob', name: '' }),
       aQueueTask(3, { position: null })
     ]);
     const rows = screen.getAllByRole('row').map(row => row.textContent ?? '');
-    expect(rows[1]).toContain('waits for 2 nodes of training');
+    expect(rows[1]).toMatch(/waits for 2 nodes of training21 Nov|waits for 2 nodes of trainingNov 21/);
     expect(rows[2]).toMatch(/^2#2bob/);
     expect(rows[3]).toMatch(/^–train-3/);
   });

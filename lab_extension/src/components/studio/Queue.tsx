@@ -7,7 +7,7 @@ import type { IGroupQueue, IQueueTask } from '../../api/types';
 import { neighboursOf, placeOf, QueueModel } from '../../models/queue';
 import { between, duration, moment, size } from '../../text/format';
 import { trans } from '../../text/translate';
-import { waitText } from '../../text/waits';
+import { shortText } from '../../text/verdicts';
 import { numberText, priorityLabel } from '../../text/words';
 import { useHost } from '../host';
 import { Notice, useNow } from '../react';
@@ -18,6 +18,11 @@ import { changeQuery, Link, useRouter } from './router';
 interface IMoved {
   id: number;
   button: 'before' | 'after';
+}
+
+/** Why a task waits, without the time, which has a column of its own. */
+function reasonOf({ short }: IQueueTask): string {
+  return shortText({ ...short, until: null, text: short.text.replace(/, about [^,]* UTC$/, '') });
 }
 
 /** The queue, of all users or, with `queue=mine` in the address, of the user. */
@@ -202,7 +207,7 @@ function Group(props: {
                   <td>{task.user}</td>
                   <td>{priorityLabel(task.priority)}</td>
                   <td>{size(task)}</td>
-                  <td className="hai-Queue-why">{waitText(task.short)}</td>
+                  <td className="hai-Queue-why">{reasonOf(task)}</td>
                   <td>{task.short.until === null ? '–' : moment(task.short.until, now)}</td>
                   <td className="hai-mod-number">{duration(between(task.waiting_since, now))}</td>
                   <td>
