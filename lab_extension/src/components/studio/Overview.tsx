@@ -48,22 +48,24 @@ export function OverviewPage(): JSX.Element {
             <Card title={trans.__('Occupancy')} wide>
               <Day overview={overview} />
             </Card>
-            <Card title={trans.__('Tasks by priority')}>
-              <LevelsTable levels={overview.levels} />
-            </Card>
           </>
         )}
+        <Card title={trans.__('Queue')} full>
+          <QueueCard />
+        </Card>
+        {overview && (
+          <Card title={trans.__('Tasks by priority')}>
+            <LevelsTable levels={overview.levels} />
+          </Card>
+        )}
+        <Card title={trans.__('Who holds nodes')} wide>
+          <Holders glance={glance} />
+        </Card>
         {cluster.me && (
           <Card title={trans.__('Your quota')}>
             <QuotaView quota={cluster.me.quota} />
           </Card>
         )}
-        <Card title={trans.__('Queue')} full>
-          <QueueCard />
-        </Card>
-        <Card title={trans.__('Who holds nodes')} wide>
-          <Holders glance={glance} />
-        </Card>
         <Card title={trans.__('The last two weeks')} wide>
           <Past glance={glance} />
         </Card>

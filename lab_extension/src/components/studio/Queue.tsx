@@ -149,7 +149,7 @@ function Group(props: {
           }
         };
   return (
-    <section aria-label={trans.__('Queue of %1', group.group)}>
+    <section>
       <h3 className="hai-Queue-title">
         {group.group}{' '}
         <span className="hai-Soft">

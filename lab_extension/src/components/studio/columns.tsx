@@ -34,14 +34,14 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'id',
       title: '#',
       sorts: true,
-      width: '64px',
+      width: '56px',
       number: true,
       cell: task => <Link to={{ page: 'tasks', id: task.id }}>{task.id}</Link>
     },
     {
       id: 'star',
       title: trans.__('Star'),
-      width: '32px',
+      width: '34px',
       head: <span className="hai-Hidden">{trans.__('Star')}</span>,
       cell: task => (
         <button
@@ -58,7 +58,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'name',
       title: trans.__('Name'),
       sorts: true,
-      width: '20%',
+      width: '18%',
       cell: task =>
         options.editing === task.id ? (
           <TagsField
@@ -90,22 +90,22 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'state',
       title: trans.__('State'),
       sorts: true,
-      width: '130px',
+      width: '126px',
       cell: task => <StateBadge task={task} />
     },
     {
       id: 'priority',
       title: trans.__('Priority'),
       sorts: true,
-      width: '120px',
+      width: '104px',
       cell: priorityOf
     },
-    { id: 'group', title: trans.__('Group'), sorts: true, width: '110px', cell: task => task.group },
+    { id: 'group', title: trans.__('Group'), sorts: true, width: '90px', cell: task => task.group },
     {
       id: 'nodes',
       title: trans.__('Nodes'),
       sorts: true,
-      width: '80px',
+      width: '70px',
       number: true,
       cell: task => (task.gpus === null ? task.nodes : trans.__('%1 × %2 GPU', task.nodes, task.gpus))
     },
@@ -113,7 +113,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'ended',
       title: trans.__('Time'),
       sorts: true,
-      width: '110px',
+      width: '94px',
       number: true,
       cell: task => timeOf(task, now)
     },
@@ -121,13 +121,12 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'ran',
       title: trans.__('Served'),
       sorts: true,
-      width: '100px',
+      width: '90px',
       number: true,
       cell: task => duration(task.served_s)
     },
     used(trans.__('GPU use'), 'gpu_use', '%'),
     used(trans.__('GPU memory'), 'gpu_memory', 'bytes'),
-    used(trans.__('Cores'), 'cpu', 'cores'),
     {
       id: 'note',
       title: trans.__('What it does, or waits for'),
@@ -138,11 +137,11 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
 }
 
 /** What the run of a task uses now, or its latest run used. */
-function used(title: string, key: 'gpu_use' | 'gpu_memory' | 'cpu', unit: Unit): IColumn<ITaskSummary> {
+function used(title: string, key: 'gpu_use' | 'gpu_memory', unit: Unit): IColumn<ITaskSummary> {
   return {
     id: key,
     title,
-    width: '90px',
+    width: '86px',
     number: true,
     cell: task => {
       const value = task.use?.[key] ?? null;

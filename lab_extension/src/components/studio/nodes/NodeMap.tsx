@@ -261,7 +261,7 @@ export function Sign({ state, busy }: { state: NodeState; busy: boolean }): JSX.
         <rect className="hai-Map-busy" x={3} y={SIDE - 3} width={SIDE - 6} height={2} />
       )}
       {sign !== '' && (
-        <text x={SIDE / 2} y={SIDE / 2} dy="0.34em" textAnchor="middle">
+        <text x={SIDE / 2} y={SIDE / 2} dy="0.34em" textAnchor="middle" aria-hidden="true">
           {sign}
         </text>
       )}
