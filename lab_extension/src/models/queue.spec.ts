@@ -108,4 +108,10 @@ describe('places among the own tasks', () => {
     ]);
     expect(moved(items, 4, { after: 99 })).toEqual(items);
   });
+
+  it('are not between those that wait for a turn and those that are held', () => {
+    const some = [aQueueTask(1), aQueueTask(2), aQueueTask(3, { position: null })];
+    expect(neighboursOf(some, some[1]!).after).toBeNull();
+    expect(placeOf(some, 3, 1)).toBeNull();
+  });
 });

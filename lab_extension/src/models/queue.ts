@@ -104,6 +104,11 @@ export class QueueModel extends LiveModel {
   }
 }
 
+/** Whether two tasks can change places: of one user and priority, and both wait for a turn or both are held. */
+function ofOneHand(a: IQueueTask, b: IQueueTask): boolean {
+  return a.user === b.user && a.priority === b.priority && (a.position === null) === (b.position === null);
+}
+
 /** The queue with a task at another place of its hand: the others keep their order, and places stay where they are. */
 export function moved(items: readonly IQueueTask[], id: number, place: Place): IQueueTask[] {
   const task = items.find(each => each.task_id === id);
@@ -111,7 +116,7 @@ export function moved(items: readonly IQueueTask[], id: number, place: Place): I
   if (!task || !items.some(each => each.task_id === other)) {
     return [...items];
   }
-  const isOfHand = (each: IQueueTask): boolean => each.user === task.user && each.priority === task.priority;
+  const isOfHand = (each: IQueueTask): boolean => ofOneHand(each, task);
   const hand = items.filter(each => isOfHand(each) && each !== task);
   const at = hand.findIndex(each => each.task_id === other);
   hand.splice('before' in place ? at : at + 1, 0, task);
@@ -126,7 +131,7 @@ export function neighboursOf(
   items: readonly IQueueTask[],
   task: IQueueTask
 ): { before: IQueueTask | null; after: IQueueTask | null } {
-  const hand = items.filter(each => each.user === task.user && each.priority === task.priority);
+  const hand = items.filter(each => ofOneHand(each, task));
   const place = hand.findIndex(each => each.task_id === task.task_id);
   return { before: hand[place - 1] ?? null, after: (place < 0 ? undefined : hand[place + 1]) ?? null };
 }
@@ -134,13 +139,7 @@ export function neighboursOf(
 /** Where a task goes that is dropped on another one: before it from below, after it from above; null: it stays. */
 export function placeOf(items: readonly IQueueTask[], from: number, onto: number): Place | null {
   const [source, target] = [from, onto].map(id => items.find(each => each.task_id === id));
-  if (
-    !source ||
-    !target ||
-    from === onto ||
-    source.user !== target.user ||
-    source.priority !== target.priority
-  ) {
+  if (!source || !target || from === onto || !ofOneHand(source, target)) {
     return null;
   }
   return items.indexOf(source) > items.indexOf(target) ? { before: onto } : { after: onto };

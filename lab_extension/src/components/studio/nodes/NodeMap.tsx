@@ -18,9 +18,9 @@ import { SIGNS, stateWord, type ILeaf, type NodeState } from './states';
 /** The distance of two cells, and the side of one, in pixels. */
 const STEP = 20;
 const SIDE = 17;
-/** The fewest and the most cells in a row of a leaf that has as many. */
-const NARROW = 8;
-const WIDE = 60;
+/** Cells in a row are a multiple of this, as many leaves are; and the most in a row. */
+const ROW = 8;
+const WIDE = 64;
 
 export interface IMapProps {
   group: string;
@@ -33,7 +33,7 @@ export interface IMapProps {
 
 /** Cells in a row: blocks are about two and a half times as wide as high. */
 export function columnsOf(nodes: number): number {
-  return Math.min(nodes, WIDE, Math.max(NARROW, Math.ceil(Math.sqrt(2.5 * nodes))));
+  return Math.min(nodes, WIDE, ROW * Math.max(1, Math.round(Math.sqrt(2.5 * nodes) / ROW)));
 }
 
 /** Where an arrow key leads: the number of a node among all of the leaves. */
@@ -248,7 +248,7 @@ const Cell = memo(function Cell(props: {
   );
 });
 
-/** How a state looks: full, half full, empty, or with a letter; a line below the letter: tasks are still there. */
+/** How a state looks: full, half full, empty, or with a sign; a line below the sign: tasks are still there. */
 export function Sign({ state, busy }: { state: NodeState; busy: boolean }): JSX.Element {
   const sign = SIGNS[state];
   return (
@@ -260,11 +260,7 @@ export function Sign({ state, busy }: { state: NodeState; busy: boolean }): JSX.
       {sign !== '' && busy && (
         <rect className="hai-Map-busy" x={3} y={SIDE - 3} width={SIDE - 6} height={2} />
       )}
-      {sign !== '' && (
-        <text x={SIDE / 2} y={SIDE / 2} dy="0.34em" textAnchor="middle" aria-hidden="true">
-          {sign}
-        </text>
-      )}
+      {sign !== '' && <path d={sign} />}
     </>
   );
 }

@@ -20,14 +20,17 @@ export const NODE_STATES = [
   'free'
 ] as const satisfies readonly NodeState[];
 
-/** The sign of a state in the map; nodes that take runs have none: they are full, half full or empty. */
+/**
+ * The sign of a state in the map, as lines in a square of 17 by 17: an exclamation mark, or the letter that the state begins
+ * with. Nodes that take runs have none: they are full, half full or empty.
+ */
 export const SIGNS: Record<NodeState, string> = {
-  down: '!',
-  orphaned: 'O',
-  quarantined: 'Q',
-  draining: 'D',
-  cordoned: 'C',
-  closed: 'X',
+  down: 'M8.5 3.5v6.2M8.5 12v1.5',
+  orphaned: 'M8.5 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 1 0 0-7',
+  quarantined: 'M8.5 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 1 0 0-7M9.3 9.8l3 3',
+  draining: 'M6 5v7h1.8a3.5 3.5 0 0 0 0-7z',
+  cordoned: 'M11.3 6.3a3.5 3.5 0 1 0 0 4.4',
+  closed: 'M5.5 5.5l6 6M11.5 5.5l-6 6',
   held: '',
   shared: '',
   free: ''
