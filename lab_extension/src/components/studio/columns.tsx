@@ -90,7 +90,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'state',
       title: trans.__('State'),
       sorts: true,
-      width: '126px',
+      width: '142px',
       cell: task => <StateBadge task={task} />
     },
     {
@@ -121,7 +121,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'ran',
       title: trans.__('Served'),
       sorts: true,
-      width: '90px',
+      width: '104px',
       number: true,
       cell: task => duration(task.served_s)
     },
