@@ -35,6 +35,7 @@ for number, usual in (
 TESTS = Path(__file__).parent
 #: The longest tests by `--durations`, longest first. One that began last would keep all workers waiting.
 LONGEST = (
+    "integration/haienv/test_faults.py",
     "integration/replicas/test_takeover.py",
     "integration/replicas/test_restored.py",
     "integration/rehearsal/test_rehearse.py",

@@ -85,15 +85,7 @@ export interface INode {
   orphan: string | null;
   /** Its state in a word; the first of these that is so. Down: the cluster cannot reach it; closed: the cluster itself takes no new runs on it. */
   state:
-    | 'down'
-    | 'orphaned'
-    | 'draining'
-    | 'cordoned'
-    | 'quarantined'
-    | 'closed'
-    | 'held'
-    | 'shared'
-    | 'free';
+    'down' | 'orphaned' | 'draining' | 'cordoned' | 'quarantined' | 'closed' | 'held' | 'shared' | 'free';
   /** Why it takes no new runs, as sentences; null: it does. */
   reason: string | null;
   /** Since when it is ready or not, closed or open, and marked or not; null: not known. */

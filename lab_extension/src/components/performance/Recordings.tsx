@@ -142,11 +142,13 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
         <table data-testid="hai-phases">
           <thead>
             <tr>
-              {[trans.__('Phase of a step'), trans.__('Time'), trans._p('part of all', 'Share')].map(title => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
+              {[trans.__('Phase of a step'), trans.__('Time'), trans._p('part of all', 'Share')].map(
+                title => (
+                  <th key={title} scope="col">
+                    {title}
+                  </th>
+                )
+              )}
             </tr>
           </thead>
           <tbody>

@@ -66,12 +66,16 @@ def comment(text: str, indent: str) -> Iterator[str]:
 
 
 def union(start: str, parts: Sequence[str], indent: str) -> Iterator[str]:
-    """Write `start a | b;` in one line, or a line each where that is too long."""
-    line = f"{start} {' | '.join(parts)};"
+    """Write `start a | b;` in one line, in two, or with a line for each part: the first that is short enough."""
+    together = f"{' | '.join(parts)};"
+    line = f"{start} {together}"
     if len(line) <= WIDTH:
         yield line
         return
     yield start
+    if len(second := f"{indent}  {together}") <= WIDTH:
+        yield second
+        return
     yield from (f"{indent}  | {part}" for part in parts[:-1])
     yield f"{indent}  | {parts[-1]};"
 

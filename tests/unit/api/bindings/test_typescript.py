@@ -86,11 +86,15 @@ def test_a_literal_of_typescript_is_escaped(text: str, literal: str) -> None:
     assert typescript.quoted(text) == literal
 
 
-def test_a_union_that_just_fits_stays_in_one_line() -> None:
+def test_a_union_takes_the_fewest_lines_that_are_short_enough() -> None:
     start = "  kind:"
-    room = typescript.WIDTH - len(f"{start} 'a' | '';")
-    assert len(list(typescript.union(start, ["'a'", f"'{'w' * room}'"], "  "))) == 1
-    assert len(list(typescript.union(start, ["'a'", f"'{'w' * (room + 1)}'"], "  "))) == 3
+
+    def lines(room: int) -> int:
+        return len(list(typescript.union(start, ["'a'", f"'{'w' * room}'"], "  ")))
+
+    beside = typescript.WIDTH - len(f"{start} 'a' | '';")
+    below = typescript.WIDTH - len("    'a' | '';")
+    assert [lines(room) for room in (beside, beside + 1, below, below + 1)] == [1, 2, 2, 3]
 
 
 def test_nothing_is_written_for_an_empty_comment_and_none_is_called_null() -> None:
