@@ -123,6 +123,40 @@ def test_what_changes_elsewhere_is_on_the_screen_at_once(ann: Visit, platform: P
     expect(row).to_contain_text("succeeded", timeout=SLOW)
 
 
+def test_own_tasks_change_places_in_the_queue(ann: Visit, loop: int, platform: Platform) -> None:
+    client = platform.client()
+    ids = [client.submit(TaskRequest(name=name, command=LOOP, cwd="/", nodes=4)).id for name in ("page-a", "page-b")]
+    try:
+        page = ann.open("")
+        page.get_by_role("button", name="Move page-b before page-a").click(timeout=SLOW)
+        rows = page.get_by_test_id("hai-queue").locator("tbody tr")
+        expect(rows.nth(0)).to_contain_text("page-b", timeout=SLOW)
+        expect(page.get_by_role("button", name="Move page-b after page-a")).to_be_focused(timeout=SLOW)
+        page.reload()
+        expect(rows.nth(0)).to_contain_text("page-b", timeout=SLOW)
+    finally:
+        for task in ids:
+            client.stop(task)
+
+
+def test_an_admin_sees_what_a_cordon_would_do_and_takes_it_back(ann: Visit, loop: int, tmp_path: Path) -> None:
+    page = ann.open("nodes")
+    cells = page.get_by_role("listbox", name=re.compile("^Nodes of ")).get_by_role("option")
+    cells.last.click(timeout=SLOW)
+    page.get_by_role("button", name="Cordon 1").click()
+    dialog = page.get_by_role("dialog", name="Cordon 1 node?")
+    expect(dialog).to_contain_text("No task has to leave.", timeout=SLOW)
+    shot(page, tmp_path, "cordon")
+    dialog.get_by_role("button", name="Cordon").click()
+    page.get_by_role("button", name="cordoned 1").click(timeout=SLOW)
+    assert page.url.endswith("nodes?state=cordoned")
+    expect(cells).to_have_count(1)
+    cells.click()
+    expect(page.get_by_test_id("hai-node")).to_contain_text("Admin ann has cordoned it.")
+    page.get_by_role("button", name="Uncordon 1").click()
+    expect(page.get_by_text("No node matches these filters.")).to_be_visible(timeout=SLOW)
+
+
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make check installs it")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(

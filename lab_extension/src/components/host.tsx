@@ -2,9 +2,17 @@
 
 import { createContext, useContext } from 'react';
 
+/** A list below a question, with its heading. */
+export interface IDetails {
+  title: string;
+  lines: readonly string[];
+}
+
 export interface IQuestion {
   title: string;
   body: string;
+  /** What the answer should be made from; lists may be long. */
+  details?: readonly IDetails[];
   /** The label of the button that does it. */
   accept: string;
   /** The label of the button that leaves all as it is. */

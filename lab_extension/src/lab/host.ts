@@ -2,7 +2,9 @@
 
 import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
 import type { CommandRegistry } from '@lumino/commands';
+import { createElement } from 'react';
 import type { ITransport } from '../api/transport';
+import { DetailedBody } from '../components/Details';
 import type { IBoards, IHost, IQuestion } from '../components/host';
 import { LabBoards } from './boards';
 import { CommandIDs } from './commandIds';
@@ -32,7 +34,7 @@ export class LabHost implements IHost {
   async confirm(question: IQuestion): Promise<boolean> {
     const { button } = await showDialog({
       title: question.title,
-      body: question.body,
+      body: question.details ? createElement(DetailedBody, { of: question }) : question.body,
       // A hasty Enter must change nothing.
       defaultButton: 0,
       buttons: [Dialog.cancelButton({ label: question.keep }), Dialog.warnButton({ label: question.accept })]

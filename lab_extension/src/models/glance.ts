@@ -12,10 +12,9 @@ const DAY = 86_400_000;
 /** How long the past is not read again, in ms: it is sums by hour and day. */
 const PAST_FOR = 300_000;
 
-/** Who holds nodes, and the occupancy of the last day and the last weeks. */
+/** Who holds nodes, and the occupancy of the last weeks. */
 export class GlanceModel extends LiveModel {
   private _use: IClusterUse | null = null;
-  private _day: INodesReport | null = null;
   private _days: INodesReport | null = null;
   private pastReadAt = -Infinity;
 
@@ -30,11 +29,6 @@ export class GlanceModel extends LiveModel {
   /** The tasks that hold nodes now. */
   get use(): IClusterUse | null {
     return this._use;
-  }
-
-  /** The last 24 hours, by node group. */
-  get day(): INodesReport | null {
-    return this._day;
   }
 
   /** The last two weeks, by day. */
@@ -54,10 +48,7 @@ export class GlanceModel extends LiveModel {
     // What is now does not wait for what was.
     this.emit();
     const ago = (ms: number): string => new Date(Date.now() - ms).toISOString();
-    [this._day, this._days] = await Promise.all([
-      this.api.nodesReport({ by: 'node_group', since: ago(DAY) }),
-      this.api.nodesReport({ by: 'day', since: ago(DAYS * DAY) })
-    ]);
+    this._days = await this.api.nodesReport({ by: 'day', since: ago(DAYS * DAY) });
     this.pastReadAt = Date.now();
   }
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IQueueTask } from '../api/types';
 import { aQueueTask, FakeStream, queueOf } from '../testing/queue';
 import { Feed } from './feed';
-import { neighboursOf, PAGE, placeOf, QueueModel } from './queue';
+import { moved, neighboursOf, PAGE, placeOf, QueueModel } from './queue';
 
 describe('the queue', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -26,18 +26,52 @@ describe('the queue', () => {
     feed.dispose();
   });
 
-  it('asks for the own tasks alone, and is read again after a move', async () => {
+  it('asks for the own tasks alone', async () => {
     const feed = new Feed({ events: () => new FakeStream() });
     const queue = vi.fn(queueOf([aQueueTask(1), aQueueTask(2)]));
-    const reorder = vi.fn(async () => ({}) as never);
-    const model = new QueueModel({ queue, reorder }, feed, true);
+    const model = new QueueModel({ queue, reorder: vi.fn() }, feed, true);
     void model.start();
     await vi.advanceTimersByTimeAsync(10);
     expect(queue.mock.calls[0]![0]).toEqual({ limit: PAGE, mine: true });
-    await model.move(2, { before: 1 });
+    model.dispose();
+    feed.dispose();
+  });
+
+  it('shows a move at once, until a plan knows of it, and after that what the plan says', async () => {
+    const feed = new Feed({ events: () => new FakeStream() });
+    let [tasks, at] = [[aQueueTask(1), aQueueTask(2), aQueueTask(3)], '2026-11-21T04:00:00Z'];
+    const queue = vi.fn(async (query: Parameters<ReturnType<typeof queueOf>>[0]) => ({
+      ...(await queueOf(tasks)(query)),
+      at
+    }));
+    const reorder = vi.fn(async () => ({}) as never);
+    const model = new QueueModel({ queue, reorder }, feed);
+    const order = (): number[] => model.groups[0]!.items.map(task => task.task_id);
+    void model.start();
     await vi.advanceTimersByTimeAsync(10);
-    expect(reorder).toHaveBeenCalledExactlyOnceWith(2, { before: 1 });
-    expect(queue).toHaveBeenCalledTimes(2);
+    await model.move(3, { before: 1 });
+    expect(order()).toEqual([3, 1, 2]);
+    expect(model.groups[0]!.items.map(task => task.position)).toEqual([1, 2, 3]);
+    // The plan from before the move is read once more.
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(queue.mock.calls.length).toBeGreaterThan(1);
+    expect(order()).toEqual([3, 1, 2]);
+    at = '2026-11-21T04:00:03Z';
+    tasks = [aQueueTask(3), aQueueTask(2), aQueueTask(1)];
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(order()).toEqual([3, 2, 1]);
+    model.dispose();
+    feed.dispose();
+  });
+
+  it('is as it was after a move that was refused', async () => {
+    const feed = new Feed({ events: () => new FakeStream() });
+    const reorder = vi.fn(async () => Promise.reject(new Error('Task 2 is running.')));
+    const model = new QueueModel({ queue: queueOf([aQueueTask(1), aQueueTask(2)]), reorder }, feed);
+    void model.start();
+    await vi.advanceTimersByTimeAsync(10);
+    await expect(model.move(2, { before: 1 })).rejects.toThrow('Task 2 is running.');
+    expect(model.groups[0]!.items[0]!.task_id).toBe(1);
     model.dispose();
     feed.dispose();
   });
@@ -63,5 +97,21 @@ describe('places among the own tasks', () => {
     expect(placeOf(items, 4, 2)).toBeNull();
     expect(placeOf(items, 4, 3)).toBeNull();
     expect(placeOf(items, 4, 4)).toBeNull();
+  });
+
+  it('leave tasks of others and of other priorities where they are', () => {
+    expect(moved(items, 4, { before: 1 }).map(task => [task.task_id, task.position])).toEqual([
+      [4, 1],
+      [2, 2],
+      [3, 3],
+      [1, 4]
+    ]);
+    expect(moved(items, 4, { after: 99 })).toEqual(items);
+  });
+
+  it('are not between those that wait for a turn and those that are held', () => {
+    const some = [aQueueTask(1), aQueueTask(2), aQueueTask(3, { position: null })];
+    expect(neighboursOf(some, some[1]!).after).toBeNull();
+    expect(placeOf(some, 3, 1)).toBeNull();
   });
 });

@@ -9,6 +9,16 @@ import { LiveModel } from './live';
 export const PAGE = 20;
 /** The most that one answer has. */
 const MOST = 200;
+/** After a move the queue is read again then, in ms: the plan that knows of it comes a moment later. */
+const AFTER_MOVE = [1_500, 4_000, 9_000];
+
+/** A move that the plan does not know of yet. */
+interface IMove {
+  id: number;
+  place: Place;
+  /** When the plan was made that was shown then. */
+  at: string | null;
+}
 
 /** Who waits, in order; each group as far as it was asked for. */
 export class QueueModel extends LiveModel {
@@ -16,6 +26,8 @@ export class QueueModel extends LiveModel {
   private at: string | null = null;
   /** How many tasks of a group are wanted. */
   private readonly wanted = new Map<string, number>();
+  private moves: readonly IMove[] = [];
+  private timers: readonly ReturnType<typeof setTimeout>[] = [];
 
   constructor(
     private readonly api: Pick<IOperations, 'queue' | 'reorder'>,
@@ -41,10 +53,19 @@ export class QueueModel extends LiveModel {
     await this.refresh();
   }
 
-  /** Move a waiting task of the user's own. Rejects with the service's sentence. */
+  /** Move a waiting task of the user's own, and show it there at once. Rejects with the service's sentence. */
   async move(id: number, place: Place): Promise<void> {
     await this.api.reorder(id, place);
-    await this.refresh();
+    this.moves = [...this.moves, { id, place, at: this.at }];
+    this._groups = this._groups.map(group => ({ ...group, items: moved(group.items, id, place) }));
+    this.emit();
+    this.timers.forEach(clearTimeout);
+    this.timers = AFTER_MOVE.map(ms => setTimeout(() => this.readSoon(), ms));
+  }
+
+  override dispose(): void {
+    this.timers.forEach(clearTimeout);
+    super.dispose();
   }
 
   protected concerns(event: IEvent): boolean {
@@ -53,8 +74,14 @@ export class QueueModel extends LiveModel {
 
   protected async read(): Promise<void> {
     const first = await this.page({ limit: PAGE });
-    this._groups = await Promise.all(first.groups.map(group => this.whole(group)));
+    const groups = await Promise.all(first.groups.map(group => this.whole(group)));
     this.at = first.at;
+    // A later plan knows of a move.
+    this.moves = this.moves.filter(move => move.at === first.at);
+    this._groups = groups.map(group => ({
+      ...group,
+      items: this.moves.reduce((items, { id, place }) => moved(items, id, place), group.items)
+    }));
   }
 
   private page(query: Parameters<IOperations['queue']>[0]): Promise<IQueue> {
@@ -77,12 +104,34 @@ export class QueueModel extends LiveModel {
   }
 }
 
+/** Whether two tasks can change places: of one user and priority, and both wait for a turn or both are held. */
+function ofOneHand(a: IQueueTask, b: IQueueTask): boolean {
+  return a.user === b.user && a.priority === b.priority && (a.position === null) === (b.position === null);
+}
+
+/** The queue with a task at another place of its hand: the others keep their order, and places stay where they are. */
+export function moved(items: readonly IQueueTask[], id: number, place: Place): IQueueTask[] {
+  const task = items.find(each => each.task_id === id);
+  const other = 'before' in place ? place.before : place.after;
+  if (!task || !items.some(each => each.task_id === other)) {
+    return [...items];
+  }
+  const isOfHand = (each: IQueueTask): boolean => ofOneHand(each, task);
+  const hand = items.filter(each => isOfHand(each) && each !== task);
+  const at = hand.findIndex(each => each.task_id === other);
+  hand.splice('before' in place ? at : at + 1, 0, task);
+  return items.map(each => {
+    const next = isOfHand(each) ? hand.shift() : undefined;
+    return next ? { ...next, number: each.number, position: each.position } : each;
+  });
+}
+
 /** The tasks directly before and after a waiting one with which it can change places; null: there is none. */
 export function neighboursOf(
   items: readonly IQueueTask[],
   task: IQueueTask
 ): { before: IQueueTask | null; after: IQueueTask | null } {
-  const hand = items.filter(each => each.user === task.user && each.priority === task.priority);
+  const hand = items.filter(each => ofOneHand(each, task));
   const place = hand.findIndex(each => each.task_id === task.task_id);
   return { before: hand[place - 1] ?? null, after: (place < 0 ? undefined : hand[place + 1]) ?? null };
 }
@@ -90,13 +139,7 @@ export function neighboursOf(
 /** Where a task goes that is dropped on another one: before it from below, after it from above; null: it stays. */
 export function placeOf(items: readonly IQueueTask[], from: number, onto: number): Place | null {
   const [source, target] = [from, onto].map(id => items.find(each => each.task_id === id));
-  if (
-    !source ||
-    !target ||
-    from === onto ||
-    source.user !== target.user ||
-    source.priority !== target.priority
-  ) {
+  if (!source || !target || from === onto || !ofOneHand(source, target)) {
     return null;
   }
   return items.indexOf(source) > items.indexOf(target) ? { before: onto } : { after: onto };

@@ -8,20 +8,12 @@ import { LiveModel } from './live';
 
 /** Largest page that the platform gives. */
 const PAGE = 200;
-/** Which tasks are listed, and how often all of them are read. */
-export interface IReach {
-  /** For admins: a user's name, or `*` for all users. */
-  user?: string;
-  /** Pages of unfinished tasks; more are not listed. */
-  pages: number;
-  /** How many ended tasks are listed. */
-  recent: number;
-  /** Time between two readings of all with a live connection, in ms. */
-  live: number;
-}
-
-/** The user's own, as the panel lists them. */
-const OWN: IReach = { pages: 25, recent: 50, live: 20_000 };
+/** Pages of unfinished tasks; more are not listed: Studio's table has all. */
+const PAGES = 25;
+/** How many ended tasks are listed. */
+const RECENT = 50;
+/** Time between two readings of all with a live connection, in ms. */
+const LIVE = 20_000;
 /** The most changed tasks that are read one by one; more are read as pages. */
 const ONE_BY_ONE = 6;
 
@@ -34,10 +26,9 @@ export class TasksModel extends LiveModel {
   constructor(
     private readonly api: Pick<IApi, 'tasks' | 'task'>,
     feed: Feed,
-    fallback = 10_000,
-    private readonly reach: IReach = OWN
+    fallback = 10_000
   ) {
-    super({ feed, name: 'hai:tasks', interval: 700, fallback, live: reach.live });
+    super({ feed, name: 'hai:tasks', interval: 700, fallback, live: LIVE });
   }
 
   get items(): readonly ITaskSummary[] {
@@ -78,14 +69,12 @@ export class TasksModel extends LiveModel {
   private async readPages(): Promise<void> {
     const found = new Map<number, ITaskSummary>();
     const take = (task: ITaskSummary): void => void found.set(task.id, this.keep(task));
-    const whose = this.reach.user === undefined ? {} : { user: this.reach.user };
-    const recent = this.api.tasks({ ...whose, limit: this.reach.recent });
+    const recent = this.api.tasks({ limit: RECENT });
     // When both fail, the first failure is the one that is told.
     recent.catch(() => undefined);
     let cursor: string | undefined;
-    for (let page = 0; page < this.reach.pages; page++) {
+    for (let page = 0; page < PAGES; page++) {
       const { items, next_cursor } = await this.api.tasks({
-        ...whose,
         state: 'live',
         limit: PAGE,
         ...(cursor === undefined ? {} : { cursor })
@@ -96,7 +85,7 @@ export class TasksModel extends LiveModel {
       }
       cursor = next_cursor;
       if (!this.ready) {
-        // The first rows are there long before ten thousand have come.
+        // The first rows are there long before thousands have come.
         this.byId = new Map(found);
         this.rebuild();
         this.emit();

@@ -1,6 +1,7 @@
 /** What is around Studio on the page: the bar at the top, what is said in the corner, and the dialog that asks. */
 
 import { useEffect, useId, useRef, type JSX } from 'react';
+import { Details } from '../components/Details';
 import { Icon } from '../components/icons';
 import { Notice, useSignal } from '../components/react';
 import { Frame } from '../components/studio/Frame';
@@ -166,6 +167,7 @@ function Question({ asked }: { asked: IAsked }): JSX.Element {
     >
       <h2 id={title}>{asked.title}</h2>
       <p id={body}>{asked.body}</p>
+      <Details of={asked} />
       <div className="hai-Dialog-buttons">
         {/* A hasty Enter must change nothing: the first button has the focus. */}
         <button className="hai-Button" autoFocus onClick={() => asked.answer(false)}>

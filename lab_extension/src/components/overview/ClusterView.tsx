@@ -7,8 +7,9 @@ import { Bar, Notice } from '../react';
 import { trans } from '../../text/translate';
 import { Sentence } from '../Sentence';
 
-export function ClusterView(props: { cluster: ICluster }): JSX.Element {
-  const { cluster } = props;
+/** Node groups; `levels: false`: without their tasks by priority. */
+export function ClusterView(props: { cluster: ICluster; levels?: boolean }): JSX.Element {
+  const { cluster, levels = true } = props;
   return (
     <div data-testid="hai-cluster">
       {cluster.paused && (
@@ -22,15 +23,14 @@ export function ClusterView(props: { cluster: ICluster }): JSX.Element {
         </Notice>
       )}
       {cluster.groups.map(group => (
-        <GroupView key={group.group} group={group} />
+        <GroupView key={group.group} group={group} levels={levels} />
       ))}
       {cluster.groups.length === 0 && <p className="hai-Empty">{trans.__('There are no nodes yet.')}</p>}
     </div>
   );
 }
 
-function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
-  const levels = group.levels.filter(level => level.running_tasks > 0 || level.waiting_tasks > 0);
+function GroupView({ group, levels }: { group: IGroupOverview; levels: boolean }): JSX.Element {
   const words = [
     group.shared > 0
       ? trans.__('%1 of %2 held (%3 of them in part)', group.held, count(group.nodes, 'node'), group.shared)
@@ -57,23 +57,29 @@ function GroupView({ group }: { group: IGroupOverview }): JSX.Element {
           { className: 'hai-mod-unavailable', value: group.unavailable }
         ]}
       />
-      {levels.length > 0 && (
-        <table className="hai-Levels">
-          <thead>
-            <tr>
-              <th scope="col">{trans.__('Tasks (nodes)')}</th>
-              <th scope="col">{trans.__('Running')}</th>
-              <th scope="col">{trans.__('Waiting')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {levels.map(level => (
-              <LevelRow key={level.priority} level={level} />
-            ))}
-          </tbody>
-        </table>
-      )}
+      {levels && <LevelsTable levels={group.levels} />}
     </section>
+  );
+}
+
+/** Running and waiting tasks by priority, where there are any. */
+export function LevelsTable(props: { levels: readonly ILevelCount[] }): JSX.Element | null {
+  const levels = props.levels.filter(level => level.running_tasks > 0 || level.waiting_tasks > 0);
+  return levels.length === 0 ? null : (
+    <table className="hai-Levels">
+      <thead>
+        <tr>
+          <th scope="col">{trans.__('Tasks (nodes)')}</th>
+          <th scope="col">{trans.__('Running')}</th>
+          <th scope="col">{trans.__('Waiting')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {levels.map(level => (
+          <LevelRow key={level.priority} level={level} />
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -40,9 +40,10 @@ export function freeRows(quota: readonly IOwnQuota[]): IOwnQuota[] {
 export function QuotaView(props: {
   quota: readonly IOwnQuota[];
   /** The levels at which a task waits for quota. */
-  waiting: ReadonlySet<Level>;
+  /** Levels that tasks in the same view wait for. */
+  waiting?: ReadonlySet<Level>;
 }): JSX.Element {
-  const { quota, waiting } = props;
+  const { quota, waiting = new Set<Level>() } = props;
   const [rows, unused, free] = [limitingRows(quota, waiting), unusedRows(quota, waiting), freeRows(quota)];
   const groups = [...new Set([...rows, ...unused, ...free].map(row => row.group))];
   return (

@@ -3,74 +3,69 @@
 import { useMemo, type JSX, type ReactNode } from 'react';
 import type { IHolderUse } from '../../api/types';
 import { GlanceModel } from '../../models/glance';
-import { TasksModel } from '../../models/tasks';
-import { duration, moment } from '../../text/format';
-import { count, isWaiting, priorityLabel } from '../../text/words';
+import { OverviewModel } from '../../models/overview';
+import { duration } from '../../text/format';
+import { priorityLabel } from '../../text/words';
 import { csvOf, download } from '../../text/csv';
 import { trans } from '../../text/translate';
-import { ClusterView } from '../overview/ClusterView';
-import { QuotaView, waitingForQuota } from '../overview/QuotaView';
+import { ClusterView, LevelsTable } from '../overview/ClusterView';
+import { QuotaView } from '../overview/QuotaView';
 import { Chart } from '../performance/Chart';
 import { Notice, useNow, useSignal, useTheme } from '../react';
-import { whatOf } from './columns';
 import { useModel, useStudio } from './context';
-import { chartRows, occupancyChart, percent, totalsOf, usefulOf } from './figures';
+import { chartRows, occupancyChart } from './figures';
+import { Day, Figures } from './OverviewNow';
+import { QueueCard } from './Queue';
 import { Link } from './router';
 
-/** Waiting tasks, and holders of nodes, that are listed here; all are on the page of tasks. */
+/** Holders of nodes that are listed here. */
 const ROWS = 8;
 
 export function OverviewPage(): JSX.Element {
   const { api, cluster, feed } = useStudio();
   useSignal(cluster.changed);
   const glance = useModel(() => new GlanceModel(api, feed));
-  const tasks = useModel(() => new TasksModel(api, feed));
-  const waiting = tasks.items.filter(task => isWaiting(task.state));
+  const model = useModel(() => new OverviewModel(api.operations, feed));
+  const overview = model.value;
+  const errors = new Set([cluster.error, model.error, glance.error].filter(error => error !== null));
   return (
     <>
       <h1>{trans.__('Overview')}</h1>
-      {cluster.error !== null && <Notice kind="error">{cluster.error}</Notice>}
-      {glance.error !== null && glance.error !== cluster.error && (
-        <Notice kind="warning">{glance.error}</Notice>
-      )}
-      {!cluster.ready && cluster.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
-      <Figures glance={glance} />
+      {[...errors].map(error => (
+        <Notice key={error} kind="error">
+          {error}
+        </Notice>
+      ))}
+      {!model.ready && model.error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
+      {overview && <Figures overview={overview} />}
       <div className="hai-Cards">
-        {cluster.cluster && (
-          <Card title={trans.__('Node groups')}>
-            <ClusterView cluster={cluster.cluster} />
-          </Card>
+        {overview && (
+          <>
+            <Card title={trans.__('Node groups')}>
+              {/* With one group the table beside it says the same. */}
+              <ClusterView cluster={overview} levels={overview.groups.length > 1} />
+            </Card>
+            <Card title={trans.__('Occupancy')} wide>
+              <Day overview={overview} />
+            </Card>
+          </>
         )}
-        <Card title={trans.__('Your waiting tasks')} wide>
-          {waiting.slice(0, ROWS).map(task => (
-            <p key={task.id} className="hai-Line">
-              <Link to={{ page: 'tasks', id: task.id }}>{task.name}</Link>{' '}
-              <span className="hai-Soft">#{task.id}</span> <span>{whatOf(task)}</span>
-              {task.verdict?.earliest_start && (
-                <span className="hai-Soft">
-                  {' '}
-                  {trans.__('About %1.', moment(task.verdict.earliest_start))}
-                </span>
-              )}
-            </p>
-          ))}
-          {tasks.ready && waiting.length === 0 && (
-            <p className="hai-Empty">{trans.__('None of your tasks waits.')}</p>
-          )}
-          {waiting.length > ROWS && (
-            <Link to={{ page: 'tasks', query: { state: 'waiting' } }}>
-              {trans.__('All %1', count(waiting.length, 'task'))}
-            </Link>
-          )}
+        <Card title={trans.__('Queue')} full>
+          <QueueCard />
         </Card>
-        {cluster.me && (
-          <Card title={trans.__('Your quota')}>
-            <QuotaView quota={cluster.me.quota} waiting={waitingForQuota(tasks.items)} />
+        {overview && (
+          <Card title={trans.__('Tasks by priority')}>
+            <LevelsTable levels={overview.levels} />
           </Card>
         )}
         <Card title={trans.__('Who holds nodes')} wide>
           <Holders glance={glance} />
         </Card>
+        {cluster.me && (
+          <Card title={trans.__('Your quota')}>
+            <QuotaView quota={cluster.me.quota} />
+          </Card>
+        )}
         <Card title={trans.__('The last two weeks')} wide>
           <Past glance={glance} />
         </Card>
@@ -80,68 +75,19 @@ export function OverviewPage(): JSX.Element {
 }
 
 /** A part of a page. */
-export function Card(props: { title: string; wide?: boolean; children: ReactNode }): JSX.Element {
+export function Card(props: {
+  title: string;
+  /** Two columns wide, or all. */
+  wide?: boolean;
+  full?: boolean;
+  children: ReactNode;
+}): JSX.Element {
+  const width = props.full === true ? 'hai-mod-full' : props.wide === true ? 'hai-mod-wide' : '';
   return (
-    <section className={`hai-Card ${props.wide === true ? 'hai-mod-wide' : ''}`} aria-label={props.title}>
+    <section className={`hai-Card ${width}`} aria-label={props.title}>
       <h2>{props.title}</h2>
       {props.children}
     </section>
-  );
-}
-
-/** The numbers that say most, in one line. */
-function Figures({ glance }: { glance: GlanceModel }): JSX.Element | null {
-  const { cluster } = useStudio();
-  if (!cluster.cluster) {
-    return null;
-  }
-  const totals = totalsOf(cluster.cluster);
-  const day = glance.day?.total;
-  return (
-    <dl className="hai-Figures" data-testid="hai-figures">
-      <Figure
-        title={trans.__('Nodes held')}
-        value={percent(totals.nodes === 0 ? null : totals.held / totals.nodes)}
-        more={trans.__('%1 of %2, %3 free', totals.held, totals.nodes, totals.free)}
-      />
-      <Figure
-        title={trans.__('GPUs free')}
-        value={String(totals.gpusFree)}
-        more={trans.__('of %1', count(totals.gpus, 'GPU'))}
-      />
-      <Figure title={trans.__('Running')} value={String(totals.running)} more={trans.__('tasks')} />
-      <Figure
-        title={trans.__('Waiting')}
-        value={String(totals.waiting)}
-        more={trans.__('tasks, for %1', count(totals.waitingNodes, 'node'))}
-      />
-      <Figure
-        title={trans.__('Occupancy, 24 h')}
-        value={percent(day?.occupancy ?? null)}
-        more={trans.__('of all node time')}
-      />
-      <Figure
-        title={trans.__('Useful, 24 h')}
-        value={percent(day ? usefulOf(day) : null)}
-        more={trans.__('of all node time')}
-      />
-      <Figure
-        title={trans.__('Out of service')}
-        value={String(totals.unavailable)}
-        more={trans.__('nodes')}
-      />
-    </dl>
-  );
-}
-
-function Figure(props: { title: string; value: string; more: string }): JSX.Element {
-  return (
-    <div className="hai-Figure">
-      <dt>{props.title}</dt>
-      <dd>
-        <b>{props.value}</b> <span className="hai-Soft">{props.more}</span>
-      </dd>
-    </div>
   );
 }
 

@@ -1,6 +1,6 @@
 /** A table of any length: only the rows that can be seen are in the document. All rows are equally high. */
 
-import { useLayoutEffect, useRef, useState, type JSX, type ReactNode } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type JSX, type ReactNode } from 'react';
 import { trans } from '../../text/translate';
 
 /** The height of a row in pixels; the style sheet has the same number. */
@@ -37,13 +37,20 @@ export interface ITableProps<T> {
   /** The column and whether the greatest comes first. */
   sort: { by: string; down: boolean } | null;
   onSort: (by: string) => void;
+  /** How many rows there are, where only the first ones were read; they are drawn as a gap. */
+  total?: number;
+  /** The row after the last one that can be seen, each time when that changes. */
+  onNeed?: (row: number) => void;
+  /** With another text the table is at its first row again: other rows, or another order. */
+  topWhen?: string;
   /** Rows that are marked. */
   selected: ReadonlySet<number | string>;
   testId: string;
 }
 
 export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
-  const { columns, items } = props;
+  const { columns, items, onNeed } = props;
+  const total = Math.max(props.total ?? 0, items.length);
   const box = useRef<HTMLDivElement>(null);
   const [[first, last], setWindow] = useState<[number, number]>([0, 60]);
   useLayoutEffect(() => {
@@ -52,7 +59,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       return undefined;
     }
     const look = (): void => {
-      const next = windowOf(element.scrollTop, element.clientHeight, items.length);
+      const next = windowOf(element.scrollTop, element.clientHeight, total);
       setWindow(now => (now[0] === next[0] && now[1] === next[1] ? now : next));
     };
     look();
@@ -63,14 +70,17 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       element.removeEventListener('scroll', look);
       observer.disconnect();
     };
-  }, [items.length]);
+  }, [total]);
+  useEffect(() => onNeed?.(last), [onNeed, last]);
+  useLayoutEffect(() => {
+    if (box.current) {
+      box.current.scrollTop = 0;
+    }
+  }, [props.topWhen]);
+  const drawn = Math.max(first, Math.min(last, items.length));
   return (
     <div ref={box} className="hai-Virtual" tabIndex={0} role="region" aria-label={props.label}>
-      <table
-        className="hai-Table hai-Virtual-table"
-        aria-rowcount={items.length + 1}
-        data-testid={props.testId}
-      >
+      <table className="hai-Table hai-Virtual-table" aria-rowcount={total + 1} data-testid={props.testId}>
         <colgroup>
           {columns.map(column => (
             <col key={column.id} style={{ width: column.width }} />
@@ -101,7 +111,12 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
               </tr>
             );
           })}
-          <Gap rows={Math.max(0, items.length - last)} columns={columns.length} />
+          <Gap
+            rows={total - drawn}
+            columns={columns.length}
+            // Rows that can be seen are still on their way.
+            text={last > items.length ? trans.__('Loading…') : ''}
+          />
         </tbody>
       </table>
     </div>
@@ -109,10 +124,12 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
 }
 
 /** The rows that are not drawn. */
-function Gap(props: { rows: number; columns: number }): JSX.Element | null {
+function Gap(props: { rows: number; columns: number; text?: string }): JSX.Element | null {
   return props.rows === 0 ? null : (
     <tr aria-hidden="true">
-      <td colSpan={props.columns} className="hai-Virtual-gap" style={{ height: `${props.rows * ROW}px` }} />
+      <td colSpan={props.columns} className="hai-Virtual-gap" style={{ height: `${props.rows * ROW}px` }}>
+        {props.text !== '' && <span className="hai-Virtual-loading">{props.text}</span>}
+      </td>
     </tr>
   );
 }

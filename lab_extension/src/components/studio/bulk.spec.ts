@@ -12,28 +12,40 @@ describe('one action on several tasks', () => {
     expect(suits('stop', aTask({ state: 'stopping' }))).toBe(false);
   });
 
-  it('is done some at a time, and says what went wrong', async () => {
-    let [now, most] = [0, 0];
-    const act = vi.fn(async (id: number) => {
-      most = Math.max(most, ++now);
-      await Promise.resolve();
-      now -= 1;
-      if (id === 7) {
-        throw new Error('It has ended.');
-      }
-      return aTask({ id });
-    });
-    const tasks = Array.from({ length: 10 }, (_, n) => aTask({ id: n + 1 }));
-    const result = await actOnAll({ act }, 'stop', tasks);
-    expect(most).toBe(3);
-    expect(result.done).toHaveLength(9);
-    expect(resultText('stop', result)).toBe('Stopping 9 tasks. Task 7: It has ended.');
+  it('is asked for as many at once as the service takes, and has a result for each', async () => {
+    const actions = vi.fn(async (_: string, ids: readonly number[]) => ({
+      items: ids.map(id => ({
+        task: String(id),
+        task_id: id === 7 ? null : id,
+        state: id === 7 ? null : ('stopping' as const),
+        held: false,
+        code: id === 7 ? 'conflict' : null,
+        detail: id === 7 ? 'It has ended.' : null
+      })),
+      done: ids.length,
+      refused: 0
+    }));
+    const tasks = Array.from({ length: 250 }, (_, n) => aTask({ id: n + 1, name: `t${n + 1}` }));
+    const outcomes = await actOnAll({ actions }, 'stop', tasks);
+    expect(actions.mock.calls.map(([, ids]) => ids.length)).toEqual([200, 50]);
+    expect(outcomes).toHaveLength(250);
+    expect(outcomes[0]).toMatchObject({ now: { id: 1, state: 'stopping' }, text: 't1 (#1): stopping' });
+    expect(outcomes[6]).toMatchObject({ now: null, text: 't7 (#7): It has ended.' });
+    expect(resultText('stop', outcomes)).toBe('Stopping 249 tasks. 1 task was refused.');
   });
 
-  it('asks before it stops, with the names of the first ones', () => {
+  it('goes on after a request that failed', async () => {
+    const actions = vi.fn(async () => Promise.reject(new Error('The service is away.')));
+    const outcomes = await actOnAll({ actions }, 'hold', [aTask({ id: 1, name: 'a' })]);
+    expect(outcomes.map(each => each.text)).toEqual([expect.stringContaining('The service is away.')]);
+    expect(resultText('hold', outcomes)).toBe('1 task was refused.');
+  });
+
+  it('asks before it stops, with the names of all', () => {
     const tasks = Array.from({ length: 7 }, (_, n) => aTask({ id: n + 1, name: `t${n}` }));
     const question = stopAll(tasks);
     expect(question.title).toBe('Stop 7 tasks?');
-    expect(question.body).toContain('t4 (#5) and 2 more.');
+    expect(question.details![0]!.lines).toHaveLength(7);
+    expect(question.details![0]!.lines[4]).toBe('t4 (#5)');
   });
 });

@@ -1,15 +1,13 @@
 /** One action on several tasks: which of them it makes sense for, what is asked before, and what is said after. */
 
-import type { IApi, TaskAction } from '../../api/client';
+import type { TaskAction } from '../../api/client';
+import { MOST, type IOperations } from '../../api/operations';
 import { sentenceOf } from '../../api/request';
-import type { ITaskDetail, ITaskSummary } from '../../api/types';
+import type { ITaskActionResult, ITaskSummary } from '../../api/types';
 import { isUnfinished } from '../../text/format';
-import { isWaiting } from '../../text/words';
+import { isWaiting, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
 import type { IQuestion } from '../host';
-
-/** How many requests are under way at once: the service lets a user have four. */
-const AT_ONCE = 3;
 
 /** Whether the action makes sense for a task as it is now. */
 export function suits(action: TaskAction, task: ITaskSummary): boolean {
@@ -36,63 +34,76 @@ export function actionLabel(action: TaskAction, n: number): string {
 
 /** What is asked before several tasks are stopped. */
 export function stopAll(tasks: readonly ITaskSummary[]): IQuestion {
-  const names = tasks.slice(0, 5).map(task => `${task.name} (#${task.id})`);
-  const more = tasks.length - names.length;
-  const list = more > 0 ? trans.__('%1 and %2 more', names.join(', '), more) : names.join(', ');
   return {
     title: trans._n('Stop %1 task?', 'Stop %1 tasks?', tasks.length),
-    body: trans.__(
-      '%1. They do not run again. Each one that runs is told to leave and has its time to save.',
-      list
-    ),
+    body: trans.__('They do not run again. Each one that runs is told to leave and has its time to save.'),
+    details: [{ title: trans.__('Chosen tasks'), lines: tasks.map(nameText) }],
     accept: trans.__('Stop them'),
     keep: trans.__('Keep them')
   };
 }
 
-export interface IBulkResult {
-  done: readonly ITaskDetail[];
-  /** Sentences, one for each task that could not be changed. */
-  failures: readonly string[];
+function nameText(task: ITaskSummary): string {
+  return `${task.name} (#${task.id})`;
 }
 
-/** Do it to all of them, some at a time. It never rejects. */
+/** What became of one task. */
+export interface IOutcome {
+  /** The task as it was. */
+  task: ITaskSummary;
+  /** As it is now; null: it was refused. */
+  now: ITaskSummary | null;
+  /** A sentence on it. */
+  text: string;
+}
+
+/** Do it to all of them, as many at once as the service takes. It never rejects. */
 export async function actOnAll(
-  api: Pick<IApi, 'act'>,
+  api: Pick<IOperations, 'actions'>,
   action: TaskAction,
   tasks: readonly ITaskSummary[]
-): Promise<IBulkResult> {
-  const done: ITaskDetail[] = [];
-  const failures: string[] = [];
-  const left = [...tasks];
-  const work = async (): Promise<void> => {
-    for (let task = left.shift(); task !== undefined; task = left.shift()) {
-      try {
-        done.push(await api.act(task.id, action));
-      } catch (error) {
-        failures.push(trans.__('Task %1: %2', task.id, sentenceOf(error)));
-      }
+): Promise<readonly IOutcome[]> {
+  const outcomes: IOutcome[] = [];
+  for (let at = 0; at < tasks.length; at += MOST.tasks) {
+    const some = tasks.slice(at, at + MOST.tasks);
+    try {
+      const { items } = await api.actions(
+        action,
+        some.map(task => task.id)
+      );
+      outcomes.push(...some.map((task, place) => outcomeOf(task, items[place])));
+    } catch (error) {
+      const why = sentenceOf(error);
+      outcomes.push(
+        ...some.map(task => ({ task, now: null, text: trans.__('%1: %2', nameText(task), why) }))
+      );
     }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return { done, failures };
+  }
+  return outcomes;
+}
+
+function outcomeOf(task: ITaskSummary, result: ITaskActionResult | undefined): IOutcome {
+  if (result === undefined || result.state === null) {
+    const why = result?.detail ?? trans.__('The service has not said what became of it.');
+    return { task, now: null, text: trans.__('%1: %2', nameText(task), why) };
+  }
+  const now = { ...task, state: result.state, held: result.held ?? task.held };
+  return { task, now, text: trans.__('%1: %2', nameText(task), stateLabel(now)) };
 }
 
 /** What is said after it. */
-export function resultText(action: TaskAction, result: IBulkResult): string {
-  const n = result.done.length;
+export function resultText(action: TaskAction, outcomes: readonly IOutcome[]): string {
+  const n = outcomes.filter(each => each.now !== null).length;
+  const refused = outcomes.length - n;
   const done = {
     stop: trans._n('Stopping %1 task.', 'Stopping %1 tasks.', n),
     suspend: trans._n('Suspending %1 task.', 'Suspending %1 tasks.', n),
     hold: trans._n('Holding %1 task.', 'Holding %1 tasks.', n),
     resume: trans._n('Resumed %1 task.', 'Resumed %1 tasks.', n)
   }[action];
-  const failed = result.failures.slice(0, 3).join(' ');
-  const more = result.failures.length - 3;
   return [
     n > 0 ? done : '',
-    failed,
-    more > 0 ? trans._n('%1 more could not be changed.', '%1 more could not be changed.', more) : ''
+    refused > 0 ? trans._n('%1 task was refused.', '%1 tasks were refused.', refused) : ''
   ]
     .filter(Boolean)
     .join(' ');

@@ -6,7 +6,9 @@ import { isWaiting, priorityOf } from '../../text/words';
 import { trans } from '../../text/translate';
 import { StateBadge } from '../StateBadge';
 import { noteOf, ordinal, timeOf } from '../overview/TaskList';
+import { valueText, type Unit } from '../performance/units';
 import { Link } from './router';
+import { Tags, TagsField } from './Tags';
 import type { IColumn } from './VirtualTable';
 
 export interface IColumnOptions {
@@ -16,6 +18,12 @@ export interface IColumnOptions {
   rows: readonly ITaskSummary[];
   selected: ReadonlySet<number | string>;
   onSelect: (selected: ReadonlySet<number | string>) => void;
+  /** The task whose tags are edited; null: none. */
+  editing: number | null;
+  onEdit: (id: number | null) => void;
+  onTags: (task: ITaskSummary, tags: readonly string[]) => void;
+  onTag: (tag: string) => void;
+  onStar: (task: ITaskSummary) => void;
 }
 
 export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
@@ -26,27 +34,46 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'id',
       title: '#',
       sorts: true,
-      width: '64px',
+      width: '56px',
       number: true,
       cell: task => <Link to={{ page: 'tasks', id: task.id }}>{task.id}</Link>
+    },
+    {
+      id: 'star',
+      title: trans.__('Star'),
+      width: '34px',
+      head: <span className="hai-Hidden">{trans.__('Star')}</span>,
+      cell: task => (
+        <button
+          className="hai-Star"
+          aria-pressed={task.starred === true}
+          aria-label={trans.__('Star %1 (#%2)', task.name, task.id)}
+          onClick={() => options.onStar(task)}
+        >
+          <span aria-hidden="true">{task.starred === true ? '★' : '☆'}</span>
+        </button>
+      )
     },
     {
       id: 'name',
       title: trans.__('Name'),
       sorts: true,
-      width: '20%',
-      cell: task => (
-        <span title={task.name}>
-          <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
-            {task.name}
-          </Link>
-          {task.tags.map(tag => (
-            <span key={tag} className="hai-Tag">
-              {tag}
-            </span>
-          ))}
-        </span>
-      )
+      width: '18%',
+      cell: task =>
+        options.editing === task.id ? (
+          <TagsField
+            task={task}
+            onSave={tags => options.onTags(task, tags)}
+            onLeave={() => options.onEdit(null)}
+          />
+        ) : (
+          <span title={task.name}>
+            <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
+              {task.name}
+            </Link>
+            <Tags task={task} onFind={options.onTag} onEdit={() => options.onEdit(task.id)} />
+          </span>
+        )
     },
     ...(all
       ? [
@@ -63,41 +90,43 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'state',
       title: trans.__('State'),
       sorts: true,
-      width: '130px',
+      width: '142px',
       cell: task => <StateBadge task={task} />
     },
     {
       id: 'priority',
       title: trans.__('Priority'),
       sorts: true,
-      width: '120px',
+      width: '104px',
       cell: priorityOf
     },
-    { id: 'group', title: trans.__('Group'), sorts: true, width: '110px', cell: task => task.group },
+    { id: 'group', title: trans.__('Group'), sorts: true, width: '90px', cell: task => task.group },
     {
       id: 'nodes',
       title: trans.__('Nodes'),
       sorts: true,
-      width: '80px',
+      width: '70px',
       number: true,
       cell: task => (task.gpus === null ? task.nodes : trans.__('%1 × %2 GPU', task.nodes, task.gpus))
     },
     {
-      id: 'since',
+      id: 'ended',
       title: trans.__('Time'),
       sorts: true,
-      width: '110px',
+      width: '94px',
       number: true,
       cell: task => timeOf(task, now)
     },
     {
-      id: 'served',
+      id: 'ran',
       title: trans.__('Served'),
       sorts: true,
-      width: '100px',
+      width: '104px',
       number: true,
       cell: task => duration(task.served_s)
     },
+    used(trans.__('GPU use'), 'gpu_use', '%'),
+    used(trans.__('GPU memory'), 'gpu_memory', 'bytes'),
     {
       id: 'note',
       title: trans.__('What it does, or waits for'),
@@ -105,6 +134,20 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       cell: task => <span title={noteOf(task)}>{whatOf(task)}</span>
     }
   ];
+}
+
+/** What the run of a task uses now, or its latest run used. */
+function used(title: string, key: 'gpu_use' | 'gpu_memory', unit: Unit): IColumn<ITaskSummary> {
+  return {
+    id: key,
+    title,
+    width: '86px',
+    number: true,
+    cell: task => {
+      const value = task.use?.[key] ?? null;
+      return value === null ? '–' : valueText(value, unit);
+    }
+  };
 }
 
 function choice(options: IColumnOptions): IColumn<ITaskSummary> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ICluster, INodesReport, INodesRow } from '../../api/types';
-import { chartRows, occupancyChart, percent, totalsOf } from './figures';
+import { anHour, anOverview } from '../../testing/overview';
+import { chartRows, dayChart, occupancyChart, percent, totalsOf } from './figures';
 import { reportQuery } from './Reports';
 
 const group: ICluster['groups'][number] = {
@@ -41,9 +42,7 @@ function days(rows: INodesRow[]): INodesReport {
 
 describe('the figures of the overview', () => {
   it('are of all node groups', () => {
-    expect(
-      totalsOf({ paused: false, standstill: null, groups: [group, { ...group, group: 'b' }] })
-    ).toMatchObject({
+    expect(totalsOf({ groups: [group, { ...group, group: 'b' }] })).toMatchObject({
       nodes: 8,
       held: 6,
       gpusFree: 16,
@@ -70,6 +69,22 @@ describe('the picture of the past', () => {
 
   it('is none where nothing was recorded', () => {
     expect(occupancyChart(days([aDay('2026-11-01', { occupancy: null, capacity_s: null })]))).toBeNull();
+  });
+});
+
+describe('the picture of the last day', () => {
+  it('has what was held and useful of all node time, and what was idle of all GPU time', () => {
+    const chart = dayChart(anOverview());
+    expect(chart?.lines.map(line => [line.key, line.values])).toEqual([
+      ['held', [50, 75]],
+      ['useful', [25, 25]],
+      ['idle', [10, 10]]
+    ]);
+  });
+
+  it('is none where nothing was recorded', () => {
+    const hours = [anHour('2026-11-21T02:00:00Z', { occupancy: null })];
+    expect(dayChart(anOverview({ hours }))).toBeNull();
   });
 });
 

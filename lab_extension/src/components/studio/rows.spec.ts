@@ -1,43 +1,50 @@
 import { describe, expect, it } from 'vitest';
-import { aTask, aWaitingTask } from '../../testing/fakes';
-import { nextSort, rowsOf, sortOf } from './rows';
+import { nextSort, sortOf, tagsOf, taskQuery } from './rows';
 import { ROW, windowOf } from './VirtualTable';
 
-const tasks = [
-  aTask({ id: 1, name: 'b', priority: 'LOW', effective_priority: 'LOW' }),
-  aWaitingTask(2, 1, { name: 'a' }),
-  aTask({ id: 3, name: 'c', state: 'failed', ended_at: '2026-11-21T05:00:00Z' })
-];
-const ids = (query: Record<string, string>): number[] => rowsOf(tasks, query).map(task => task.id);
-
-describe('the rows of an address', () => {
-  it('are all tasks in the order of the model without a filter', () => {
-    expect(ids({})).toEqual([1, 2, 3]);
-    expect(ids({ state: 'nonsense', sort: 'nonsense' })).toEqual([1, 2, 3]);
+describe('what an address asks the service for', () => {
+  it('is everything of the user, the newest first, where it says nothing', () => {
+    expect(taskQuery({}, false)).toEqual({});
+    expect(taskQuery({ state: 'nonsense', sort: 'nonsense', priority: 'nonsense' }, false)).toEqual({});
   });
 
-  it('are those with the state, the priority and the words', () => {
-    expect(ids({ state: 'live' })).toEqual([1, 2]);
-    expect(ids({ state: 'running' })).toEqual([1]);
-    expect(ids({ state: 'waiting' })).toEqual([2]);
-    expect(ids({ state: 'failed' })).toEqual([3]);
-    expect(ids({ priority: 'LOW' })).toEqual([1]);
-    expect(ids({ q: '#2', state: 'waiting' })).toEqual([2]);
+  it('is what the filters say', () => {
+    expect(
+      taskQuery(
+        { q: ' vit ', state: 'waiting', priority: 'LOW', group: 'eval', tag: 'nightly', starred: '1' },
+        true
+      )
+    ).toEqual({
+      user: '*',
+      text: 'vit',
+      state: 'queued,suspended',
+      priority: 'LOW',
+      group: 'eval',
+      tag: 'nightly',
+      starred: true
+    });
+    expect(taskQuery({ q: '#41' }, false)).toEqual({ text: '41' });
   });
 
-  it('are sorted as asked, priorities by their height', () => {
-    expect(ids({ sort: 'name' })).toEqual([2, 1, 3]);
-    expect(ids({ sort: '-name' })).toEqual([3, 1, 2]);
-    expect(ids({ sort: 'priority' })[0]).toBe(1);
+  it('is the order of a column', () => {
+    expect(taskQuery({ sort: 'name' }, false)).toEqual({ sort: 'name', order: 'rising' });
+    expect(taskQuery({ sort: '-ran' }, false)).toEqual({ sort: 'ran', order: 'falling' });
   });
 
-  it('go up, down and back by clicks', () => {
+  it('goes up, down and back by clicks', () => {
     expect([
       nextSort(null, 'name'),
       nextSort(sortOf('name'), 'name'),
       nextSort(sortOf('-name'), 'name')
     ]).toEqual(['name', '-name', '']);
     expect(nextSort(sortOf('-name'), 'id')).toBe('id');
+  });
+});
+
+describe('tags as they are written', () => {
+  it('are between commas, each once', () => {
+    expect(tagsOf(' nightly, big run,nightly ,,')).toEqual(['nightly', 'big run']);
+    expect(tagsOf('  ')).toEqual([]);
   });
 });
 

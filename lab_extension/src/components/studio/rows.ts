@@ -1,46 +1,37 @@
-/** Which tasks a table shows, and in which order: both are in the address. Pure functions. */
+/** Which tasks a table shows, and in which order: both are in the address, and the service finds them. Pure functions. */
 
-import type { ITaskSummary, TaskState } from '../../api/types';
-import { isUnfinished } from '../../text/format';
-import { isWaiting } from '../../text/words';
-import { filterTasks } from '../overview/TaskList';
+import type { ITaskQuery } from '../../api/client';
+import { AUTO, PRIORITIES } from '../../api/constants';
+import { TASK_SORTS, type TaskSort } from '../../api/operations';
+import type { PriorityChoice } from '../../api/types';
 import type { Query } from './router';
 
-/** Groups of states that are chosen with one word. */
+/** Groups of states that are chosen with one word, as the service names them. */
 export const STATES = {
-  live: isUnfinished,
-  running: (state: TaskState) => isUnfinished(state) && !isWaiting(state),
-  waiting: isWaiting,
-  ended: (state: TaskState) => !isUnfinished(state),
-  failed: (state: TaskState) => state === 'failed'
+  live: 'live',
+  running: 'starting,running,suspending,stopping',
+  waiting: 'queued,suspended',
+  ended: 'succeeded,failed,stopped',
+  failed: 'failed'
 } as const;
 
 export type StateChoice = keyof typeof STATES;
 
-const PRIORITIES = ['LOW', 'BELOW_NORMAL', 'NORMAL', 'ABOVE_NORMAL', 'HIGH', 'VERY_HIGH', 'EXTREME_HIGH'];
+/** What can be asked for, the highest first. */
+export const PRIORITY_CHOICES: readonly PriorityChoice[] = [AUTO, ...PRIORITIES];
 
-/** What the columns are sorted by; texts by the alphabet, `null` last. */
-const KEYS: Record<string, (task: ITaskSummary) => string | number | null> = {
-  id: task => task.id,
-  name: task => task.name.toLowerCase(),
-  user: task => task.user,
-  state: task => task.state,
-  priority: task => PRIORITIES.indexOf(task.effective_priority ?? task.priority),
-  group: task => task.group,
-  nodes: task => task.nodes,
-  served: task => task.served_s,
-  since: task => Date.parse(task.ended_at ?? task.running_since ?? task.submitted_at)
-};
+/** The words of an address that filter. */
+export const FILTERS = ['q', 'state', 'priority', 'group', 'tag', 'starred'] as const;
 
 export interface ISort {
   by: string;
   down: boolean;
 }
 
-/** The order that an address asks for: `name`, or `-name` with the last one first; null: as the model has it. */
+/** The order that an address asks for: `name`, or `-name` with the last one first; null: the newest first. */
 export function sortOf(text: string | undefined): ISort | null {
   const by = (text ?? '').replace(/^-/, '');
-  return by in KEYS ? { by, down: text?.startsWith('-') === true } : null;
+  return (TASK_SORTS as readonly string[]).includes(by) ? { by, down: text?.startsWith('-') === true } : null;
 }
 
 /** The next order after a click on a column: up, down, as before. */
@@ -51,37 +42,27 @@ export function nextSort(sort: ISort | null, by: string): string {
   return sort.down ? '' : `-${by}`;
 }
 
-/** The tasks that an address asks for, in its order. */
-export function rowsOf(tasks: readonly ITaskSummary[], query: Query): readonly ITaskSummary[] {
-  const { q = '', state, priority } = query;
-  const matches = state !== undefined && state in STATES ? STATES[state as StateChoice] : null;
-  let rows = filterTasks(tasks, q);
-  if (matches !== null || priority !== undefined) {
-    rows = rows.filter(
-      task =>
-        (matches === null || matches(task.state)) &&
-        (priority === undefined || (task.effective_priority ?? task.priority) === priority)
-    );
-  }
+/** What the service is asked for; words of the address that say nothing are left out. */
+export function taskQuery(query: Query, all: boolean): ITaskQuery {
+  const { q, state, priority, group, tag } = query;
   const sort = sortOf(query.sort);
-  const key = sort && KEYS[sort.by];
-  return key ? sorted(rows, key, sort.down) : rows;
+  return {
+    ...(all ? { user: '*' } : {}),
+    ...(q === undefined ? {} : { text: q.trim().replace(/^#(?=\d+$)/, '') }),
+    ...(state !== undefined && state in STATES ? { state: STATES[state as StateChoice] } : {}),
+    ...(isPriority(priority) ? { priority } : {}),
+    ...(group === undefined ? {} : { group }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(query.starred === undefined ? {} : { starred: true }),
+    ...(sort === null ? {} : { sort: sort.by as TaskSort, order: sort.down ? 'falling' : 'rising' })
+  };
 }
 
-function sorted(
-  rows: readonly ITaskSummary[],
-  key: (task: ITaskSummary) => string | number | null,
-  down: boolean
-): readonly ITaskSummary[] {
-  const sign = down ? -1 : 1;
-  return [...rows].sort((a, b) => {
-    const [one, other] = [key(a), key(b)];
-    if (one === other) {
-      return b.id - a.id;
-    }
-    if (one === null || other === null) {
-      return one === null ? 1 : -1;
-    }
-    return (one < other ? -1 : 1) * sign;
-  });
+function isPriority(text: string | undefined): text is PriorityChoice {
+  return (PRIORITY_CHOICES as readonly (string | undefined)[]).includes(text);
+}
+
+/** Tags as a user writes them: between commas, each once. */
+export function tagsOf(text: string): string[] {
+  return [...new Set(text.split(/[,，]/).map(tag => tag.trim()))].filter(tag => tag !== '');
 }

@@ -1,0 +1,92 @@
+/** What can be done to the chosen tasks, and what became of each. */
+
+import { useState, type JSX } from 'react';
+import type { TaskAction } from '../../api/client';
+import type { ITaskSummary } from '../../api/types';
+import { trans } from '../../text/translate';
+import { Icon } from '../icons';
+import { useHost } from '../host';
+import { actionLabel, actOnAll, resultText, stopAll, suits, type IOutcome } from './bulk';
+import { useStudio } from './context';
+import { Link } from './router';
+
+const ACTIONS: readonly TaskAction[] = ['suspend', 'hold', 'resume', 'stop'];
+
+/** What was done last. */
+export interface IDone {
+  text: string;
+  outcomes: readonly IOutcome[];
+}
+
+export function TaskActions(props: {
+  chosen: readonly ITaskSummary[];
+  onDone: (done: IDone) => void;
+  onNone: () => void;
+}): JSX.Element {
+  const { chosen } = props;
+  const { api } = useStudio();
+  const host = useHost();
+  const [busy, setBusy] = useState(false);
+  const act = async (action: TaskAction, tasks: readonly ITaskSummary[]): Promise<void> => {
+    if (action === 'stop' && !(await host.confirm(stopAll(tasks)))) {
+      return;
+    }
+    setBusy(true);
+    const outcomes = await actOnAll(api.operations, action, tasks);
+    setBusy(false);
+    const text = resultText(action, outcomes);
+    host.notify(outcomes.some(each => each.now === null) ? 'error' : 'info', text);
+    props.onDone({ text, outcomes });
+  };
+  // The older one is on the left, whatever the order of the table.
+  const [one, other] = [...chosen].sort((a, b) => a.id - b.id);
+  return (
+    <div className="hai-Bulk" role="toolbar" aria-label={trans.__('Chosen tasks')}>
+      <b>{trans._n('%1 chosen', '%1 chosen', chosen.length)}</b>
+      {ACTIONS.map(action => {
+        const tasks = chosen.filter(task => suits(action, task));
+        return tasks.length === 0 ? null : (
+          <button
+            key={action}
+            className={`hai-Button ${action === 'stop' ? 'hai-mod-danger' : ''}`}
+            disabled={busy}
+            onClick={() => void act(action, tasks)}
+          >
+            {actionLabel(action, tasks.length)}
+          </button>
+        );
+      })}
+      {one && other && chosen.length === 2 && (
+        <Link className="hai-Button" to={{ page: 'tasks', query: { compare: `${one.id},${other.id}` } }}>
+          {trans.__('Compare')}
+        </Link>
+      )}
+      <button className="hai-Link" onClick={props.onNone}>
+        {trans.__('Choose none')}
+      </button>
+    </div>
+  );
+}
+
+/** The result of each task, those that were refused first. */
+export function Results({ done, onClose }: { done: IDone; onClose: () => void }): JSX.Element {
+  const { text, outcomes } = done;
+  const refused = outcomes.filter(each => each.now === null);
+  return (
+    <section className="hai-Results" aria-label={trans.__('What became of each task')}>
+      <details open={refused.length > 0}>
+        <summary>{text}</summary>
+        <ul>
+          {[...refused, ...outcomes.filter(each => each.now !== null)].map(each => (
+            <li key={each.task.id} className={each.now === null ? 'hai-mod-refused' : ''}>
+              {each.now === null ? trans.__('Refused: %1', each.text) : each.text}
+            </li>
+          ))}
+        </ul>
+      </details>
+      <button className="hai-IconButton" aria-label={trans.__('Close')} onClick={onClose}>
+        <Icon name="close" />
+      </button>
+    </section>
+  );
+}

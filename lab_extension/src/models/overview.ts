@@ -1,0 +1,31 @@
+/** The cluster now and over the last day, the same for all users. */
+
+import type { IOperations } from '../api/operations';
+import type { IEvent, IOverview } from '../api/types';
+import type { Feed } from './feed';
+import { LiveModel } from './live';
+
+/** Occupancy and use now and by hour, and tasks by priority. */
+export class OverviewModel extends LiveModel {
+  private _value: IOverview | null = null;
+
+  constructor(
+    private readonly api: Pick<IOperations, 'overview'>,
+    feed: Feed,
+    fallback = 15_000
+  ) {
+    super({ feed, name: 'hai:overview', interval: 1_500, fallback, live: 20_000 });
+  }
+
+  get value(): IOverview | null {
+    return this._value;
+  }
+
+  protected concerns(event: IEvent): boolean {
+    return /^(task\.(submitted|state|priority|held)|node\.|cluster\.)/.test(event.kind);
+  }
+
+  protected async read(): Promise<void> {
+    this._value = await this.api.overview();
+  }
+}

@@ -1,0 +1,225 @@
+/** The tasks that a filter asks for, in its order, read in pages as far as they are looked at. */
+
+import type { IApi, ITaskQuery } from '../api/client';
+import type { IOperations } from '../api/operations';
+import type { IEvent, ITaskSummary } from '../api/types';
+import type { Feed } from './feed';
+import { LiveModel } from './live';
+
+/** Largest page that the platform gives. */
+export const PAGE = 200;
+/** The most changed tasks that are read one by one; more are read as pages. */
+const ONE_BY_ONE = 6;
+/** Up to as many rows all are read again when much has changed; of more only the first page, and the rest with the timer. */
+const FEW = 1_000;
+
+export type TaskPagesApi = Pick<IApi, 'tasks' | 'task'> & {
+  readonly operations: Pick<IOperations, 'setTags' | 'setStar'>;
+};
+
+/** Rows from the first one on, as many as were needed, and how many there are altogether. */
+export class TaskPagesModel extends LiveModel {
+  private query: ITaskQuery;
+  private _items: readonly ITaskSummary[] = [];
+  private _total: number | null = null;
+  /** Of the page after the last one that was read; null: there is none; undefined: no page was read. */
+  private cursor: string | null | undefined;
+  /** How many rows are needed. */
+  private wanted = PAGE;
+  private _pending = true;
+  private readonly dirty = new Set<number>();
+  /** Readings take turns: two at once would put one page twice. */
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly api: TaskPagesApi,
+    feed: Feed,
+    query: ITaskQuery,
+    fallback = 15_000
+  ) {
+    super({ feed, name: 'hai:task-pages', interval: 1_000, fallback, live: 120_000 });
+    this.query = query;
+  }
+
+  /** The rows that were read, without a gap. */
+  get items(): readonly ITaskSummary[] {
+    return this._items;
+  }
+
+  /** How many tasks match; null: not known yet. */
+  get total(): number | null {
+    return this._total;
+  }
+
+  /** Whether the rows are still those of the query before. */
+  get pending(): boolean {
+    return this._pending;
+  }
+
+  /** Show other tasks, or the same in another order. What is shown stays until the first page has come. */
+  ask(query: ITaskQuery): void {
+    if (JSON.stringify(query) !== JSON.stringify(this.query)) {
+      this.query = query;
+      this.wanted = PAGE;
+      this._pending = true;
+      this.emit();
+      this.readSoon();
+    }
+  }
+
+  /** A row is looked at: read up to it, and half a page beyond. */
+  need(row: number): void {
+    const wanted = row + PAGE / 2;
+    if (wanted > this.wanted) {
+      this.wanted = wanted;
+    }
+    if (typeof this.cursor === 'string' && this._items.length < this.wanted) {
+      this.readSoon();
+    }
+  }
+
+  /** Take over a task that an action has answered with. */
+  put(task: ITaskSummary): void {
+    this._items = this._items.map(each => (each.id === task.id ? completed(task, each) : each));
+    this.emit();
+  }
+
+  /** Give a task other tags. Rejects with the service's sentence. */
+  async setTags(id: number, tags: readonly string[]): Promise<void> {
+    this.put(await this.api.operations.setTags(id, tags));
+  }
+
+  /** Star a task, or take the star away. Rejects with the service's sentence. */
+  async setStar(id: number, starred: boolean): Promise<void> {
+    const task = await this.api.operations.setStar(id, starred);
+    this.put({ ...task, starred });
+  }
+
+  protected concerns(event: IEvent): boolean {
+    if (event.task_id !== null) {
+      this.dirty.add(event.task_id);
+    }
+    return event.task_id !== null || event.kind.startsWith('cluster.');
+  }
+
+  protected read(whole: boolean): Promise<void> {
+    const turn = this.last.then(() => this.readInTurn(whole));
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  private async readInTurn(whole: boolean): Promise<void> {
+    const { query } = this;
+    const ids = [...this.dirty];
+    this.dirty.clear();
+    try {
+      if (whole || this._pending || this.cursor === undefined) {
+        await this.readAll(query);
+      } else if (ids.length > 0) {
+        await this.readChanged(query, ids);
+      }
+      await this.readFurther(query);
+    } catch (error) {
+      ids.forEach(id => this.dirty.add(id));
+      throw error;
+    }
+  }
+
+  /** As many rows as there were, from the first page on. */
+  private async readAll(query: ITaskQuery): Promise<void> {
+    const rows = this._pending ? PAGE : Math.max(this._items.length, PAGE);
+    const first = await this.page(query);
+    const items = [...first.items];
+    let cursor = first.next_cursor;
+    while (cursor !== null && items.length < rows && query === this.query) {
+      const page = await this.page(query, cursor);
+      items.push(...page.items);
+      cursor = page.next_cursor;
+    }
+    if (query === this.query) {
+      this._pending = false;
+      this._total = first.total;
+      this.take(items, cursor);
+    }
+  }
+
+  /** The rows of some tasks, and the first page where one of them is not shown or can have come or gone. */
+  private async readChanged(query: ITaskQuery, ids: readonly number[]): Promise<void> {
+    if (ids.length > ONE_BY_ONE) {
+      await (this._items.length <= FEW ? this.readAll(query) : this.readHead(query));
+      return;
+    }
+    const shown = new Set(this._items.map(task => task.id));
+    const known = await Promise.all(ids.filter(id => shown.has(id)).map(id => this.api.task(id)));
+    const states = query.state?.split(',') ?? [];
+    const gone = new Set(known.filter(task => isGone(states, task)).map(task => task.id));
+    const byId = new Map(known.map(task => [task.id, task]));
+    this._items = this._items
+      .filter(task => !gone.has(task.id))
+      .map(task => {
+        const read = byId.get(task.id);
+        return read ? completed(read, task) : task;
+      });
+    if (gone.size > 0 || known.length < ids.length) {
+      await this.readHead(query);
+    }
+  }
+
+  /** The first page again, before the rows that were there. */
+  private async readHead(query: ITaskQuery): Promise<void> {
+    const first = await this.page(query);
+    if (query === this.query) {
+      this._total = first.total;
+      this.take(
+        first.next_cursor === null ? first.items : [...first.items, ...this._items],
+        first.next_cursor === null ? null : (this.cursor ?? null)
+      );
+    }
+  }
+
+  /** Further pages, as long as rows are needed that are not there. */
+  private async readFurther(query: ITaskQuery): Promise<void> {
+    while (typeof this.cursor === 'string' && this._items.length < this.wanted && query === this.query) {
+      const page = await this.page(query, this.cursor);
+      if (query !== this.query) {
+        return;
+      }
+      this.take([...this._items, ...page.items], page.next_cursor);
+      this.emit();
+    }
+  }
+
+  private page(query: ITaskQuery, cursor?: string): ReturnType<IApi['tasks']> {
+    // How many there are costs a look at all of them: the first page tells it.
+    const place = cursor === undefined ? { total: true } : { cursor };
+    return this.api.tasks({ ...query, use: true, limit: PAGE, ...place });
+  }
+
+  /** Each task once; the object that is already shown, if nothing has changed. */
+  private take(items: readonly ITaskSummary[], cursor: string | null): void {
+    const old = new Map(this._items.map(task => [task.id, task]));
+    const byId = new Map<number, ITaskSummary>();
+    for (const task of items) {
+      if (!byId.has(task.id)) {
+        const before = old.get(task.id);
+        byId.set(task.id, before && JSON.stringify(before) === JSON.stringify(task) ? before : task);
+      }
+    }
+    this._items = [...byId.values()];
+    this.cursor = cursor;
+  }
+}
+
+/** Whether a task no longer is in one of the states that were asked for. */
+function isGone(states: readonly string[], task: ITaskSummary): boolean {
+  if (states.length === 0) {
+    return false;
+  }
+  const live = !['succeeded', 'failed', 'stopped'].includes(task.state);
+  return !states.includes(task.state) && !(live && states.includes('live'));
+}
+
+/** A task read alone does not tell what only lists tell: that stays as it was. */
+function completed(read: ITaskSummary, before: ITaskSummary): ITaskSummary {
+  return { ...read, use: read.use ?? before.use, starred: read.starred ?? before.starred };
+}
