@@ -1,5 +1,5 @@
 import { act, fireEvent, render, screen, waitFor } from '@testing-library/react';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { INode } from '../../api/types';
 import { ClusterModel } from '../../models/cluster';
 import { Feed } from '../../models/feed';
@@ -36,6 +36,10 @@ async function page(
     },
     feed
   );
+  onTestFinished(() => {
+    cluster.dispose();
+    feed.dispose();
+  });
   await cluster.start();
   await waitFor(() => expect(cluster.me).not.toBeNull());
   const router = new MemoryRouter('nodes', given.query);

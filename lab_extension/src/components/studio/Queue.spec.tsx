@@ -1,5 +1,5 @@
 import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { IQueueTask } from '../../api/types';
 import { ClusterModel } from '../../models/cluster';
 import { Feed } from '../../models/feed';
@@ -33,6 +33,10 @@ async function page(given: IQueueTask[]): Promise<{
     { cluster: async () => ({ paused: false, groups: [], standstill: null }), me: async () => aMe() },
     feed
   );
+  onTestFinished(() => {
+    cluster.dispose();
+    feed.dispose();
+  });
   await cluster.start();
   await waitFor(() => expect(cluster.me).not.toBeNull());
   const router = new MemoryRouter('overview');
