@@ -11,6 +11,8 @@ export const CommandIDs = {
   environments: 'hai:environments',
   /** Show a `page` of Studio. */
   studio: 'hai:studio',
+  /** Show the notebook of the examples. */
+  examples: 'hai:examples',
   /** Show the panel. */
   showPanel: 'hai:show-panel'
 } as const;

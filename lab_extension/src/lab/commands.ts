@@ -7,12 +7,14 @@ import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { launchIcon } from '@jupyterlab/ui-components';
 import type { IHost } from '../components/host';
 import type { IApi } from '../api/client';
+import type { ITransport } from '../api/transport';
 import { sentenceOf } from '../api/request';
 import { PAGES } from '../components/studio/pages';
 import { trans } from '../text/translate';
 import { CommandIDs } from './commandIds';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
-import { environmentIcon, haiIcon } from './icons';
+import { openExamples } from './examples';
+import { clusterIcon, environmentIcon, examplesIcon, haiIcon, tasksIcon } from './icons';
 import type { ClusterModel } from '../models/cluster';
 import type { EnvironmentsModel } from '../models/environments';
 import type { Feed } from '../models/feed';
@@ -25,6 +27,8 @@ import { EnvironmentsWidget } from './environments';
 import { StudioWidget } from './studio';
 import { submitDialog } from './submit';
 import { TaskWidget } from './task';
+
+const IS_LAUNCHER = { type: 'boolean', description: 'Whether a card of the Launcher asks for the label' };
 
 /** The numbers of the settings. */
 export interface ISettingValues {
@@ -43,6 +47,7 @@ export interface ICommandOptions {
   browsers: IFileBrowserFactory | null;
   environments: EnvironmentsModel;
   host: IHost;
+  transport: ITransport;
   settings: () => ISettingValues;
 }
 
@@ -55,10 +60,24 @@ export function addCommands(options: ICommandOptions): void {
     return item && item.type !== 'directory' && isSubmittable(item.path) ? item.path : null;
   };
   commands.addCommand(CommandIDs.submit, {
-    label: args => (args.path ? trans.__('Submit to HAI') : trans.__('Submit to HAI…')),
-    caption: trans.__('Run the open script or notebook as a task on the cluster'),
-    icon: launchIcon,
-    describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
+    label: args =>
+      args.isLauncher === true
+        ? trans.__('Submit a task')
+        : args.path
+          ? trans.__('Submit to HAI')
+          : trans.__('Submit to HAI…'),
+    caption: args =>
+      args.isLauncher === true
+        ? trans.__('Run a command as a task on the cluster')
+        : trans.__('Run the open script or notebook as a task on the cluster'),
+    // The first card gives the section of the Launcher its icon.
+    icon: args => (args.isLauncher === true ? haiIcon : launchIcon),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { path: { type: 'string' }, isLauncher: IS_LAUNCHER }
+      }
+    },
     execute: args => {
       const path = args.path;
       return submit(options, typeof path === 'string' ? path : pathOf(documents, shell.currentWidget));
@@ -88,14 +107,32 @@ export function addCommands(options: ICommandOptions): void {
     label: trans.__('Environments'),
     caption: trans.__('Python environments: list, make, change and share them'),
     icon: environmentIcon,
-    describedBy: { args: { type: 'object', properties: {} } },
+    describedBy: {
+      args: { type: 'object', properties: { isLauncher: IS_LAUNCHER } }
+    },
     execute: () => openEnvironments(options)
+  });
+  commands.addCommand(CommandIDs.examples, {
+    label: args => (args.isLauncher === true ? trans.__('Examples') : trans.__('Open the examples of HAI')),
+    caption: trans.__('A notebook that shows the platform by doing, and trainings to begin with'),
+    icon: examplesIcon,
+    describedBy: {
+      args: { type: 'object', properties: { isLauncher: IS_LAUNCHER } }
+    },
+    execute: () => openExamples(commands, options.transport)
   });
   commands.addCommand(CommandIDs.studio, {
     label: args =>
-      args.isLauncher === true || typeof args.page !== 'string' ? trans.__('HAI Studio') : titleOf(args.page),
-    caption: trans.__('The cluster at a glance, all tasks, nodes and reports'),
-    icon: haiIcon,
+      args.isLauncher === true
+        ? cardOf(args.page)
+        : typeof args.page === 'string'
+          ? titleOf(args.page)
+          : trans.__('HAI Studio'),
+    caption: args =>
+      args.page === 'tasks'
+        ? trans.__('Your tasks: what runs, what waits and why, what has ended')
+        : trans.__('The cluster at a glance, all tasks, nodes and reports'),
+    icon: args => (args.isLauncher !== true ? haiIcon : args.page === 'tasks' ? tasksIcon : clusterIcon),
     describedBy: {
       args: {
         type: 'object',
@@ -104,7 +141,7 @@ export function addCommands(options: ICommandOptions): void {
             type: 'string',
             description: 'The page to show: overview (default), tasks, nodes, reports, ...'
           },
-          isLauncher: { type: 'boolean', description: 'Whether the Launcher asks for the label' }
+          isLauncher: IS_LAUNCHER
         }
       }
     },
@@ -177,6 +214,11 @@ async function environmentNames(options: ICommandOptions): Promise<string[]> {
   ];
   // This server's folder and the service know mostly the same ones.
   return [...new Set([...here, ...haienvs, ...images].map(one => one.name))];
+}
+
+/** The label of a card of the Launcher. */
+function cardOf(page: unknown): string {
+  return page === 'tasks' ? trans.__('My tasks') : trans.__('Cluster');
 }
 
 /** The label of the command for one page. */
