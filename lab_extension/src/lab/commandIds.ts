@@ -5,6 +5,8 @@ export const CommandIDs = {
   submit: 'hai:submit',
   /** Submit what is selected in the file browser. */
   submitSelected: 'hai:submit-selected',
+  /** Show the form, filled with the task `id`. */
+  submitAgain: 'hai:submit-again',
   /** Show the task `id`. */
   openTask: 'hai:open-task',
   /** Show the environments. */

@@ -6,6 +6,10 @@ import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { launchIcon } from '@jupyterlab/ui-components';
 import type { IHost } from '../components/host';
+import { againOf, replaceQuestion } from '../components/submit/again';
+import type { Freeze } from '../components/submit/model';
+import type { ISubmitDefaults } from '../api/extension';
+import type { ITaskDetail } from '../api/types';
 import type { IApi } from '../api/client';
 import type { ITransport } from '../api/transport';
 import { sentenceOf } from '../api/request';
@@ -99,6 +103,13 @@ export function addCommands(options: ICommandOptions): void {
     },
     execute: args => openTask(options, Number(args.id))
   });
+  commands.addCommand(CommandIDs.submitAgain, {
+    label: trans.__('Submit a task again'),
+    describedBy: {
+      args: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
+    },
+    execute: args => submitAgain(options, Number(args.id))
+  });
   options.environments.submitted.connect((_, task) => {
     options.tasks.put(task);
     void commands.execute(CommandIDs.openTask, { id: task.id });
@@ -157,47 +168,67 @@ export function addCommands(options: ICommandOptions): void {
 }
 
 async function submit(options: ICommandOptions, path: string | null): Promise<void> {
-  const { api, cluster, documents, tasks, app } = options;
+  const { api, documents } = options;
   try {
     if (path !== null && !(await ensureSaved(documents, path))) {
       return;
     }
-    const [defaults, policy, me, environments] = await Promise.all([
-      api.submitDefaults(path ?? ''),
-      api.policy(),
-      cluster.me ?? api.me(),
-      environmentNames(options)
-    ]);
-    const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
-    const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
-    const task = await submitDialog(
-      api,
-      defaults,
-      { policy, quota: me.quota, environments, drafts },
-      free,
-      async name => {
-        const frozen = await options.environments.freeze(name);
-        if (frozen.changed) {
-          Notification.info(
-            trans.__('Froze the draft of %1 as %2@%3', name, name, frozen.generation ?? '?'),
-            {
-              autoClose: 8_000
-            }
-          );
-        }
-        return frozen;
-      }
-    );
-    if (task !== null) {
-      tasks.put(task);
-      for (const warning of task.warnings) {
-        Notification.warning(warning, { autoClose: 8_000 });
-      }
-      await app.commands.execute(CommandIDs.openTask, { id: task.id });
+    await showForm(options, api.submitDefaults(path ?? ''));
+  } catch (error) {
+    Notification.error(sentenceOf(error), { autoClose: 8_000 });
+  }
+}
+
+/** Show the form filled with a task; when that one still waits, ask whether the new one replaces it. */
+async function submitAgain(options: ICommandOptions, id: number): Promise<void> {
+  const { api, host, tasks } = options;
+  try {
+    const old = await api.task(id);
+    const made = await showForm(options, { name: old.name, cwd: old.cwd, command: old.command }, old);
+    const question = made === null ? null : replaceQuestion(await api.task(id), made);
+    if (question !== null && (await host.confirm(question))) {
+      tasks.put(await api.act(id, 'stop'));
     }
   } catch (error) {
     Notification.error(sentenceOf(error), { autoClose: 8_000 });
   }
+}
+
+/** Show the form; the task that was made, or null. */
+async function showForm(
+  options: ICommandOptions,
+  first: ISubmitDefaults | Promise<ISubmitDefaults>,
+  like: ITaskDetail | null = null
+): Promise<ITaskDetail | null> {
+  const { api, app, cluster, tasks } = options;
+  const [defaults, policy, me, environments] = await Promise.all([
+    first,
+    api.policy(),
+    cluster.me ?? api.me(),
+    environmentNames(options)
+  ]);
+  const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
+  const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
+  const context = { policy, quota: me.quota, environments, drafts };
+  const again = like === null ? null : againOf(like, context);
+  const freeze: Freeze = async name => {
+    const frozen = await options.environments.freeze(name);
+    if (frozen.changed) {
+      Notification.info(trans.__('Froze the draft of %1 as %2@%3', name, name, frozen.generation ?? '?'), {
+        autoClose: 8_000
+      });
+    }
+    return frozen;
+  };
+  const task = await submitDialog(api, defaults, context, free, freeze, again);
+  if (task !== null) {
+    tasks.put(task);
+    for (const warning of task.warnings) {
+      Notification.warning(warning, { autoClose: 8_000 });
+    }
+    await app.commands.execute(CommandIDs.openTask, { id: task.id });
+  }
+  return task;
 }
 
 /** Names of all environments that can be chosen: those of haienv, then images. Neither of the two sources holds a form up. */

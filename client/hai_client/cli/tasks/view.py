@@ -300,10 +300,7 @@ def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:
 
 def _fact(out: Output, label: str, text: str) -> None:
     text = clean(text)
-    if out.width and out.width > _LABEL + 20:
-        lines = wrapped(text, out.width - _LABEL - 2)
-    else:
-        lines = [text]
+    lines = wrapped(text, out.width - _LABEL - 2) if out.width and out.width > _LABEL + 20 else [text]
     out.line(f"  {out.style(f'{label:<{_LABEL}}', 'dim')}{lines[0]}")
     for line in lines[1:]:
         out.line(" " * (_LABEL + 2) + line)
