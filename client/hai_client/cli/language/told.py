@@ -13,7 +13,7 @@ from typing import Any
 
 from hai_client.backports import UTC
 from hai_client.cli.language.catalogue import is_english, say, sentences
-from hai_client.cli.language.verdicts import Facts, of_facts, quota_of, who
+from hai_client.cli.language.verdicts import VerdictFacts, of_facts, quota_of, who
 from hai_client.cli.language.words import (
     amount,
     duration,
@@ -147,7 +147,9 @@ def _decision(found: Decision) -> str | None:
     if found.kind == EventKind.TASK_VERDICT:
         ids = [say("task %1", one) for one in data.get("holders") or ()]
         them = listed(ids[:_NAMED], len(ids))
-        return of_facts(Facts(str(data.get("kind")), data.get("priority"), data.get("data") or {}, them, found.at))
+        return of_facts(
+            VerdictFacts(str(data.get("kind")), data.get("priority"), data.get("data") or {}, them, found.at)
+        )
     if found.kind == EventKind.TASK_HELD:
         return say("Held by %1.", found.actor) if data.get("held") else say("Released by %1.", found.actor)
     if found.kind == EventKind.TASK_PRIORITY:

@@ -22,7 +22,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class VerdictFacts:
     """What a verdict says.
 
     Attributes:
@@ -93,7 +93,7 @@ def verdict(found: Verdict, priority: str | None = None, *, now: datetime | None
     """
     at = now or datetime.now(UTC)
     if not is_english():
-        said = of_facts(Facts(found.kind, priority, found.data, who(found.holders, found.holder_count), at))
+        said = of_facts(VerdictFacts(found.kind, priority, found.data, who(found.holders, found.holder_count), at))
         if said is not None:
             return said
     return local_times(found.sentence, now=now)
@@ -104,7 +104,7 @@ def waits(task: TaskSummary) -> str:
     return "" if task.verdict is None else verdict(task.verdict, task.effective_priority)
 
 
-def of_facts(facts: Facts) -> str | None:
+def of_facts(facts: VerdictFacts) -> str | None:
     """Return a verdict of which only the data are known; None: only the service can say it."""
     try:
         return VERDICTS[facts.kind](facts)
@@ -127,7 +127,7 @@ def quota_of(subject: object) -> str:
     return say("the quota of group %1 as a whole", name) if kind == "total" else say("the quota of %1", subject)
 
 
-def _lacks(facts: Facts) -> str:
+def _lacks(facts: VerdictFacts) -> str:
     orphaned = facts.optional("orphaned")
     return sentences(
         say("Needs %1; free: %2.", facts.needs, nodes(facts.number("free"))),
@@ -135,7 +135,7 @@ def _lacks(facts: Facts) -> str:
     )
 
 
-def _capacity(facts: Facts) -> str:
+def _capacity(facts: VerdictFacts) -> str:
     unsaved = facts.optional("unsaved")
     kept = "Task %1 keeps its nodes until it saves: it was interrupted %2 times in a row without a checkpoint."
     return sentences(
@@ -145,7 +145,7 @@ def _capacity(facts: Facts) -> str:
     )
 
 
-def _quota(facts: Facts) -> str:
+def _quota(facts: VerdictFacts) -> str:
     return sentences(
         say(
             "Needs %1 but %2 of the %3 nodes that %4 allows at %5 are in use.",
@@ -159,7 +159,7 @@ def _quota(facts: Facts) -> str:
     )
 
 
-def _turn(facts: Facts) -> str:
+def _turn(facts: VerdictFacts) -> str:
     them = facts.who or say("tasks of equal priority")
     until = facts.when("until")
     return sentences(
@@ -170,7 +170,7 @@ def _turn(facts: Facts) -> str:
     )
 
 
-def _reserved(facts: Facts) -> str:
+def _reserved(facts: VerdictFacts) -> str:
     first = facts.who or say("a task that goes first")
     until = facts.when("until")
     if until is None:
@@ -178,7 +178,7 @@ def _reserved(facts: Facts) -> str:
     return say("Needs %1; what is free is kept for %2 until %3.", facts.needs, first, until)
 
 
-def _draining(facts: Facts) -> str:
+def _draining(facts: VerdictFacts) -> str:
     by = facts.when("deadline")
     return sentences(
         say("Starts when its nodes are free.") if by is None else say("Starts when its nodes are free, by %1.", by),
@@ -186,7 +186,7 @@ def _draining(facts: Facts) -> str:
     )
 
 
-def _topology(facts: Facts) -> str:
+def _topology(facts: VerdictFacts) -> str:
     return say(
         "Needs %1 close together; %2 free, but at most %3 of them within one zone, and as many tasks as may span "
         "zones do.",
@@ -196,7 +196,7 @@ def _topology(facts: Facts) -> str:
     )
 
 
-def _retry(facts: Facts) -> str:
+def _retry(facts: VerdictFacts) -> str:
     of = amount(facts.number("of"))
     retries = facts.optional("retries")
     number = amount(facts.number("starts") + 1 if retries is None else retries)
@@ -218,7 +218,7 @@ def _retry(facts: Facts) -> str:
     )
 
 
-def _never(facts: Facts) -> str:
+def _never(facts: VerdictFacts) -> str:
     cause, cap = facts.data.get("cause"), facts.data.get("cap", "")
     if cause == "group":
         return say("Cannot start: it needs %1 but its node group has %2; submit it with fewer nodes.", facts.needs, cap)
@@ -246,7 +246,7 @@ def _never(facts: Facts) -> str:
 
 
 #: By the kind of a verdict: its sentences. A LookupError says that the data do not suffice.
-VERDICTS: Mapping[str, Callable[[Facts], str]] = {
+VERDICTS: Mapping[str, Callable[[VerdictFacts], str]] = {
     "QUOTA": _quota,
     "CAPACITY": _capacity,
     "TURN": _turn,
