@@ -154,6 +154,7 @@ def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform,
 def test_studio_is_in_the_launcher_and_opens_tasks_in_tabs(page: Page, platform: Platform, tmp_path: Path) -> None:
     loop = ("python", "-c", "import time; time.sleep(600)")
     platform.client().submit(TaskRequest(name="for-studio", command=loop, cwd="/", nodes=1, profile="kill"))
+    page.locator('.lm-TabBar-tab:has-text("Launcher")').click()
     cards = page.locator('.jp-LauncherCard[data-category="HAI"]')
     expect(cards).to_have_text(["Submit a task", "My tasks", "Cluster", "Environments", "Examples"])
     status = page.get_by_test_id("hai-status")
