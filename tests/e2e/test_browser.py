@@ -199,8 +199,16 @@ def test_the_examples_are_in_the_home_and_stay_deleted(page: Page, platform: Pla
     page.locator('.jp-LauncherCard[data-category="HAI"]', has_text="Examples").click()
     notebook = page.locator(".jp-NotebookPanel:visible")
     expect(notebook).to_contain_text("Your first minute on the cluster", timeout=SLOW)
-    shot(page, tmp_path, "examples")
     assert (given / "train_digits.py").is_file(), "who asks for the examples gets what is missing"
+    page.locator("#jp-main-statusbar", has_text=re.compile(r"\| Idle")).wait_for(timeout=SLOW)
+    notebook.locator(".jp-CodeCell").first.click()
+    page.keyboard.press("Shift+Enter")
+    output = notebook.locator(".jp-CodeCell").first.locator(".jp-OutputArea-output")
+    expect(output).to_contain_text("ann", timeout=SLOW)
+    expect(output).not_to_contain_text("command not found")
+    shot(page, tmp_path, "examples")
+    page.keyboard.press("Control+s")
+    page.locator('.lm-TabBar-tab:has-text("start-here"):not(.jp-mod-dirty)').wait_for(timeout=SLOW)
     page.locator('.lm-TabBar-tab:has-text("start-here") .lm-TabBar-tabCloseIcon').click()
 
 
@@ -211,7 +219,7 @@ def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platfor
     wait_for("the first task runs", lambda: platform.json("status", "holds-all")["state"] == "running")
     client.submit(TaskRequest(name="wants-two", command=loop, cwd="/", nodes=2, profile="kill"))
 
-    open_panel(page)
+    show_panel(page)
     row = page.get_by_test_id("hai-tasks").get_by_text("wants-two")
     row.wait_for(timeout=SLOW)
     row.click()
