@@ -14,7 +14,7 @@ AT_ONCE ?=
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
-  $(wildcard lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
+  $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
 PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
@@ -99,6 +99,7 @@ reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture
 	$(BIN)/python -m hai_client.cli.reference > docs/reference/cli.md
 	$(BIN)/python -m hai_hub.cluster.values_reference > docs/reference/values.md
 	PYTHONPATH=tests $(BIN)/python -m docs.rooms
+	PYTHONPATH=tools $(BIN)/python -m languages
 	PYTHONPATH=tools $(BIN)/python -m monitoring >/dev/null
 
 monitoring: $(VENV)/.dev  ## write the chart's dashboards and alerts from the tables in tools/monitoring

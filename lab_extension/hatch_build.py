@@ -24,12 +24,16 @@ class FrontEnd(BuildHookInterface):
 
         Args:
             version: What is being built; a part of the interface.
-            build_data: What hatchling builds from; a part of the interface.
+            build_data: What hatchling builds from; the examples of the repository are added.
 
         Raises:
             subprocess.CalledProcessError: npm failed; its output says why.
         """
         root = Path(self.root)
+        # From an archive of sources they are in the package already.
+        for path in sorted((root.parent / "examples").glob("*")):
+            if path.suffix in (".ipynb", ".py", ".yml"):
+                build_data["force_include"][str(path)] = f"hai_lab/example_files/{path.name}"
         targets = [root / "hai_lab" / "labextension" / "package.json", root / "hai_lab" / "page" / "index.html"]
         if os.environ.get("HAI_LAB_SKIP_BUILD"):
             # The wheel's list of data names the folders, so they must be there.

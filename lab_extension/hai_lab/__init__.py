@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from pathlib import Path
 from typing import Any
 
 from jupyter_server._tz import utcnow
@@ -12,6 +13,7 @@ from hai_lab.boards import handlers as board_handlers
 from hai_lab.boards.processes import Boards
 from hai_lab.environments import handlers as environments
 from hai_lab.environments.builds import Builds
+from hai_lab.examples import Examples
 from hai_lab.lifetime import Lifetime
 from hai_lab.platform import Platform
 from hai_lab.routes import routes
@@ -40,6 +42,11 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     web_app.settings["hai_lab_platform"] = Platform.from_environment()
     web_app.settings["hai_lab_lifetime"] = Lifetime.from_environment()
     web_app.settings["hai_lab_spot"] = Spot.from_environment()
+    examples = Examples.of(Path(web_app.settings["server_root_dir"]).expanduser().absolute())
+    web_app.settings["hai_lab_examples"] = examples
+    # Under HAI alone: a JupyterLab that only happens to have this extension is not ours to fill.
+    if web_app.settings["hai_lab_platform"].api_url:
+        examples.give()
     builds = Builds(active=lambda: web_app.settings.update(hai_environments_last_activity=utcnow()))
     web_app.settings[environments.SETTING] = builds
     # What a build has begun is undone by itself when it is told to end.

@@ -16,6 +16,7 @@ from hai_lab import kernels
 from hai_lab.boards import handlers as boards
 from hai_lab.defaults import submit_defaults
 from hai_lab.environments import handlers as environments
+from hai_lab.examples import ExamplesHandler
 from hai_lab.handler import HaiHandler
 from hai_lab.lifetime import LifetimeHandler
 from hai_lab.platform import Platform, unreachable
@@ -151,6 +152,7 @@ def routes(base_url: str) -> list[tuple[str, Any]]:
     base = re.escape(base_url)
     return [
         (f"{base}hai-lab/api/.*", ForwardHandler),
+        (f"{base}hai-lab/examples", ExamplesHandler),
         (f"{base}hai-lab/lifetime", LifetimeHandler),
         (f"{base}hai-lab/submit-defaults", SubmitDefaultsHandler),
         (f"{base}hai-lab/snapshot", SnapshotHandler),

@@ -118,7 +118,7 @@ def show_panel(page: Page) -> None:
 
 
 def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform, tmp_path: Path) -> None:
-    page.locator('[data-id="hai-panel"]').click()
+    # Nobody has to find it: the panel is open at the first visit.
     expect(page.get_by_test_id("hai-cluster")).to_contain_text("4 of 4 free", timeout=SLOW)
     expect(page.get_by_test_id("hai-quota")).to_be_visible()
 
@@ -154,7 +154,13 @@ def test_submit_a_file_watch_its_log_and_stop_it(page: Page, platform: Platform,
 def test_studio_is_in_the_launcher_and_opens_tasks_in_tabs(page: Page, platform: Platform, tmp_path: Path) -> None:
     loop = ("python", "-c", "import time; time.sleep(600)")
     platform.client().submit(TaskRequest(name="for-studio", command=loop, cwd="/", nodes=1, profile="kill"))
-    page.locator(".jp-LauncherCard", has_text="HAI Studio").first.click()
+    page.locator('.lm-TabBar-tab:has-text("Launcher")').click()
+    cards = page.locator('.jp-LauncherCard[data-category="HAI"]')
+    expect(cards).to_have_text(["Submit a task", "My tasks", "Cluster", "Environments", "Examples"])
+    status = page.get_by_test_id("hai-status")
+    expect(status).to_have_text("HAI: 1 running, 0 waiting", timeout=SLOW)
+    shot(page, tmp_path, "launcher")
+    cards.filter(has_text="Cluster").click()
     studio = page.locator(".hai-StudioWidget")
     expect(studio.get_by_test_id("hai-figures")).to_contain_text("1 of 4", timeout=SLOW)
     shot(page, tmp_path, "studio")
@@ -163,8 +169,47 @@ def test_studio_is_in_the_launcher_and_opens_tasks_in_tabs(page: Page, platform:
     expect(page.get_by_label("for-studio").get_by_test_id("hai-task-state")).to_have_text("running", timeout=SLOW)
     shot(page, tmp_path, "studio-task")
     platform.hai("stop", "for-studio")
+    expect(status).to_have_text("HAI: 0 running, 0 waiting", timeout=SLOW)
     page.locator('.lm-TabBar-tab:has-text("HAI: Tasks") .lm-TabBar-tabCloseIcon').click()
     page.locator('.lm-TabBar-tab:has-text("Launcher")').click()
+
+
+def test_a_task_is_submitted_again_with_a_change(page: Page, platform: Platform, tmp_path: Path) -> None:
+    page.get_by_test_id("hai-status").click()
+    page.get_by_test_id("hai-tasks-table").get_by_role("link", name="for-studio").click()
+    task = page.get_by_label("for-studio")
+    task.get_by_test_id("hai-again").click()
+    form = page.get_by_test_id("hai-submit-form")
+    expect(form.locator('[name="command"]')).to_have_value(re.compile("time.sleep"))
+    form.locator('[name="name"]').fill("once-more")
+    shot(page, tmp_path, "again")
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    form.wait_for(state="detached")
+    expect(page.get_by_label("once-more").get_by_test_id("hai-task-state")).to_have_text("running", timeout=SLOW)
+    assert platform.json("status", "once-more")["profile"] == "kill"
+    platform.hai("stop", "once-more")
+    page.locator('.lm-TabBar-tab:has-text("HAI: Tasks") .lm-TabBar-tabCloseIcon').click()
+    page.locator('.lm-TabBar-tab:has-text("Launcher")').click()
+
+
+def test_the_examples_are_in_the_home_and_stay_deleted(page: Page, platform: Platform, tmp_path: Path) -> None:
+    given = platform.state / "home" / "ann" / "hai-examples"
+    assert (given / "train_digits.py").is_file()
+    (given / "train_digits.py").unlink()
+    page.locator('.jp-LauncherCard[data-category="HAI"]', has_text="Examples").click()
+    notebook = page.locator(".jp-NotebookPanel:visible")
+    expect(notebook).to_contain_text("Your first minute on the cluster", timeout=SLOW)
+    assert (given / "train_digits.py").is_file(), "who asks for the examples gets what is missing"
+    page.locator("#jp-main-statusbar", has_text=re.compile(r"\| Idle")).wait_for(timeout=SLOW)
+    notebook.locator(".jp-CodeCell").first.click()
+    page.keyboard.press("Shift+Enter")
+    output = notebook.locator(".jp-CodeCell").first.locator(".jp-OutputArea-output")
+    expect(output).to_contain_text("ann", timeout=SLOW)
+    expect(output).not_to_contain_text("command not found")
+    shot(page, tmp_path, "examples")
+    page.keyboard.press("Control+s")
+    page.locator('.lm-TabBar-tab:has-text("start-here"):not(.jp-mod-dirty)').wait_for(timeout=SLOW)
+    page.locator('.lm-TabBar-tab:has-text("start-here") .lm-TabBar-tabCloseIcon').click()
 
 
 def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platform: Platform, tmp_path: Path) -> None:
@@ -174,7 +219,7 @@ def test_a_waiting_task_says_why_and_what_would_let_it_start(page: Page, platfor
     wait_for("the first task runs", lambda: platform.json("status", "holds-all")["state"] == "running")
     client.submit(TaskRequest(name="wants-two", command=loop, cwd="/", nodes=2, profile="kill"))
 
-    open_panel(page)
+    show_panel(page)
     row = page.get_by_test_id("hai-tasks").get_by_text("wants-two")
     row.wait_for(timeout=SLOW)
     page.get_by_role("button", name="Why does wants-two wait?").click(timeout=SLOW)
@@ -270,10 +315,13 @@ def test_a_spot_container_shows_its_place_and_counts_down_when_its_turn_ends(
     other.wait_for_url(re.compile("/user/ann/gpu/lab"), timeout=2 * SLOW)
     other.locator(".jp-Launcher").wait_for(timeout=SLOW)
     expect(other.locator(".hai-Countdown")).to_have_count(0)
+    item = other.locator(".hai-StatusItem", has_text="Spot container")
+    expect(item).to_have_text("Spot container", timeout=SLOW)
     client.submit(TaskRequest(name="urgent", command=loop, cwd="/", nodes=4, profile="kill", priority="HIGH"))
     countdown = other.locator(".hai-Countdown")
     expect(countdown).to_contain_text("This node is needed", timeout=SLOW)
     expect(countdown.get_by_role("timer")).to_have_text(re.compile(r"^[12]:\d\d$"))
+    expect(item).to_have_text(re.compile(r"^Spot container: [12]:\d\d left$"))
     toasts = other.locator(".Toastify__toast")
     expect(toasts.filter(has_text="This server ends soon: a task of higher priority")).to_be_visible()
     expect(toasts.filter(has_text="comes back by itself at its next turn.")).to_be_visible()

@@ -74,8 +74,8 @@ def page(platform: Platform) -> Iterator[Page]:
 def test_an_environment_is_made_becomes_a_kernel_and_runs_a_notebook(
     page: Page, platform: Platform, tmp_path: Path
 ) -> None:
-    page.locator('[data-id="hai-panel"]').click()
-    page.get_by_test_id("hai-environments-open").click()
+    # The panel is open at the first visit.
+    page.get_by_test_id("hai-environments-open").click(timeout=SLOW)
     view = page.get_by_test_id("hai-environments")
     view.wait_for(timeout=SLOW)
     expect(view).to_contain_text("There are no environments yet", timeout=SLOW)

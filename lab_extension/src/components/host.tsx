@@ -42,6 +42,8 @@ export interface IHost {
   readonly boards?: IBoards;
   /** The address of the Hub's own page for admins, where this program knows it. */
   readonly hubAdmin?: string;
+  /** Show the submit form filled with a task, where this program has one. */
+  submitAgain?(task: number): void;
   /** Show a task. */
   openTask(id: number): void;
   /** Say something that is gone by itself after a while. */

@@ -6,13 +6,19 @@ import type { IDocumentManager } from '@jupyterlab/docmanager';
 import type { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { launchIcon } from '@jupyterlab/ui-components';
 import type { IHost } from '../components/host';
+import { againOf, replaceQuestion } from '../components/submit/again';
+import type { Freeze } from '../components/submit/model';
+import type { ISubmitDefaults } from '../api/extension';
+import type { ITaskDetail } from '../api/types';
 import type { IApi } from '../api/client';
+import type { ITransport } from '../api/transport';
 import { sentenceOf } from '../api/request';
 import { PAGES } from '../components/studio/pages';
 import { trans } from '../text/translate';
 import { CommandIDs } from './commandIds';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
-import { environmentIcon, haiIcon } from './icons';
+import { openExamples } from './examples';
+import { clusterIcon, environmentIcon, examplesIcon, haiIcon, tasksIcon } from './icons';
 import type { ClusterModel } from '../models/cluster';
 import type { EnvironmentsModel } from '../models/environments';
 import type { Feed } from '../models/feed';
@@ -25,6 +31,8 @@ import { EnvironmentsWidget } from './environments';
 import { StudioWidget } from './studio';
 import { submitDialog } from './submit';
 import { TaskWidget } from './task';
+
+const IS_LAUNCHER = { type: 'boolean', description: 'Whether a card of the Launcher asks for the label' };
 
 /** The numbers of the settings. */
 export interface ISettingValues {
@@ -43,6 +51,7 @@ export interface ICommandOptions {
   browsers: IFileBrowserFactory | null;
   environments: EnvironmentsModel;
   host: IHost;
+  transport: ITransport;
   settings: () => ISettingValues;
 }
 
@@ -55,10 +64,24 @@ export function addCommands(options: ICommandOptions): void {
     return item && item.type !== 'directory' && isSubmittable(item.path) ? item.path : null;
   };
   commands.addCommand(CommandIDs.submit, {
-    label: args => (args.path ? trans.__('Submit to HAI') : trans.__('Submit to HAI…')),
-    caption: trans.__('Run the open script or notebook as a task on the cluster'),
-    icon: launchIcon,
-    describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
+    label: args =>
+      args.isLauncher === true
+        ? trans.__('Submit a task')
+        : args.path
+          ? trans.__('Submit to HAI')
+          : trans.__('Submit to HAI…'),
+    caption: args =>
+      args.isLauncher === true
+        ? trans.__('Run a command as a task on the cluster')
+        : trans.__('Run the open script or notebook as a task on the cluster'),
+    // The first card gives the section of the Launcher its icon.
+    icon: args => (args.isLauncher === true ? haiIcon : launchIcon),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { path: { type: 'string' }, isLauncher: IS_LAUNCHER }
+      }
+    },
     execute: args => {
       const path = args.path;
       return submit(options, typeof path === 'string' ? path : pathOf(documents, shell.currentWidget));
@@ -80,6 +103,13 @@ export function addCommands(options: ICommandOptions): void {
     },
     execute: args => openTask(options, Number(args.id))
   });
+  commands.addCommand(CommandIDs.submitAgain, {
+    label: trans.__('Submit a task again'),
+    describedBy: {
+      args: { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
+    },
+    execute: args => submitAgain(options, Number(args.id))
+  });
   options.environments.submitted.connect((_, task) => {
     options.tasks.put(task);
     void commands.execute(CommandIDs.openTask, { id: task.id });
@@ -88,14 +118,32 @@ export function addCommands(options: ICommandOptions): void {
     label: trans.__('Environments'),
     caption: trans.__('Python environments: list, make, change and share them'),
     icon: environmentIcon,
-    describedBy: { args: { type: 'object', properties: {} } },
+    describedBy: {
+      args: { type: 'object', properties: { isLauncher: IS_LAUNCHER } }
+    },
     execute: () => openEnvironments(options)
+  });
+  commands.addCommand(CommandIDs.examples, {
+    label: args => (args.isLauncher === true ? trans.__('Examples') : trans.__('Open the examples of HAI')),
+    caption: trans.__('A notebook that shows the platform by doing, and trainings to begin with'),
+    icon: examplesIcon,
+    describedBy: {
+      args: { type: 'object', properties: { isLauncher: IS_LAUNCHER } }
+    },
+    execute: () => openExamples(commands, options.transport)
   });
   commands.addCommand(CommandIDs.studio, {
     label: args =>
-      args.isLauncher === true || typeof args.page !== 'string' ? trans.__('HAI Studio') : titleOf(args.page),
-    caption: trans.__('The cluster at a glance, all tasks, nodes and reports'),
-    icon: haiIcon,
+      args.isLauncher === true
+        ? cardOf(args.page)
+        : typeof args.page === 'string'
+          ? titleOf(args.page)
+          : trans.__('HAI Studio'),
+    caption: args =>
+      args.page === 'tasks'
+        ? trans.__('Your tasks: what runs, what waits and why, what has ended')
+        : trans.__('The cluster at a glance, all tasks, nodes and reports'),
+    icon: args => (args.isLauncher !== true ? haiIcon : args.page === 'tasks' ? tasksIcon : clusterIcon),
     describedBy: {
       args: {
         type: 'object',
@@ -104,7 +152,7 @@ export function addCommands(options: ICommandOptions): void {
             type: 'string',
             description: 'The page to show: overview (default), tasks, nodes, reports, ...'
           },
-          isLauncher: { type: 'boolean', description: 'Whether the Launcher asks for the label' }
+          isLauncher: IS_LAUNCHER
         }
       }
     },
@@ -120,47 +168,67 @@ export function addCommands(options: ICommandOptions): void {
 }
 
 async function submit(options: ICommandOptions, path: string | null): Promise<void> {
-  const { api, cluster, documents, tasks, app } = options;
+  const { api, documents } = options;
   try {
     if (path !== null && !(await ensureSaved(documents, path))) {
       return;
     }
-    const [defaults, policy, me, environments] = await Promise.all([
-      api.submitDefaults(path ?? ''),
-      api.policy(),
-      cluster.me ?? api.me(),
-      environmentNames(options)
-    ]);
-    const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
-    const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
-    const task = await submitDialog(
-      api,
-      defaults,
-      { policy, quota: me.quota, environments, drafts },
-      free,
-      async name => {
-        const frozen = await options.environments.freeze(name);
-        if (frozen.changed) {
-          Notification.info(
-            trans.__('Froze the draft of %1 as %2@%3', name, name, frozen.generation ?? '?'),
-            {
-              autoClose: 8_000
-            }
-          );
-        }
-        return frozen;
-      }
-    );
-    if (task !== null) {
-      tasks.put(task);
-      for (const warning of task.warnings) {
-        Notification.warning(warning, { autoClose: 8_000 });
-      }
-      await app.commands.execute(CommandIDs.openTask, { id: task.id });
+    await showForm(options, api.submitDefaults(path ?? ''));
+  } catch (error) {
+    Notification.error(sentenceOf(error), { autoClose: 8_000 });
+  }
+}
+
+/** Show the form filled with a task; when that one still waits, ask whether the new one replaces it. */
+async function submitAgain(options: ICommandOptions, id: number): Promise<void> {
+  const { api, host, tasks } = options;
+  try {
+    const old = await api.task(id);
+    const made = await showForm(options, { name: old.name, cwd: old.cwd, command: old.command }, old);
+    const question = made === null ? null : replaceQuestion(await api.task(id), made);
+    if (question !== null && (await host.confirm(question))) {
+      tasks.put(await api.act(id, 'stop'));
     }
   } catch (error) {
     Notification.error(sentenceOf(error), { autoClose: 8_000 });
   }
+}
+
+/** Show the form; the task that was made, or null. */
+async function showForm(
+  options: ICommandOptions,
+  first: ISubmitDefaults | Promise<ISubmitDefaults>,
+  like: ITaskDetail | null = null
+): Promise<ITaskDetail | null> {
+  const { api, app, cluster, tasks } = options;
+  const [defaults, policy, me, environments] = await Promise.all([
+    first,
+    api.policy(),
+    cluster.me ?? api.me(),
+    environmentNames(options)
+  ]);
+  const free = Object.fromEntries((cluster.cluster?.groups ?? []).map(group => [group.group, group.free]));
+  const drafts = options.environments.found.items.filter(one => one.draft).map(one => one.name);
+  const context = { policy, quota: me.quota, environments, drafts };
+  const again = like === null ? null : againOf(like, context);
+  const freeze: Freeze = async name => {
+    const frozen = await options.environments.freeze(name);
+    if (frozen.changed) {
+      Notification.info(trans.__('Froze the draft of %1 as %2@%3', name, name, frozen.generation ?? '?'), {
+        autoClose: 8_000
+      });
+    }
+    return frozen;
+  };
+  const task = await submitDialog(api, defaults, context, free, freeze, again);
+  if (task !== null) {
+    tasks.put(task);
+    for (const warning of task.warnings) {
+      Notification.warning(warning, { autoClose: 8_000 });
+    }
+    await app.commands.execute(CommandIDs.openTask, { id: task.id });
+  }
+  return task;
 }
 
 /** Names of all environments that can be chosen: those of haienv, then images. Neither of the two sources holds a form up. */
@@ -177,6 +245,11 @@ async function environmentNames(options: ICommandOptions): Promise<string[]> {
   ];
   // This server's folder and the service know mostly the same ones.
   return [...new Set([...here, ...haienvs, ...images].map(one => one.name))];
+}
+
+/** The label of a card of the Launcher. */
+function cardOf(page: unknown): string {
+  return page === 'tasks' ? trans.__('My tasks') : trans.__('Cluster');
 }
 
 /** The label of the command for one page. */

@@ -23,6 +23,10 @@ export class LabHost implements IHost {
     this.boards = new LabBoards(transport);
   }
 
+  submitAgain(task: number): void {
+    void this.commands.execute(CommandIDs.submitAgain, { id: task });
+  }
+
   openTask(id: number): void {
     void this.commands.execute(CommandIDs.openTask, { id });
   }

@@ -12,6 +12,8 @@ import { IDocumentManager } from '@jupyterlab/docmanager';
 import { IFileBrowserFactory } from '@jupyterlab/filebrowser';
 import { ILauncher } from '@jupyterlab/launcher';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStateDB } from '@jupyterlab/statedb';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { UnsavedAlarms } from '../models/alarms';
@@ -21,7 +23,9 @@ import { EnvironmentsApi } from '../api/environments';
 import { takeTranslator } from './catalogue';
 import { CommandIDs } from './commandIds';
 import { addCommands, type ISettingValues } from './commands';
+import { showOnce } from './firstTime';
 import { LabHost } from './host';
+import { addCards } from './launcher';
 import { pathOf } from './documents';
 import { ClusterModel } from '../models/cluster';
 import { lifetimePlugin } from './lifetime';
@@ -33,6 +37,7 @@ import { TasksModel } from '../models/tasks';
 import { OverviewWidget } from './overview';
 import type { TaskWidget } from './task';
 import { spotPlugin } from './spot';
+import { tasksItem } from './status';
 import { tellInLab } from './told';
 import { LabTransport } from './transport';
 import { trans } from '../text/translate';
@@ -51,6 +56,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
     ISettingRegistry,
     IFileBrowserFactory,
     ILauncher,
+    IStateDB,
+    IStatusBar,
     ITranslator
   ],
   activate
@@ -65,6 +72,8 @@ function activate(
   registry: ISettingRegistry | null,
   browsers: IFileBrowserFactory | null,
   launcher: ILauncher | null,
+  state: IStateDB | null,
+  statusBar: IStatusBar | null,
   translator: ITranslator | null
 ): void {
   takeTranslator(translator);
@@ -89,6 +98,7 @@ function activate(
     documents,
     browsers,
     environments,
+    transport,
     host: new LabHost(app.commands, transport),
     settings: () => settings
   });
@@ -115,6 +125,7 @@ function activate(
     CommandIDs.submit,
     CommandIDs.studio,
     CommandIDs.environments,
+    CommandIDs.examples,
     CommandIDs.showPanel
   ]) {
     palette?.addItem({ command, category: 'HAI' });
@@ -122,7 +133,14 @@ function activate(
   for (const { id } of PAGES.filter(page => page.admin !== true && page.id !== 'environments')) {
     palette?.addItem({ command: CommandIDs.studio, args: { page: id }, category: 'HAI' });
   }
-  launcher?.add({ command: CommandIDs.studio, args: { isLauncher: true }, category: 'HAI', rank: 1 });
+  if (launcher) {
+    addCards(launcher);
+  }
+  statusBar?.registerStatusItem('hai-lab:tasks', {
+    item: tasksItem(tasks, () => void app.commands.execute(CommandIDs.studio, { page: 'tasks' })),
+    align: 'left',
+    rank: 20
+  });
   if (labShell) {
     const panel = new OverviewWidget({
       tasks,
@@ -143,6 +161,10 @@ function activate(
     });
     labShell.add(panel, 'left', { rank: 150, type: 'HAI' });
     restorer?.add(panel, 'hai-panel');
+    if (state) {
+      // After the layout of the user's last visit, which this must not change.
+      void app.restored.then(() => showOnce(state, () => app.shell.activateById(panel.id)));
+    }
   }
   void restorer?.restore(tracker, {
     command: CommandIDs.openTask,

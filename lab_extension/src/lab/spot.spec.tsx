@@ -1,6 +1,7 @@
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { clock, Countdown } from '../components/spot/Countdown';
+import { TimeLeft } from '../components/spot/TimeLeft';
 import { LOOK_EVERY, SpotModel, type ISpotNotice, type ISpotStatus } from '../models/spot';
 import { saveAll, sentencesOf } from './spot';
 
@@ -93,6 +94,26 @@ describe('a spot container in the Lab', () => {
     await look(4);
     expect(screen.getByRole('timer').textContent).toMatch(/^4:4\d$/);
     expect(screen.getByText(/This node is needed/)).toBeTruthy();
+  });
+
+  it('is named in the status bar, with the time that is left after a notice', async () => {
+    status = async () => aStatus({ spot: false });
+    const { container } = render(<TimeLeft model={model} />);
+    await act(() => model.start());
+    await look();
+    expect(container.textContent).toBe('');
+    model.dispose();
+    cleanup();
+
+    status = async () => aStatus();
+    model = new SpotModel(api);
+    render(<TimeLeft model={model} />);
+    await act(() => model.start());
+    await look();
+    expect(screen.getByText('Spot container')).toBeTruthy();
+    status = async () => aStatus({ notice: aNotice() });
+    await look();
+    expect(screen.getByText(/^Spot container: 4:5\d left$/)).toBeTruthy();
   });
 
   it('leaves when its user says so, once', async () => {

@@ -2,9 +2,11 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { Notification, ReactWidget } from '@jupyterlab/apputils';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator } from '@jupyterlab/translation';
 import { requestJson } from '../api/request';
 import { Countdown } from '../components/spot/Countdown';
+import { TimeLeft } from '../components/spot/TimeLeft';
 import { SpotModel, type ISpotApi, type ISpotNotice } from '../models/spot';
 import type { ITransport } from '../api/transport';
 import { takeTranslator } from './catalogue';
@@ -53,11 +55,11 @@ export const spotPlugin: JupyterFrontEndPlugin<void> = {
   id: 'hai-lab:spot',
   description: 'A countdown when a spot container must leave its node.',
   autoStart: true,
-  optional: [ITranslator],
+  optional: [IStatusBar, ITranslator],
   activate
 };
 
-function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
+function activate(app: JupyterFrontEnd, statusBar: IStatusBar | null, translator: ITranslator | null): void {
   takeTranslator(translator);
   const model = new SpotModel(spotApi(new LabTransport(app.serviceManager.serverSettings)));
   const widget = ReactWidget.create(
@@ -78,6 +80,13 @@ function activate(app: JupyterFrontEnd, translator: ITranslator | null): void {
     });
   });
   app.shell.add(widget, 'top', { rank: 950 });
+  statusBar?.registerStatusItem('hai-lab:spot', {
+    item: ReactWidget.create(<TimeLeft model={model} />),
+    align: 'left',
+    rank: 21,
+    isActive: () => model.status?.spot === true,
+    activeStateChanged: model.changed
+  });
   // Before that nothing is open that could be saved, and Lab does not show notifications yet.
   void app.restored.then(() => model.start());
 }

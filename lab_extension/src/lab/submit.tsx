@@ -7,6 +7,7 @@ import type { ISubmitDefaults } from '../api/extension';
 import type { ITaskDetail } from '../api/types';
 import { SubmitForm } from '../components/submit/SubmitForm';
 import type { IFormContext } from '../components/submit/form';
+import type { IAgain } from '../components/submit/again';
 import { SubmitModel, type Freeze } from '../components/submit/model';
 import { useSignal } from '../components/react';
 import { trans } from '../text/translate';
@@ -104,10 +105,11 @@ export async function submitDialog(
   defaults: ISubmitDefaults,
   context: IFormContext,
   free: Record<string, number>,
-  freeze: Freeze | null = null
+  freeze: Freeze | null = null,
+  again: IAgain | null = null
 ): Promise<ITaskDetail | null> {
   const title = defaults.name === '' ? trans.__('New task') : trans.__('Submit %1', defaults.name);
-  const dialog = new SubmitDialog(new SubmitModel(api, defaults, context, freeze), title, free);
+  const dialog = new SubmitDialog(new SubmitModel(api, defaults, context, freeze, again), title, free);
   await dialog.launch();
   return dialog.task;
 }

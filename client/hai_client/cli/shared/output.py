@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -35,6 +36,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 
 #: Times in sentences of the service.
 _UTC_TIME = re.compile(r"(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d(?::\d\d)?) UTC\b")
+#: Parts of a text that stay together: a word, or a wide character, with the marks after it.
+_UNBROKEN = re.compile(r"(?:[\x21-\u2fff]+|[^\x21-\u2fff])[\u3001\u3002\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u201d ]*")
 #: Width of a table's last column, characters.
 _TELLING = 36
 
@@ -61,6 +64,22 @@ def cut(text: str, width: int) -> str:
             break
         kept += char
     return kept + "..."[: max(0, width)]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines of at most this width, columns; at least one line.
+
+    Chinese has no spaces, and its characters are two columns wide: such a text is broken anywhere but within a word of
+    Latin letters, and before no mark that ends something.
+    """
+    if columns_of(text) == len(text):
+        return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+    lines = [""]
+    for part in _UNBROKEN.findall(text):
+        if lines[-1] and columns_of(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part if lines[-1] else part.lstrip()
+    return [line.rstrip() for line in lines]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from hai_client.cli.language import told, verdicts
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Column, Output, local, local_times
@@ -33,7 +34,7 @@ def _decisions(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("nothing was decided on it yet")
     else:
         columns = [Column("TIME"), Column("WHAT"), Column("WHY")]
-        ctx.out.table(columns, [[local(one.at), word(one), local_times(one.sentence, now=one.at)] for one in shown])
+        ctx.out.table(columns, [[local(one.at), word(one), told.decision(one)] for one in shown])
     return 0
 
 
@@ -101,7 +102,7 @@ def _facts(found: Forecast) -> Iterator[tuple[str, str]]:
     if found.suspends:
         yield "cost", f"{format_duration(found.cost_s)} of node time at most"
     if found.verdict is not None and found.outcome != "running":
-        yield "waits now", local_times(found.verdict.sentence)
+        yield "waits now", verdicts.verdict(found.verdict)
         if found.verdict.position is not None:
             yield "position", str(found.verdict.position)
     for assumption in found.assumptions:

@@ -9,9 +9,11 @@ from typing import Any
 
 from hai_client import constants
 from hai_client.backports import UTC
+from hai_client.cli.language import told, verdicts
+from hai_client.cli.language.catalogue import is_english
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, local_times, plural
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, plural
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.codec import encode
@@ -136,13 +138,16 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     if found.state not in constants.ENDED_STATES:
         _note_standstill(ctx)
-    view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, found.sentence)}")
+    # What an explanation lacks for another language: the priority and size of the task, and what it does.
+    task = None if is_english() else ctx.client.task(args.task)
+    why = found.sentence if task is None else verdicts.waits(task) or told.message(task)
+    view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, why)}")
     if found.verdict is not None:
-        view.verdict(ctx.out, found.verdict, sentence=False)
+        view.verdict(ctx.out, found.verdict, None)
     view.facts(ctx.out, (("budget", sentence) for sentence in found.budgets))
     if found.share is not None:
-        view.facts(ctx.out, [("share", found.share.sentence)])
-    view.facts(ctx.out, (("what if", local_times(change.sentence)) for change in found.what_if))
+        view.facts(ctx.out, [("share", told.share(found.share))])
+    view.facts(ctx.out, (("what if", told.change(change, task)) for change in found.what_if))
     return 0
 
 

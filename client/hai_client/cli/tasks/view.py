@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from hai_client.backports import UTC
-from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, Output, ago, clean, local, local_times, plural
+from hai_client.cli.language import told, verdicts
+from hai_client.cli.shared.output import (
+    STATE_STYLES,
+    Cell,
+    Column,
+    Output,
+    ago,
+    clean,
+    local,
+    local_times,
+    plural,
+    wrapped,
+)
 from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.durations import format_duration
@@ -94,13 +105,16 @@ def now(task: TaskSummary) -> str:
         return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
-        return place + (short(task.short) if task.short is not None else local_times(task.verdict.sentence))
+        return place + (short(task.short) if task.short is not None else verdicts.waits(task))
     idle_ = idle(task)
-    return local_times(task.message) + (f" ({idle_})" if idle_ else "")
+    return told.message(task) + (f" ({idle_})" if idle_ else "")
 
 
 def short(wait: ShortWait) -> str:
     """Return why a task waits in a few words, with its time in the time zone of the reader."""
+    said = verdicts.short(wait)
+    if said is not None:
+        return said
     words, about, _ = wait.text.rpartition(", about ")
     if wait.until is None or not about:
         return wait.text
@@ -122,14 +136,14 @@ def screen(out: Output, task: Task) -> None:
     out.line(f"{out.style(clean(task.name), 'bold')}, task {task.id} of {clean(task.user)}: {colored}{where}")
     verdict_ = task.verdict if task.state not in ENDED_STATES else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
-        write_sentence(out, task.message)
+        write_sentence(out, told.message(task))
     if idle_ := idle(task):
         write_sentence(out, f"{idle_}; `hai top {task.name}` shows its ranks", style="yellow")
     if task.hint:
         write_sentence(out, task.hint, style="yellow")
     out.line()
     if verdict_ is not None:
-        verdict(out, verdict_)
+        verdict(out, verdict_, verdicts.waits(task))
     facts(out, _facts(task))
     if task.runs:
         out.line()
@@ -214,10 +228,16 @@ def _command(words: tuple[str, ...]) -> str:
     return batch_script(words) or shlex.join(words)
 
 
-def verdict(out: Output, found: Verdict, *, sentence: bool = True) -> None:
-    """Write the reason why a task waits."""
-    if sentence:
-        _fact(out, "waits", local_times(found.sentence))
+def verdict(out: Output, found: Verdict, sentence: str | None) -> None:
+    """Write the reason why a task waits.
+
+    Args:
+        out: Where to write.
+        found: The verdict.
+        sentence: It in the user's language; None: it was said already.
+    """
+    if sentence is not None:
+        _fact(out, "waits", sentence)
     if found.position is not None:
         _fact(out, "position", str(found.position))
     if found.earliest_start is not None:
@@ -268,7 +288,7 @@ def _place(rank: Rank) -> str:
 def write_sentence(out: Output, text: str, *, style: str | None = None) -> None:
     """Write a sentence of the service with its times in local time, wrapped to the terminal."""
     text = clean(local_times(text))
-    for line in (textwrap.wrap(text, out.width) or [""]) if out.width else [text]:
+    for line in wrapped(text, out.width) if out.width else [text]:
         out.line(out.style(line, style))
 
 
@@ -280,10 +300,7 @@ def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:
 
 def _fact(out: Output, label: str, text: str) -> None:
     text = clean(text)
-    if out.width and out.width > _LABEL + 20:
-        lines = textwrap.wrap(text, out.width - _LABEL - 2, break_on_hyphens=False) or [""]
-    else:
-        lines = [text]
+    lines = wrapped(text, out.width - _LABEL - 2) if out.width and out.width > _LABEL + 20 else [text]
     out.line(f"  {out.style(f'{label:<{_LABEL}}', 'dim')}{lines[0]}")
     for line in lines[1:]:
         out.line(" " * (_LABEL + 2) + line)

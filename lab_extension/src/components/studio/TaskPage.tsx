@@ -47,6 +47,7 @@ export function TaskPage({ id }: { id: number }): JSX.Element {
         <Link to={{ page: 'tasks' }}>{trans.__('Tasks')}</Link> / {id}
       </p>
       <TaskView
+        api={api}
         model={model}
         log={log}
         performance={performance}

@@ -6,6 +6,7 @@ import type { IApi } from '../../api/client';
 import type { IFrozen, ISnapshotTaken, ISubmitDefaults } from '../../api/extension';
 import { ApiError, sentenceOf } from '../../api/request';
 import type { ITaskDetail, ITaskSubmit } from '../../api/types';
+import { withKept, type IAgain } from './again';
 import {
   initialValues,
   readForm,
@@ -34,9 +35,10 @@ export class SubmitModel {
     private readonly api: Pick<IApi, 'submit' | 'snapshot'>,
     defaults: ISubmitDefaults,
     readonly context: IFormContext,
-    private readonly freeze: Freeze | null = null
+    private readonly freeze: Freeze | null = null,
+    private readonly again: IAgain | null = null
   ) {
-    this.values = initialValues(defaults, context);
+    this.values = again?.values ?? initialValues(defaults, context);
   }
 
   /** Take what is typed; after the first try, mistakes are shown while typing. */
@@ -64,7 +66,10 @@ export class SubmitModel {
     this.changed.emit();
     try {
       const environment = await this.frozen(task.environment ?? null);
-      return await this.api.submit(await this.withSnapshot({ ...task, environment }), this.key);
+      return await this.api.submit(
+        await this.withSnapshot(withKept({ ...task, environment }, this.again)),
+        this.key
+      );
     } catch (error) {
       this.errors =
         error instanceof ApiError

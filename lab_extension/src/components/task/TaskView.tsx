@@ -1,7 +1,7 @@
 /** The view of a task: its state, its use, its runs and its log. */
 
 import type { JSX } from 'react';
-import type { TaskAction } from '../../api/client';
+import type { IApi, TaskAction } from '../../api/client';
 import { sentenceOf } from '../../api/request';
 import type { ITaskDetail, PriorityChoice } from '../../api/types';
 import type { LogModel } from '../../models/log';
@@ -12,6 +12,7 @@ import { isUnfinished } from '../../text/format';
 import { useHost, type IQuestion } from '../host';
 import { PerformanceView } from '../performance/View';
 import { Notice, useNow, useSignal } from '../react';
+import { AgainButton } from './AgainButton';
 import { BoardButton } from './BoardButton';
 import { DecisionLog } from './DecisionLog';
 import { Header } from './Header';
@@ -41,6 +42,8 @@ export function TaskView(
     tab: TaskTab;
     onTab: (tab: TaskTab) => void;
     onChanged: (task: ITaskDetail) => void;
+    /** Submits a task again, where the program around has no form. */
+    api?: Pick<IApi, 'submit'>;
   }
 ): JSX.Element {
   const { model, log } = props;
@@ -89,9 +92,12 @@ export function TaskView(
         onAct={action => void act(action)}
         onPriority={priority => void setPriority(priority)}
         tools={
-          task.runs.length > 0 && (
-            <BoardButton key={task.id} task={task.id} running={task.state === 'running'} />
-          )
+          <>
+            {task.runs.length > 0 && (
+              <BoardButton key={task.id} task={task.id} running={task.state === 'running'} />
+            )}
+            <AgainButton api={props.api ?? null} task={task} />
+          </>
         }
         onShowLog={rank => {
           props.onTab('log');

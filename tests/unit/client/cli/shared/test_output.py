@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.shared.output import Column, Output, clean, columns_of, cut
+from hai_client.cli.shared.output import Column, Output, clean, columns_of, cut, wrapped
 from unit.client.conftest import Hai
 
 
@@ -47,3 +47,18 @@ def test_no_users_text_can_steer_the_terminal(hai: Hai, platform: Any) -> None:
     platform.add("evil", message=evil, verdict=None, job_state=evil, tags=[evil], user=evil)
     for words in (["list", "--all-users"], ["status", "evil"], ["hold", "evil"]):
         assert not set(hai(*words).out) & set("\x1b\x07\r\u202e")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("", 20, [""]),
+        ("Needs 2 nodes; free: 1.", 12, ["Needs 2", "nodes; free:", "1."]),
+        ("需要两个节点；空闲一个。", 12, ["需要两个节", "点；空闲一", "个。"]),
+        ("占用者：bob 的 training-7。", 14, ["占用者：bob 的", "training-7。"]),
+    ],
+)
+def test_a_text_is_broken_by_columns(text: str, width: int, lines: list[str]) -> None:
+    found = wrapped(text, width)
+    assert all(columns_of(line) <= width for line in found)
+    assert found == lines

@@ -1,0 +1,1 @@
+"""Why tasks wait and what was decided, in the language of the user's terminal."""
