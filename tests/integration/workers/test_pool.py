@@ -99,7 +99,7 @@ async def test_one_user_computes_one_thing_at_a_time(store, tmp_path) -> None:
     mallory = [asyncio.create_task(workers.do("mallory", endless(), FACTS)) for _ in range(4)]
     await until("a computation to begin", lambda: children(workers))
     assert (await workers.do("bob", short(), FACTS)).task.id == 1, "though none of the others has ended"
-    assert len(children(workers)) == 1
+    assert len(children(workers)) <= 1, "none is there for a moment when one has used its time and the next one begins"
     for one in mallory:
         one.cancel()
     await asyncio.gather(*mallory, return_exceptions=True)
