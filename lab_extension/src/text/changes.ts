@@ -1,7 +1,7 @@
 /** What would let a task start, and what its user has had of the cluster, in the user's language (see `verdicts.ts`). */
 
 import type { IGroupShare, ITaskSummary, IWhatIf } from '../api/types';
-import { localTimes } from './format';
+import { localTimes, percent } from './format';
 import { trans } from './translate';
 import { amount, isEnglish, level, quotaOf, sentences, when, whoText } from './verdicts';
 import { count, numberText } from './words';
@@ -66,9 +66,9 @@ export function shareText(share: IGroupShare): string {
     trans.__(
       '%1 has had %2 of the recent use of node group %3 and is entitled to %4 (weight %5 of %6).',
       share.user,
-      percent(share.given),
+      percent(share.given, digits(share.given)),
       share.node_group,
-      percent(share.entitled),
+      percent(share.entitled, digits(share.entitled)),
       amount(share.weight),
       amount(share.weights)
     ),
@@ -81,6 +81,7 @@ export function shareText(share: IGroupShare): string {
   );
 }
 
-function percent(part: number): string {
-  return `${(part * 100).toFixed(part > 0 && part < 0.01 ? 1 : 0)} %`;
+/** Shares below 1 % have a digit after the point, as the service writes them. */
+function digits(part: number): number {
+  return part < 0.01 ? 1 : 0;
 }

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { duration, endingOf, localTimes, moment, nodeList, plainText, relative, size } from './format';
+import {
+  duration,
+  endingOf,
+  localTimes,
+  moment,
+  nodeList,
+  percent,
+  plainText,
+  relative,
+  size
+} from './format';
 import { count, priorityLabel, priorityOf, reasonText, stateLabel } from './words';
 import { aRun, aTask } from '../testing/fakes';
 
@@ -23,6 +33,17 @@ describe('durations', () => {
     expect(relative('2026-11-21T07:00:00Z', now)).toBe('in 2 h');
     expect(relative('2026-11-21T04:59:58Z', now)).toBe('just now');
   });
+});
+
+it('parts of a whole are percent, and what is not known is a dash', () => {
+  expect([
+    percent(null),
+    percent(undefined),
+    percent(0),
+    percent(0.836),
+    percent(0.836, 1),
+    percent(0.5, 1)
+  ]).toEqual(['–', '–', '0 %', '84 %', '83.6 %', '50 %']);
 });
 
 describe('words', () => {

@@ -37,6 +37,11 @@ export function duration(seconds: number): string {
     .join(' ');
 }
 
+/** `71 %` of a part of a whole, with up to `digits` digits after the point; a dash for what is not known. */
+export function percent(share: number | null | undefined, digits = 0): string {
+  return share === null || share === undefined ? '–' : `${Number((100 * share).toFixed(digits))} %`;
+}
+
 /** Seconds between two moments. */
 export function between(from: string, to: string | number): number {
   return ((typeof to === 'number' ? to : Date.parse(to)) - Date.parse(from)) / 1000;

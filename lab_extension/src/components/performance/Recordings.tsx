@@ -2,7 +2,7 @@
 
 import { useState, type JSX } from 'react';
 import type { IOperator, IPhases, IRecording } from '../../api/types';
-import { moment } from '../../text/format';
+import { moment, percent } from '../../text/format';
 import { trans } from '../../text/translate';
 import type { RecordingsModel } from '../../models/recordings';
 import { Notice, useSignal } from '../react';
@@ -158,7 +158,7 @@ function Phases({ phases }: { phases: IPhases }): JSX.Element {
                   <i className={`hai-Phases-swatch hai-mod-${name}`} /> {words()}
                 </th>
                 <td>{millis(phases[name])}</td>
-                <td>{percent(phases[name] / whole)}</td>
+                <td>{percent(phases[name] / whole, 1)}</td>
               </tr>
             ))}
           </tbody>
@@ -187,7 +187,7 @@ function Operators({ operators }: { operators: readonly IOperator[] }): JSX.Elem
               <th scope="row">{one.name}</th>
               <td>{one.calls.toLocaleString('en')}</td>
               <td>{millis(one.self_s)}</td>
-              <td>{percent(one.share)}</td>
+              <td>{percent(one.share, 1)}</td>
             </tr>
           ))}
         </tbody>
@@ -230,8 +230,4 @@ function Traces(props: { recording: IRecording; model: RecordingsModel }): JSX.E
 /** `1.25 s`, `84 ms`. */
 function millis(seconds: number): string {
   return seconds >= 1 ? `${seconds.toFixed(2)} s` : `${Number((seconds * 1000).toPrecision(3))} ms`;
-}
-
-function percent(share: number): string {
-  return `${Number((100 * share).toFixed(1))} %`;
 }

@@ -4,7 +4,7 @@ import { useEffect, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ITaskDetail } from '../../api/types';
 import { joinCommand } from '../../text/commandLine';
-import { duration, environmentText, moment, size, snapshotText } from '../../text/format';
+import { duration, environmentText, moment, percent, size, snapshotText } from '../../text/format';
 import { priorityOf, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
 import { Notice } from '../react';
@@ -39,13 +39,9 @@ export function factsOf(task: ITaskDetail): [string, string][] {
     [trans.__('Runs'), String(task.run_count)],
     [trans.__('Suspensions'), String(task.suspensions)],
     [trans.__('Step'), task.progress === null ? '–' : String(task.progress.step)],
-    [trans.__('GPU use of the last run'), percent(summary?.gpu_use?.mean)],
+    [trans.__('GPU use of the last run'), percent(summary?.gpu_use && summary.gpu_use.mean / 100)],
     [trans.__('Processor cores of the last run'), summary?.cpu ? summary.cpu.mean.toFixed(1) : '–']
   ];
-}
-
-function percent(value: number | undefined): string {
-  return value === undefined ? '–' : `${value.toFixed(0)} %`;
 }
 
 export function Compare(props: { first: number; second: number }): JSX.Element {

@@ -3,11 +3,12 @@
 import { useMemo, type JSX } from 'react';
 import type { IOverview } from '../../api/types';
 import { csvOf, download } from '../../text/csv';
+import { percent } from '../../text/format';
 import { trans } from '../../text/translate';
 import { count, numberText } from '../../text/words';
 import { Chart } from '../performance/Chart';
 import { useTheme } from '../react';
-import { chartRows, dayChart, percent, totalsOf } from './figures';
+import { chartRows, dayChart, totalsOf } from './figures';
 
 /** A number of nodes; nodes that are held in part count in parts. */
 function nodesText(nodes: number): string {

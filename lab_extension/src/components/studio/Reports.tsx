@@ -5,12 +5,11 @@ import type { IReportQuery } from '../../api/client';
 import { sentenceOf } from '../../api/request';
 import type { IReportRow, IUsageReport } from '../../api/types';
 import { csvOf, download } from '../../text/csv';
-import { duration, moment } from '../../text/format';
+import { duration, moment, percent } from '../../text/format';
 import { language, trans } from '../../text/translate';
 import { Select } from '../Select';
 import { Bar, Notice, useSignal } from '../react';
 import { useStudio } from './context';
-import { percent } from './figures';
 import { changeQuery, useRouter, type Query } from './router';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ICluster, INodesReport, INodesRow } from '../../api/types';
 import { anHour, anOverview } from '../../testing/overview';
-import { chartRows, dayChart, occupancyChart, percent, totalsOf } from './figures';
+import { chartRows, dayChart, occupancyChart, totalsOf } from './figures';
 import { reportQuery } from './Reports';
 
 const group: ICluster['groups'][number] = {
@@ -50,10 +50,6 @@ describe('the figures of the overview', () => {
       waiting: 10,
       waitingNodes: 18
     });
-  });
-
-  it('say what is not known', () => {
-    expect([percent(null), percent(0), percent(0.836)]).toEqual(['–', '0 %', '84 %']);
   });
 });
 

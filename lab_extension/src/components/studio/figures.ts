@@ -35,11 +35,6 @@ export function totalsOf(cluster: Pick<ICluster, 'groups'>): ITotals {
   };
 }
 
-/** `71 %`; a dash for what is not known. */
-export function percent(share: number | null): string {
-  return share === null ? '–' : `${Math.round(100 * share)} %`;
-}
-
 /** The part of all node time that was useful: what was held and did not start, save or get lost; null: not known. */
 export function usefulOf(row: INodesRow): number | null {
   return row.capacity_s === null || row.capacity_s === 0 ? null : row.useful_s / row.capacity_s;

@@ -3,7 +3,7 @@
 import { useEffect, useState, type JSX } from 'react';
 import type { IPolicyTrial, ITrial, ITrialSide } from '../../../api/types';
 import { TrialModel } from '../../../models/trial';
-import { duration } from '../../../text/format';
+import { duration, percent } from '../../../text/format';
 import { numberText, priorityLabel } from '../../../text/words';
 import { language, trans } from '../../../text/translate';
 import { Notice, useSignal } from '../../react';
@@ -31,7 +31,7 @@ interface IFigureRow {
 }
 
 function part(value: number): string {
-  return value.toLocaleString(language(), { style: 'percent', maximumFractionDigits: 1 });
+  return percent(value, 1);
 }
 
 /** A difference of two parts of a whole, so that nobody reads 5 points as 5 %. */
