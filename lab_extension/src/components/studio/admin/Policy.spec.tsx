@@ -195,7 +195,7 @@ describe('the policy numbers', () => {
     fireEvent.click(screen.getByText('Try it'));
     expect(streams[0]?.asked).toEqual({ group: null, set: { slice: '1h' }, unset: [], days: 7 });
     await act(async () => streams[0]?.stream.send('progress', { done: 0.4 }));
-    expect(await screen.findByText('40%')).toBeTruthy();
+    expect(await screen.findByText('40 %')).toBeTruthy();
     await act(async () => streams[0]?.stream.send('result', TRIAL));
     const row = await screen.findByRole('row', { name: /^Interruptions/ });
     expect(row.textContent).toBe('Interruptions441−3');
