@@ -1,6 +1,6 @@
 import { Notification } from '@jupyterlab/apputils';
 import { Signal } from '@lumino/signaling';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IEvent } from '../api/types';
 import type { Feed } from '../models/feed';
 import { anEvent } from '../testing/fakes';
@@ -18,6 +18,8 @@ function told(seq: number, task: number | null, at: string): IEvent {
 }
 
 describe('notifications in JupyterLab', () => {
+  // Tests of other files share JupyterLab's notifications.
+  beforeEach(() => Notification.dismiss());
   afterEach(() => Notification.dismiss());
 
   it('are shown when JupyterLab can, with a button that opens the task', async () => {
