@@ -55,7 +55,8 @@ LONGEST = (
 )
 #: Environment variables that the Makefile sets for one command alone.
 NEEDED_AGAIN = ("PYTHONPATH", "HAI_TEST_FRAMEWORKS")
-UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+")
+#: How a name shows a set, an address, and what gzip has compressed, in which there is the time.
+UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+|\\x1f\\x8b")
 
 
 def rank_of(path: Path) -> int:
@@ -68,7 +69,7 @@ def rank_of(path: Path) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first, and refuse names of tests that may differ between the workers of a run.
 
-    Such names show a set or an address.
+    Such names show a set, an address or the time.
 
     :raises pytest.UsageError: naming the first such test.
     """

@@ -140,7 +140,7 @@ def test_a_number_beyond_all_numbers_is_left_out() -> None:
     assert [one["name"] for one in of_rank(merged(gzip.compress(text)), 0)] == ["b"]
 
 
-@pytest.mark.parametrize("data", [b"", b"nonsense", gzip.compress(b"{}")])
+@pytest.mark.parametrize("data", [b"", b"nonsense", gzip.compress(b"{}")], ids=["empty", "no gzip", "no trace"])
 def test_what_cannot_be_read_is_said_by_name(data: bytes) -> None:
     before = head_piece()
     with pytest.raises(NoTrace) as error:
