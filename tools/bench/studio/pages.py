@@ -1,0 +1,166 @@
+"""Pages that are open, without browsers: clients that send what a page sends, when it sends it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import time
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import aiohttp
+
+from bench.studio.scene import token
+from bench.studio.service import PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a live value of the page asks, as in `lab_extension/src/models`."""
+
+    paths: tuple[str, ...]
+    #: Kinds of events after which it asks again.
+    concerns: str
+    #: Least seconds between two readings after events, and seconds between two without one.
+    interval: float
+    live: float
+
+
+_CLUSTER: Final = Model(
+    ("/cluster", "/me"), r"task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.", 1.5, 20.0
+)
+_OVERVIEW: Final = Model(("/overview",), r"task\.(submitted|state|priority|held)|node\.|cluster\.", 1.5, 20.0)
+_QUEUE: Final = Model(
+    ("/queue?limit=20",), r"task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.", 1.5, 20.0
+)
+_GLANCE: Final = Model(("/cluster/use",), r"task\.state", 1.5, 20.0)
+_TASKS: Final = Model(("/tasks?use=true&limit=200&total=true",), r"task\.|cluster\.", 1.0, 120.0)
+_NODES: Final = Model(("/nodes?use=true",), r"task\.state|node\.", 1.5, 30.0)
+#: What a page reads once.
+_ONCE: Final = {"overview": ("/reports/nodes?by=day",)}
+#: The models of a page, by its name; all pages have that of the cluster.
+PAGES: Final = {
+    "overview": (_CLUSTER, _OVERVIEW, _QUEUE, _GLANCE),
+    "tasks": (_CLUSTER, _TASKS),
+    "nodes": (_CLUSTER, _NODES),
+}
+#: Which pages are open: of ten, six show the overview, three their tasks, one the nodes.
+MIX: Final = (
+    "overview",
+    "tasks",
+    "overview",
+    "overview",
+    "nodes",
+    "overview",
+    "tasks",
+    "overview",
+    "tasks",
+    "overview",
+)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the pages have sent and heard."""
+
+    #: Requests by path without its query, and answers that were none.
+    asked: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    bytes: int = 0
+    #: Seconds of each answer, and from each event at the service until a page had it.
+    answers: list[float] = field(default_factory=list)
+    delays: list[float] = field(default_factory=list)
+
+    def clear(self) -> None:
+        """Begin again."""
+        for each in (self.asked, self.refused, self.answers, self.delays):
+            each.clear()
+        self.bytes = 0
+
+
+class OpenPage:
+    """One page: its stream, and its models."""
+
+    def __init__(self, session: aiohttp.ClientSession, root: str, user: str, page: str, seen: Seen) -> None:
+        self._session, self._root, self._page, self._seen = session, f"{root}{PREFIX}", page, seen
+        self._headers = {"Authorization": f"Bearer {token(user)}"}
+        self._rung = [asyncio.Event() for _ in PAGES[page]]
+
+    async def stay(self) -> None:
+        """Be open until cancelled."""
+        await self._get(self._root)
+        work: list[Coroutine[Any, Any, None]] = [self._follow()]
+        work += [self._read(model, rung) for model, rung in zip(PAGES[self._page], self._rung, strict=True)]
+        work += [self._get(f"{self._root}api/v1{path}") for path in _ONCE.get(self._page, ())]
+        await asyncio.gather(*work)
+
+    async def _read(self, model: Model, rung: asyncio.Event) -> None:
+        while True:
+            rung.clear()
+            await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in model.paths))
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(model.live):
+                    await rung.wait()
+                await asyncio.sleep(max(0.0, began + model.interval - time.monotonic()))
+            except TimeoutError:
+                pass
+
+    async def _get(self, url: str) -> None:
+        began = time.perf_counter()
+        async with self._session.get(url, headers=self._headers) as response:
+            self._seen.bytes += len(await response.read())
+            kind = url.removeprefix(self._root).partition("?")[0]
+            if response.status == 200:
+                self._seen.asked[kind] += 1
+                self._seen.answers.append(time.perf_counter() - began)
+            else:
+                self._seen.refused[f"{response.status} {kind}"] += 1
+
+    async def _follow(self) -> None:
+        timeout = aiohttp.ClientTimeout(total=None)
+        async with self._session.get(f"{self._root}api/v1/events", headers=self._headers, timeout=timeout) as response:
+            response.raise_for_status()
+            async for event in _events(response.content):
+                self._seen.delays.append(time.time() - _seconds(event["at"]))
+                for model, rung in zip(PAGES[self._page], self._rung, strict=True):
+                    if re.match(model.concerns, event["kind"]):
+                        rung.set()
+
+
+async def _events(lines: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
+    kind = ""
+    async for line in lines:
+        if line.startswith(b"event: "):
+            kind = line[7:].decode().strip()
+        elif line.startswith(b"data: ") and kind != "hello":
+            yield json.loads(line[6:])
+
+
+def _seconds(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
+
+
+async def open_pages(root: str, users: Sequence[str], seen: Seen, *, within: float) -> asyncio.Task[None]:
+    """Open a page for each of the users, one after the other in `within` seconds; they stay until it is cancelled."""
+    ready: deque[asyncio.Task[None]] = deque()
+    choose = random.Random(11)
+
+    async def one(session: aiohttp.ClientSession, number: int, user: str) -> None:
+        await asyncio.sleep(within * choose.random())
+        await OpenPage(session, root, user, MIX[number % len(MIX)], seen).stay()
+
+    async def all_of_them() -> None:
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
+            for number, user in enumerate(users):
+                ready.append(group.create_task(one(session, number, user)))
+
+    opened = asyncio.create_task(all_of_them())
+    await asyncio.sleep(within)
+    return opened
