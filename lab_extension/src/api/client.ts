@@ -82,8 +82,8 @@ export interface IApi {
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
-  /** The tasks that hold nodes now. */
-  use(): Promise<IClusterUse>;
+  /** The tasks that hold nodes now, at most as many; the others are counted. */
+  use(limit: number): Promise<IClusterUse>;
   /** All nodes, with what each task uses there. */
   nodes(): Promise<INodeList>;
   nodesReport(query: INodesQuery): Promise<INodesReport>;
@@ -142,8 +142,8 @@ export class Api implements IApi {
     return requestJson(this.transport, 'api/cluster');
   }
 
-  use(): Promise<IClusterUse> {
-    return requestJson(this.transport, 'api/cluster/use');
+  use(limit: number): Promise<IClusterUse> {
+    return requestJson(this.transport, 'api/cluster/use', { query: { limit } });
   }
 
   nodesReport(query: INodesQuery): Promise<INodesReport> {

@@ -110,6 +110,16 @@ describe('tasks in pages', () => {
     expect([ids()[0], model.total]).toEqual([999, 999]);
   });
 
+  it('are all there when the last page was read, though some ended unseen before', async () => {
+    model.ask({ state: 'live' });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(model.total).toBe(1_000);
+    all[0] = aTask({ id: 1, state: 'failed' });
+    model.need(999);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([ids().length, model.total]).toEqual([999, 999]);
+  });
+
   it('show their tags and stars as soon as the service has them', async () => {
     await model.setTags(1_000, ['nightly']);
     await model.setStar(999, true);

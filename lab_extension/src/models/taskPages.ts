@@ -202,11 +202,17 @@ export class TaskPagesModel extends LiveModel {
     for (const task of items) {
       if (!byId.has(task.id)) {
         const before = old.get(task.id);
-        byId.set(task.id, before && JSON.stringify(before) === JSON.stringify(task) ? before : task);
+        // A page that is added leaves the thousands before it as they are: these need no look.
+        const same = before === task || JSON.stringify(before) === JSON.stringify(task);
+        byId.set(task.id, same && before ? before : task);
       }
     }
     this._items = [...byId.values()];
     this.cursor = cursor;
+    if (cursor === null) {
+      // Of those that were counted, some may have ended before their page was read.
+      this._total = this._items.length;
+    }
   }
 }
 

@@ -11,6 +11,7 @@ from bench.browser import CHROMIUM, FLAGS, SLOW
 from bench.figures import Report, percentile, say
 from bench.studio.platform import StudioPlatform
 from bench.studio.scene import token
+from kit.waiting import wait_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -136,6 +137,10 @@ def measure_scrolling(report: Report, browser: Browser, platform: StudioPlatform
         report.add(TOPIC, f"    table to empty page: {name}", drawn / bare, "", "ratio of rates")
 
 
+def _read_further(page: Page) -> None:
+    page.evaluate("() => { const box = document.querySelector('.hai-Virtual'); box.scrollTop = box.scrollHeight; }")
+
+
 def _frames(page: Page, selector: str | None) -> list[float]:
     return list(page.evaluate(_SCROLL, [selector, SCROLLED_S, STEP]))
 
@@ -143,9 +148,7 @@ def _frames(page: Page, selector: str | None) -> list[float]:
 def _read_all(page: Page) -> None:
     """Look at rows ever further down until the page has read them all."""
     reading = page.get_by_text("read so far")
-    while reading.count():
-        page.evaluate("() => { const box = document.querySelector('.hai-Virtual'); box.scrollTop = box.scrollHeight; }")
-        page.wait_for_timeout(500)
+    wait_for("all rows to be read", lambda: _read_further(page) or not reading.count(), pause=0.5)
     page.evaluate("() => { document.querySelector('.hai-Virtual').scrollTop = 0; }")
     page.wait_for_timeout(2000)
 

@@ -38,7 +38,7 @@ _OVERVIEW: Final = Model(("/overview",), r"task\.(submitted|state|priority|held)
 _QUEUE: Final = Model(
     ("/queue?limit=20",), r"task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.", 1.5, 20.0
 )
-_GLANCE: Final = Model(("/cluster/use",), r"task\.state", 1.5, 20.0)
+_GLANCE: Final = Model(("/cluster/use?limit=8",), r"task\.state", 1.5, 20.0)
 _TASKS: Final = Model(("/tasks?use=true&limit=200&total=true",), r"task\.|cluster\.", 1.0, 120.0)
 _NODES: Final = Model(("/nodes?use=true",), r"task\.state|node\.", 1.5, 30.0)
 #: What a page reads once.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,6 +16,7 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_left
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
+from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 
@@ -57,8 +58,9 @@ class NewestUse:
     store: Store
     clock: Clock
     latest_plan: LatestPlan
+    _live: LiveTasks = field(default_factory=LiveTasks)
 
-    async def look(self, caller: Caller, *, mine: bool = False) -> HoldersNow:
+    async def look(self, caller: Caller, *, mine: bool = False, limit: int = MOST) -> HoldersNow:
         """The tasks that hold nodes now.
 
         Everybody sees who holds the shared nodes (docs/security.md), and of tasks that they may see also the rest.
@@ -66,12 +68,13 @@ class NewestUse:
         Args:
             caller: Who asks.
             mine: Only the caller's own tasks.
+            limit: The most tasks of the answer.
         """
         async with self.store.read() as tx:
-            holding = [task for task in await tx.tasks.unfinished() if task.live_run is not None]
+            holding = self._live.of(await tx.tasks.unfinished())
             wanted = [task for task in holding if not mine or task.user == caller.name]
             wanted.sort(key=lambda task: (task.user != caller.name, -task.nodes, task.id))
-            shown = wanted[:MOST]
+            shown = wanted[:limit]
             known = [task for task in shown if caller.may_see(task.user)]
             progress = await tx.progress.of([task.id for task in known])
         now = self.clock.now()
