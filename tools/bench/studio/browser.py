@@ -187,7 +187,7 @@ def measure_events(
 
 def _until_live(page: Page) -> None:
     page.get_by_role("status").filter(has_text="Live").wait_for()
-    page.locator("text=Loading").wait_for(state="detached")
+    page.wait_for_function("() => !document.body.textContent.includes('Loading')")
 
 
 def _delay(page: Page, text: str, act: Callable[[], Any]) -> float:
