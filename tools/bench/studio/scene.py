@@ -16,7 +16,7 @@ from kit.memory.behaviour import Behaviour
 NODES: Final = 1_500
 TASKS: Final = 10_000
 USERS: Final = 200
-#: Users who are administrators: their pages hear of every task.
+#: Users who are administrators.
 ADMINS: Final = 10
 #: Nodes of a task, each size as likely as it is often here: 2.5 on average.
 SIZES: Final = (1, 1, 1, 1, 2, 2, 4, 8)
