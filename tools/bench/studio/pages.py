@@ -31,23 +31,26 @@ class Model:
     live: float
 
 
-_CLUSTER: Final = Model(
-    ("/cluster", "/me"), r"task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.", 1.5, 20.0
-)
-_OVERVIEW: Final = Model(("/overview",), r"task\.(submitted|state|priority|held)|node\.|cluster\.", 1.5, 20.0)
-_QUEUE: Final = Model(
-    ("/queue?limit=20",), r"task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.", 1.5, 20.0
-)
-_GLANCE: Final = Model(("/cluster/use?limit=8",), r"task\.state", 1.5, 20.0)
-_TASKS: Final = Model(("/tasks?use=true&limit=200&total=true",), r"task\.|cluster\.", 1.0, 120.0)
-_NODES: Final = Model(("/nodes?use=true",), r"task\.state|node\.", 1.5, 30.0)
+#: The live values, by their files there.
+MODELS: Final = {
+    "cluster": Model(
+        ("/cluster", "/me"), r"^(task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.)", 1.5, 20.0
+    ),
+    "overview": Model(("/overview",), r"^(task\.(submitted|state|priority|held)|node\.|cluster\.)", 1.5, 20.0),
+    "queue": Model(
+        ("/queue?limit=20",), r"^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)", 1.5, 20.0
+    ),
+    "glance": Model(("/cluster/use?limit=8",), r"^task\.state$", 1.5, 20.0),
+    "taskPages": Model(("/tasks?use=true&limit=200&total=true",), r"^(task\.|cluster\.)", 1.0, 120.0),
+    "nodes": Model(("/nodes?use=true",), r"^(task\.state|node\.)", 1.5, 30.0),
+}
 #: What a page reads once.
 _ONCE: Final = {"overview": ("/reports/nodes?by=day",)}
 #: The models of a page, by its name; all pages have that of the cluster.
 PAGES: Final = {
-    "overview": (_CLUSTER, _OVERVIEW, _QUEUE, _GLANCE),
-    "tasks": (_CLUSTER, _TASKS),
-    "nodes": (_CLUSTER, _NODES),
+    "overview": tuple(MODELS[name] for name in ("cluster", "overview", "queue", "glance")),
+    "tasks": (MODELS["cluster"], MODELS["taskPages"]),
+    "nodes": (MODELS["cluster"], MODELS["nodes"]),
 }
 #: Which pages are open: of ten, six show the overview, three their tasks, one the nodes.
 MIX: Final = (
