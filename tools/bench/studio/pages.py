@@ -29,6 +29,8 @@ class Model:
     #: Least seconds between two readings after events, and seconds between two without one.
     interval: float
     live: float
+    #: Whether it asks once more after an event, for an answer that knows of it; clients here always do.
+    twice: bool = False
 
 
 #: The live values, by their files there.
@@ -36,9 +38,13 @@ MODELS: Final = {
     "cluster": Model(
         ("/cluster", "/me"), r"^(task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.)", 1.5, 20.0
     ),
-    "overview": Model(("/overview",), r"^(task\.(submitted|state|priority|held)|node\.|cluster\.)", 1.5, 20.0),
+    "overview": Model(("/overview",), r"^(task\.(submitted|state|priority|held)|node\.|cluster\.)", 1.5, 20.0, True),
     "queue": Model(
-        ("/queue?limit=20",), r"^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)", 1.5, 20.0
+        ("/queue?limit=20",),
+        r"^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)",
+        1.5,
+        20.0,
+        True,
     ),
     "glance": Model(("/cluster/use?limit=8",), r"^task\.state$", 1.5, 20.0),
     "taskPages": Model(("/tasks?use=true&limit=200&total=true",), r"^(task\.|cluster\.)", 1.0, 120.0),
@@ -103,13 +109,19 @@ class OpenPage:
         await asyncio.gather(*work)
 
     async def _read(self, model: Model, rung: asyncio.Event) -> None:
+        again = False
         while True:
             rung.clear()
-            await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in model.paths))
             began = time.monotonic()
+            await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in model.paths))
+            if again:
+                again = False
+                await asyncio.sleep(max(0.0, began + model.interval - time.monotonic()))
+                continue
             try:
                 async with asyncio.timeout(model.live):
                     await rung.wait()
+                again = model.twice
                 await asyncio.sleep(max(0.0, began + model.interval - time.monotonic()))
             except TimeoutError:
                 pass

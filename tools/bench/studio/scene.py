@@ -22,6 +22,10 @@ ADMINS: Final = 10
 SIZES: Final = (1, 1, 1, 1, 2, 2, 4, 8)
 #: Half of the tasks wait at the one and half at the other.
 LEVELS: Final = (Priority.NORMAL, Priority.LOW)
+#: A level above both, at which each user may hold as many nodes as one of these tasks has: a second one waits for the
+#: first, at the head of the queue.
+HEAD: Final = Priority.HIGH
+HEAD_NODES: Final = 8
 #: The mean length of a task. With some 600 tasks that run, one ends in each second, and another one starts.
 WORK: Final = timedelta(minutes=10)
 #: Time until all ranks of a task are up.

@@ -16,7 +16,7 @@ from jupyterhub.services.auth import HubOAuth
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from bench.studio.scene import LEVELS, NODES, behaviour, tasks, users
+from bench.studio.scene import HEAD, HEAD_NODES, LEVELS, NODES, behaviour, tasks, users
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
@@ -68,6 +68,7 @@ async def loop(folder: Path) -> None:
     async with adapters.store.write() as tx:
         for level in LEVELS:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))
+        await tx.quotas.put(Quota(subject="public", group="training", priority=HEAD, limit=HEAD_NODES))
     waiting = tasks()
     for begin in range(0, len(waiting), _AT_ONCE):
         async with adapters.store.write() as tx:

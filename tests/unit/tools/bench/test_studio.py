@@ -24,7 +24,7 @@ def test_a_live_value_is_read_as_often_as_the_page_reads_it(name: str) -> None:
 @pytest.mark.parametrize("name", ["cluster", "overview", "queue", "nodes"])
 def test_a_live_value_is_read_again_after_the_same_events(name: str) -> None:
     source = (SOURCES / f"{name}.ts").read_text()
-    found = re.search(r"return /(.+)/\.test\(event\.kind\)", source)
+    found = re.search(r" /(\^.+)/\.test\(event\.kind\)", source)
     assert found is not None
     assert MODELS[name].concerns == found[1]
 
