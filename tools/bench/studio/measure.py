@@ -38,6 +38,9 @@ PAGES: Final = 200
 #: Seconds in which the pages are opened, and for which the service is then watched.
 OPENING_S: Final = 20.0
 WATCHED_S: Final = 60.0
+#: Seconds for which the service is watched before, without a page.
+ALONE_S: Final = 20.0
+SERVICE: Final = f"the service with {PAGES} open pages, 1,500 nodes and 10,000 tasks"
 #: Seconds between two submissions: as many tasks come as end.
 EACH_S: Final = 1.0
 MINUTES: Final = 2.0
@@ -51,6 +54,7 @@ def measure(report: Report, minutes: float) -> None:
         started(Path(temporary)) as platform,
         _submitting(platform),
     ):
+        _alone(report, platform)
         try:
             with chromium() as browser:
                 _in_a_browser(report, browser, platform, minutes)
@@ -112,20 +116,33 @@ def _memory(report: Report, browser: Browser, platform: StudioPlatform, minutes:
         tab.context.close()
 
 
+def _used(platform: StudioPlatform, seconds: float) -> dict[str, float]:
+    """Percent of a core that each process of the service takes during the next seconds."""
+    before = {role: cpu_seconds(platform.pids[role]) for role in ("api", "loop")}
+    began = time.monotonic()
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    return {role: (cpu_seconds(platform.pids[role]) - spent) / took * 100 for role, spent in before.items()}
+
+
+def _alone(report: Report, platform: StudioPlatform) -> None:
+    say("no page is open")
+    used = _used(platform, ALONE_S)
+    report.add(SERVICE, "processor of the API, no page open", used["api"], "%", "of a core: it follows the plan")
+    report.add(SERVICE, "processor of the loop, no page open", used["loop"], "%", "of a core")
+
+
 def _watch(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
     say(f"{PAGES} pages for {WATCHED_S:g} s")
     crowd.told()
-    before = {role: cpu_seconds(platform.pids[role]) for role in ("api", "loop")}
-    began = time.monotonic()
-    time.sleep(WATCHED_S)
-    took = time.monotonic() - began
-    used = {role: (cpu_seconds(platform.pids[role]) - spent) / took * 100 for role, spent in before.items()}
+    took = WATCHED_S
+    used = _used(platform, took)
     told = crowd.told()
-    topic = f"the service with {PAGES} open pages, 1,500 nodes and 10,000 tasks"
+    topic = SERVICE
     asked = sum(told["asked"].values())
     by_path = ", ".join(f"{path.removeprefix('api/v1')} {n}" for path, n in sorted(told["asked"].items()))
-    report.add(topic, "processor of the API", used["api"], "%", "of a core", at_most=50)
-    report.add(topic, "processor of the loop", used["loop"], "%", "of a core, mostly not for the pages")
+    report.add(topic, f"processor of the API, {PAGES} pages", used["api"], "%", "of a core", at_most=50)
+    report.add(topic, f"processor of the loop, {PAGES} pages", used["loop"], "%", "of a core")
     report.add(topic, "memory of the API (RSS)", rss_mib(platform.pids["api"]), "MiB")
     report.add(topic, "requests", asked / took, "/s", by_path)
     report.add(topic, "answers", told["bytes"] / took / 1e3, "kB/s")
