@@ -23,6 +23,7 @@ SCROLLED_S: Final = 10.0
 #: Pixels that a frame scrolls, of 30 pixels a row: 120 rows a second with a wheel, and 600 with the bar at the side.
 STEPS: Final = {"scrolled by wheel": 60, "dragged by its bar": 300}
 
+#: Both scripts below give up after a minute, which then is the figure.
 #: Notes when the overview was filled: the figures, who waits, who holds nodes, and the quota; nothing says "Loading".
 _FILLED: Final = """
 window.filled = new Promise(done => {
@@ -39,6 +40,7 @@ window.filled = new Promise(done => {
   };
   const watcher = new MutationObserver(look);
   watcher.observe(document, { childList: true, subtree: true, characterData: true });
+  setTimeout(() => done(performance.now()), 60_000);
 });
 """
 #: Scrolls an element (null: nothing) down and up for some seconds, and returns the milliseconds between frames.
@@ -69,6 +71,7 @@ _APPEARS: Final = """text => {
     };
     const watcher = new MutationObserver(look);
     watcher.observe(document.body, { childList: true, subtree: true, characterData: true });
+    setTimeout(() => done(Date.now()), 60_000);
     look();
   });
 }"""
