@@ -42,6 +42,9 @@ def _told(seen: Seen) -> dict[str, object]:
         "answer_p99": percentile(seen.answers or [0.0], 99),
         "delay_p50": percentile(seen.delays or [0.0], 50),
         "delay_p99": percentile(seen.delays or [0.0], 99),
+        "read_again": len(seen.shown),
+        "shown_p50": percentile(seen.shown or [0.0], 50),
+        "shown_p99": percentile(seen.shown or [0.0], 99),
     }
 
 

@@ -38,6 +38,8 @@ PAGES: Final = 200
 #: Seconds in which the pages are opened, and for which the service is then watched.
 OPENING_S: Final = 20.0
 WATCHED_S: Final = 60.0
+#: Seconds after an event that all pages hear, in which they all read.
+RUSH_S: Final = 8.0
 #: Seconds for which the service is watched before, without a page.
 ALONE_S: Final = 20.0
 SERVICE: Final = f"the service with {PAGES} open pages, 1,500 nodes and 10,000 tasks"
@@ -72,6 +74,7 @@ def _in_a_browser(report: Report, browser: Browser, platform: StudioPlatform, mi
     tabs = [Tab(browser, platform, user(number), path) for number, path in TABS]
     with _crowd(platform, PAGES - len(tabs)) as crowd:
         _watch(report, platform, crowd)
+        _rush(report, platform, crowd)
         measure_events(report, browser, platform, one, admin, f"{PAGES} pages")
     for tab in tabs:
         tab.context.close()
@@ -80,6 +83,7 @@ def _in_a_browser(report: Report, browser: Browser, platform: StudioPlatform, mi
 def _of_the_service(report: Report, platform: StudioPlatform, pages: int) -> None:
     with _crowd(platform, pages) as crowd:
         _watch(report, platform, crowd)
+        _rush(report, platform, crowd)
 
 
 def _size(report: Report) -> None:
@@ -154,6 +158,25 @@ def _watch(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
     note = f"of {told['heard']} that the pages heard; from the time that the event bears"
     report.add(topic, "an event at the service to a page: p50", told["delay_p50"], "s", note)
     report.add(topic, "an event at the service to a page: p99", told["delay_p99"], "s", at_most=2)
+    note = f"of {told['read_again']}"
+    report.add(topic, "until the page has read again: p50", told["shown_p50"], "s", note)
+    report.add(topic, "until the page has read again: p99", told["shown_p99"], "s", note, at_most=2)
+
+
+def _rush(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
+    """An event that all pages hear, so that all read again at the same moment."""
+    say("a mark on a node")
+    crowd.told()
+    platform.ask(user(0), "POST", "/nodes/node-1500/cordon")
+    time.sleep(RUSH_S)
+    told = crowd.told()
+    platform.ask(user(0), "POST", "/nodes/node-1500/uncordon")
+    time.sleep(RUSH_S)
+    asked, refused = sum(told["asked"].values()), sum(told["refused"].values())
+    note = f"of {told['read_again']} readings, {asked} requests, {refused} refused"
+    topic = "an event that all pages hear, until they have read again"
+    report.add(SERVICE, f"{topic}: p50", told["shown_p50"], "s", note)
+    report.add(SERVICE, f"{topic}: p99", told["shown_p99"], "s", at_most=2)
 
 
 class Crowd:

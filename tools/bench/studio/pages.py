@@ -84,12 +84,33 @@ class Seen:
     #: Seconds of each answer, and from each event at the service until a page had it.
     answers: list[float] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
+    #: Seconds from an event at the service until a page had read again what it shows of it.
+    shown: list[float] = field(default_factory=list)
 
     def clear(self) -> None:
         """Begin again."""
-        for each in (self.asked, self.refused, self.answers, self.delays):
+        for each in (self.asked, self.refused, self.answers, self.delays, self.shown):
             each.clear()
         self.bytes = 0
+
+
+class _Rung:
+    """Whether a live value must be read again, and since when."""
+
+    def __init__(self) -> None:
+        self.heard = asyncio.Event()
+        self._since: float | None = None
+
+    def ring(self, at: float) -> None:
+        """Take note of an event of that time."""
+        self._since = at if self._since is None else self._since
+        self.heard.set()
+
+    def take(self) -> float | None:
+        """The time of the first event since the last call; None: there was none."""
+        since, self._since = self._since, None
+        self.heard.clear()
+        return since
 
 
 class OpenPage:
@@ -98,7 +119,7 @@ class OpenPage:
     def __init__(self, session: aiohttp.ClientSession, root: str, user: str, page: str, seen: Seen) -> None:
         self._session, self._root, self._page, self._seen = session, f"{root}{PREFIX}", page, seen
         self._headers = {"Authorization": f"Bearer {token(user)}"}
-        self._rung = [asyncio.Event() for _ in PAGES[page]]
+        self._rung = [_Rung() for _ in PAGES[page]]
 
     async def stay(self) -> None:
         """Be open until cancelled."""
@@ -108,19 +129,21 @@ class OpenPage:
         work += [self._get(f"{self._root}api/v1{path}") for path in _ONCE.get(self._page, ())]
         await asyncio.gather(*work)
 
-    async def _read(self, model: Model, rung: asyncio.Event) -> None:
+    async def _read(self, model: Model, rung: _Rung) -> None:
         again = False
         while True:
-            rung.clear()
+            since = rung.take()
             began = time.monotonic()
             await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in model.paths))
+            if since is not None:
+                self._seen.shown.append(time.time() - since)
             if again:
                 again = False
                 await asyncio.sleep(max(0.0, began + model.interval - time.monotonic()))
                 continue
             try:
                 async with asyncio.timeout(model.live):
-                    await rung.wait()
+                    await rung.heard.wait()
                 again = model.twice
                 await asyncio.sleep(max(0.0, began + model.interval - time.monotonic()))
             except TimeoutError:
@@ -142,10 +165,11 @@ class OpenPage:
         async with self._session.get(f"{self._root}api/v1/events", headers=self._headers, timeout=timeout) as response:
             response.raise_for_status()
             async for event in _events(response.content):
-                self._seen.delays.append(time.time() - _seconds(event["at"]))
+                at = datetime.fromisoformat(event["at"]).timestamp()
+                self._seen.delays.append(time.time() - at)
                 for model, rung in zip(PAGES[self._page], self._rung, strict=True):
                     if re.match(model.concerns, event["kind"]):
-                        rung.set()
+                        rung.ring(at)
 
 
 async def _events(lines: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
@@ -155,10 +179,6 @@ async def _events(lines: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
             kind = line[7:].decode().strip()
         elif line.startswith(b"data: ") and kind != "hello":
             yield json.loads(line[6:])
-
-
-def _seconds(text: str) -> float:
-    return datetime.fromisoformat(text).timestamp()
 
 
 async def open_pages(root: str, users: Sequence[str], seen: Seen, *, within: float) -> asyncio.Task[None]:
