@@ -12,7 +12,7 @@ import os
 import sys
 
 from bench.figures import percentile
-from bench.studio.pages import Seen, open_pages
+from bench.studio.pages import PagesHeard, open_pages
 from bench.studio.scene import user
 
 #: Niceness of this process: it is no part of the platform, and should leave the processors to it.
@@ -21,7 +21,7 @@ _NICE = 10
 
 async def main(root: str, pages: int, within: float) -> None:
     """Keep the pages open until stdin ends."""
-    seen = Seen()
+    seen = PagesHeard()
     opened = await open_pages(root, [user(number) for number in range(pages)], seen, within=within)
     print("open", flush=True)
     while await asyncio.to_thread(sys.stdin.readline):
@@ -32,7 +32,7 @@ async def main(root: str, pages: int, within: float) -> None:
     opened.cancel()
 
 
-def _told(seen: Seen) -> dict[str, object]:
+def _told(seen: PagesHeard) -> dict[str, object]:
     return {
         "asked": dict(seen.asked),
         "refused": dict(seen.refused),

@@ -136,7 +136,7 @@ def _alone(report: Report, platform: StudioPlatform) -> None:
     report.add(SERVICE, "processor of the loop, no page open", used["loop"], "%", "of a core")
 
 
-def _watch(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
+def _watch(report: Report, platform: StudioPlatform, crowd: OpenPages) -> None:
     say(f"{PAGES} pages for {WATCHED_S:g} s")
     crowd.told()
     took = WATCHED_S
@@ -163,7 +163,7 @@ def _watch(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
     report.add(topic, "until the page has read again: p99", told["shown_p99"], "s", note, at_most=2)
 
 
-def _rush(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
+def _rush(report: Report, platform: StudioPlatform, crowd: OpenPages) -> None:
     """An event that all pages hear, so that all read again at the same moment."""
     say("a mark on a node")
     crowd.told()
@@ -179,7 +179,7 @@ def _rush(report: Report, platform: StudioPlatform, crowd: Crowd) -> None:
     report.add(SERVICE, f"{topic}: p99", told["shown_p99"], "s", at_most=2)
 
 
-class Crowd:
+class OpenPages:
     """The process with the pages that are no tabs."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -195,7 +195,7 @@ class Crowd:
 
 
 @contextmanager
-def _crowd(platform: StudioPlatform, pages: int) -> Iterator[Crowd]:
+def _crowd(platform: StudioPlatform, pages: int) -> Iterator[OpenPages]:
     say(f"{pages} pages are opened")
     command = [sys.executable, "-m", "bench.studio.crowd", platform.root, str(pages), str(OPENING_S)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -205,7 +205,7 @@ def _crowd(platform: StudioPlatform, pages: int) -> Iterator[Crowd]:
             raise RuntimeError("the pages could not be opened")
         # Until what was read for the first time is no longer part of the figures.
         time.sleep(10)
-        yield Crowd(process)
+        yield OpenPages(process)
     finally:
         process.kill()
         process.wait()

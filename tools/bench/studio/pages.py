@@ -20,7 +20,7 @@ from bench.studio.service import PREFIX
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class LiveValue:
     """What a live value of the page asks, as in `lab_extension/src/models`."""
 
     paths: tuple[str, ...]
@@ -35,20 +35,22 @@ class Model:
 
 #: The live values, by their files there.
 MODELS: Final = {
-    "cluster": Model(
+    "cluster": LiveValue(
         ("/cluster", "/me"), r"^(task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.)", 1.5, 20.0
     ),
-    "overview": Model(("/overview",), r"^(task\.(submitted|state|priority|held)|node\.|cluster\.)", 1.5, 20.0, True),
-    "queue": Model(
+    "overview": LiveValue(
+        ("/overview",), r"^(task\.(submitted|state|priority|held)|node\.|cluster\.)", 1.5, 20.0, True
+    ),
+    "queue": LiveValue(
         ("/queue?limit=20",),
         r"^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)",
         1.5,
         20.0,
         True,
     ),
-    "glance": Model(("/cluster/use?limit=8",), r"^task\.state$", 1.5, 20.0),
-    "taskPages": Model(("/tasks?use=true&limit=200&total=true",), r"^(task\.|cluster\.)", 1.0, 120.0),
-    "nodes": Model(("/nodes?use=true",), r"^(task\.state|node\.)", 1.5, 30.0),
+    "glance": LiveValue(("/cluster/use?limit=8",), r"^task\.state$", 1.5, 20.0),
+    "taskPages": LiveValue(("/tasks?use=true&limit=200&total=true",), r"^(task\.|cluster\.)", 1.0, 120.0),
+    "nodes": LiveValue(("/nodes?use=true",), r"^(task\.state|node\.)", 1.5, 30.0),
 }
 #: What a page reads once.
 _ONCE: Final = {"overview": ("/reports/nodes?by=day",)}
@@ -74,7 +76,7 @@ MIX: Final = (
 
 
 @dataclass(slots=True)
-class Seen:
+class PagesHeard:
     """What the pages have sent and heard."""
 
     #: Requests by path without its query, and answers that were none.
@@ -116,7 +118,7 @@ class _Rung:
 class OpenPage:
     """One page: its stream, and its models."""
 
-    def __init__(self, session: aiohttp.ClientSession, root: str, user: str, page: str, seen: Seen) -> None:
+    def __init__(self, session: aiohttp.ClientSession, root: str, user: str, page: str, seen: PagesHeard) -> None:
         self._session, self._root, self._page, self._seen = session, f"{root}{PREFIX}", page, seen
         self._headers = {"Authorization": f"Bearer {token(user)}"}
         self._rung = [_Rung() for _ in PAGES[page]]
@@ -129,7 +131,7 @@ class OpenPage:
         work += [self._get(f"{self._root}api/v1{path}") for path in _ONCE.get(self._page, ())]
         await asyncio.gather(*work)
 
-    async def _read(self, model: Model, rung: _Rung) -> None:
+    async def _read(self, model: LiveValue, rung: _Rung) -> None:
         again = False
         while True:
             since = rung.take()
@@ -181,7 +183,7 @@ async def _events(lines: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
             yield json.loads(line[6:])
 
 
-async def open_pages(root: str, users: Sequence[str], seen: Seen, *, within: float) -> asyncio.Task[None]:
+async def open_pages(root: str, users: Sequence[str], seen: PagesHeard, *, within: float) -> asyncio.Task[None]:
     """Open a page for each of the users, one after the other in `within` seconds; they stay until it is cancelled."""
     ready: deque[asyncio.Task[None]] = deque()
     choose = random.Random(11)
