@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { IClusterUse } from '../api/types';
 import { anEvent, FakeStream } from '../testing/fakes';
 import { Feed } from './feed';
 import { GlanceModel, HOLDERS } from './glance';
@@ -12,7 +13,7 @@ describe('how the cluster is used', () => {
     const feed = new Feed({ events: () => stream });
     feed.start();
     const api = {
-      use: vi.fn(async (_limit: number) => ({ items: [], left_out: 0 })),
+      use: vi.fn<(limit: number) => Promise<IClusterUse>>(async () => ({ items: [], left_out: 0 })),
       nodesReport: vi.fn(async () => ({ by: 'day', rows: [] }) as never)
     };
     const model = new GlanceModel(api, feed, 60_000);

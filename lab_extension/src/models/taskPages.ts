@@ -125,9 +125,9 @@ export class TaskPagesModel extends LiveModel {
     }
   }
 
-  /** As many rows as there were, from the first page on. */
+  /** As many rows as there were and were looked at, from the first page on: what came at the top meanwhile is let go at the end. */
   private async readAll(query: ITaskQuery): Promise<void> {
-    const rows = this._pending ? PAGE : Math.max(this._items.length, PAGE);
+    const rows = this._pending ? PAGE : Math.max(Math.min(this._items.length, this.wanted), PAGE);
     const first = await this.page(query);
     const items = [...first.items];
     let cursor = first.next_cursor;

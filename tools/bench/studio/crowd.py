@@ -1,6 +1,6 @@
 """Open pages in a process of their own: `python -m bench.studio.crowd ROOT PAGES SECONDS`.
 
-The pages are opened one after the other in so many seconds; then it prints a line, and for each line on stdin what the
+The pages are opened one after the other within SECONDS; then it prints a line, and for each line on stdin what the
 pages have sent and heard since the one before, as JSON. It ends with stdin.
 """
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { act, cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi, type Mock } from 'vitest';
+import type { IApi } from '../../api/client';
 import type { IMe } from '../../api/types';
 import { ClusterModel } from '../../models/cluster';
 import { Feed } from '../../models/feed';
@@ -39,7 +40,7 @@ async function page(
   actions: ReturnType<typeof vi.fn>;
   host: IHost;
   operations: IFakes;
-  hears: ReturnType<typeof vi.fn>;
+  hears: Mock<IApi['events']>;
 }> {
   const all =
     given.many === undefined
@@ -67,7 +68,7 @@ async function page(
     tasks: taskPagesOf(() => all),
     task: async (id: number) => all.find(task => task.id === id)!
   };
-  const hears = vi.fn((_after: string | null, _signal: AbortSignal, _all?: boolean) => new FakeStream());
+  const hears = vi.fn<IApi['events']>(() => new FakeStream());
   const feed = new Feed({ events: hears });
   feed.start();
   const me = async (): Promise<IMe> => aMe({ admin: given.admin === true });
