@@ -23,6 +23,7 @@ from bench.studio.browser import (
     measure_loads,
     measure_scrolling,
 )
+from bench.studio.pages import LIVE_VALUES
 from bench.studio.platform import StudioPlatform, started
 from bench.studio.scene import ADMINS, user
 from hai_scheduler.api.server.page import read_page
@@ -38,6 +39,8 @@ PAGES: Final = 200
 #: Seconds in which the pages are opened, and for which the service is then watched.
 OPENING_S: Final = 20.0
 WATCHED_S: Final = 60.0
+#: How often each address is asked, by as many users.
+ASKED: Final = 40
 #: Seconds after an event that all pages hear, in which they all read.
 RUSH_S: Final = 8.0
 #: Seconds for which the service is watched before, without a page.
@@ -57,6 +60,7 @@ def measure(report: Report, minutes: float) -> None:
         _submitting(platform),
     ):
         _alone(report, platform)
+        _each(report, platform)
         try:
             with chromium() as browser:
                 _in_a_browser(report, browser, platform, minutes)
@@ -134,6 +138,19 @@ def _alone(report: Report, platform: StudioPlatform) -> None:
     used = _used(platform, ALONE_S)
     report.add(SERVICE, "processor of the API, no page open", used["api"], "%", "of a core: it follows the plan")
     report.add(SERVICE, "processor of the loop, no page open", used["loop"], "%", "of a core")
+
+
+def _each(report: Report, platform: StudioPlatform) -> None:
+    """What one answer costs the API: also true of a machine that others keep busy."""
+    say("one answer after the other")
+    for path in (path for model in LIVE_VALUES.values() for path in model.paths):
+        platform.ask(user(0), "GET", path)
+        before, idle = cpu_seconds(platform.pids["api"]), time.monotonic()
+        for number in range(ASKED):
+            platform.ask(user(number), "GET", path)
+        used = cpu_seconds(platform.pids["api"]) - before
+        note = f"{ASKED} users, one after the other in {time.monotonic() - idle:.1f} s; with following the plan"
+        report.add(SERVICE, f"GET {path}: processor of the API", used / ASKED * 1000, "ms", note)
 
 
 def _watch(report: Report, platform: StudioPlatform, crowd: OpenPages) -> None:

@@ -34,7 +34,7 @@ class LiveValue:
 
 
 #: The live values, by their files there.
-MODELS: Final = {
+LIVE_VALUES: Final = {
     "cluster": LiveValue(
         ("/cluster", "/me"), r"^(task\.(submitted|state|priority|held)|node\.|quota\.|cluster\.)", 1.5, 20.0
     ),
@@ -56,9 +56,9 @@ MODELS: Final = {
 _ONCE: Final = {"overview": ("/reports/nodes?by=day",)}
 #: The models of a page, by its name; all pages have that of the cluster.
 PAGES: Final = {
-    "overview": tuple(MODELS[name] for name in ("cluster", "overview", "queue", "glance")),
-    "tasks": (MODELS["cluster"], MODELS["taskPages"]),
-    "nodes": (MODELS["cluster"], MODELS["nodes"]),
+    "overview": tuple(LIVE_VALUES[name] for name in ("cluster", "overview", "queue", "glance")),
+    "tasks": (LIVE_VALUES["cluster"], LIVE_VALUES["taskPages"]),
+    "nodes": (LIVE_VALUES["cluster"], LIVE_VALUES["nodes"]),
 }
 #: Which pages are open: of ten, six show the overview, three their tasks, one the nodes.
 MIX: Final = (

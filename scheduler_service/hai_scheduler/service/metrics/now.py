@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,7 +16,6 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_left
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 
@@ -58,7 +57,6 @@ class NewestUse:
     store: Store
     clock: Clock
     latest_plan: LatestPlan
-    _live: LiveTasks = field(default_factory=LiveTasks)
 
     async def look(self, caller: Caller, *, mine: bool = False, limit: int = MOST) -> HoldersNow:
         """The tasks that hold nodes now.
@@ -71,7 +69,7 @@ class NewestUse:
             limit: The most tasks of the answer.
         """
         async with self.store.read() as tx:
-            holding = self._live.of(await tx.tasks.unfinished())
+            holding = [task for task in await tx.tasks.unfinished() if task.live_run is not None]
             wanted = [task for task in holding if not mine or task.user == caller.name]
             wanted.sort(key=lambda task: (task.user != caller.name, -task.nodes, task.id))
             shown = wanted[:limit]
