@@ -68,6 +68,11 @@ def _reports(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"runs": runs}
 
 
+def _studio(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
+    _module("studio.measure").measure(report, words.minutes)
+    return {"minutes": words.minutes}
+
+
 def _traces(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"traces": _module("traces").measure(report, ROOT, words.study)}
 
@@ -90,6 +95,7 @@ STUDIES = {
     "peers": Study("the platform beside Slurm on this machine", _peers),
     "recovery": Study("how long until the platform is back of which something was killed", _plain("recovery")),
     "reports": Study("how long reports take over a million runs, on SQLite and PostgreSQL", _reports),
+    "studio": Study("how fast Studio is at 1,500 nodes and 10,000 tasks, and what 200 pages cost", _studio),
     "ticks": Study("what a tick and the reads of the interface cost with thousands of tasks queued", _ticks),
     "kubernetes": Study(
         "starting on a real API server with simulated nodes, beside the stock scheduler", _plain("cluster.measure")
@@ -111,6 +117,9 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true", help="ticks: also where the time goes, function by function")
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="fairness: how long each of its measurements lasts (20)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=2.0, help="studio: how long the memory of a tab is watched (2); 60: an hour"
     )
     parser.add_argument(
         "--study",

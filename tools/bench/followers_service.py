@@ -20,7 +20,8 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from integration.api.conftest import _user, served
+from integration.api.conftest import served
+from integration.api.fakes import a_user_model
 from kit.builders import T0, a_run, a_task
 from kit.databases import sqlite_url
 
@@ -60,7 +61,7 @@ async def main(folder: Path) -> None:
     )
     async with served(parts.services, tokens) as (root, hub, _):
         scopes = ("custom:hai:tasks:read", "custom:hai:admin")
-        hub.tokens |= {f"user-{number}": _user(f"user-{number}", *scopes) for number in range(USERS)}
+        hub.tokens |= {f"user-{number}": a_user_model(f"user-{number}", *scopes) for number in range(USERS)}
         print(root, flush=True)
         while True:
             await asyncio.sleep(1 / RINGS_A_SECOND)

@@ -19,12 +19,13 @@ def rss_mib(pid: int) -> float:
 
 def cpu_share(pid: int, seconds: float) -> float:
     """Percent of a core that a process takes during the next `seconds`."""
-    before = _cpu_seconds(pid)
+    before = cpu_seconds(pid)
     time.sleep(seconds)
-    return (_cpu_seconds(pid) - before) / seconds * 100
+    return (cpu_seconds(pid) - before) / seconds * 100
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """Processor time that a process has had, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

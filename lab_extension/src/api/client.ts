@@ -82,8 +82,8 @@ export interface IApi {
   me(): Promise<IMe>;
   policy(): Promise<IPolicy>;
   cluster(): Promise<ICluster>;
-  /** The tasks that hold nodes now. */
-  use(): Promise<IClusterUse>;
+  /** The tasks that hold nodes now, at most as many; the others are counted. */
+  use(limit: number): Promise<IClusterUse>;
   /** All nodes, with what each task uses there. */
   nodes(): Promise<INodeList>;
   nodesReport(query: INodesQuery): Promise<INodesReport>;
@@ -109,7 +109,8 @@ export interface IApi {
   traceUrl(id: number, recording: number, rank: number, trace: number): string;
   /** Where the traces of all ranks can be downloaded as one. */
   allTracesUrl(id: number, recording: number): string;
-  events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  /** `all`: of all users, which only admins may ask for. */
+  events(after: string | null, signal: AbortSignal, all?: boolean): AsyncIterable<IServerEvent>;
   submitDefaults(path: string): Promise<ISubmitDefaults>;
   environments(kind?: EnvironmentKind): Promise<IEnvironmentList>;
   /** Have an environment made or changed by a task. */
@@ -142,8 +143,8 @@ export class Api implements IApi {
     return requestJson(this.transport, 'api/cluster');
   }
 
-  use(): Promise<IClusterUse> {
-    return requestJson(this.transport, 'api/cluster/use');
+  use(limit: number): Promise<IClusterUse> {
+    return requestJson(this.transport, 'api/cluster/use', { query: { limit } });
   }
 
   nodesReport(query: INodesQuery): Promise<INodesReport> {
@@ -243,9 +244,10 @@ export class Api implements IApi {
     return this.transport.url(`api/tasks/${id}/profiles/${recording}/trace`);
   }
 
-  events(after: string | null, signal: AbortSignal): AsyncIterable<IServerEvent> {
+  events(after: string | null, signal: AbortSignal, all = false): AsyncIterable<IServerEvent> {
     return requestEvents(this.transport, 'api/events', {
       signal,
+      ...(all ? { query: { user: '*' } } : {}),
       ...(after === null ? {} : { headers: { 'Last-Event-ID': after } })
     });
   }

@@ -9,6 +9,7 @@ describe('the feed', () => {
   let streams: FakeStream[];
   let asked: (string | null)[];
   let signals: AbortSignal[];
+  let whose: boolean[];
   let feed: Feed;
 
   beforeEach(() => {
@@ -16,8 +17,10 @@ describe('the feed', () => {
     streams = [];
     asked = [];
     signals = [];
+    whose = [];
     feed = new Feed({
-      events: (after, signal) => {
+      events: (after, signal, all = false) => {
+        whose.push(all);
         asked.push(after);
         signals.push(signal);
         streams.push(new FakeStream());
@@ -45,6 +48,25 @@ describe('the feed', () => {
     expect(feed.status).toBe('live');
     expect(seen).toEqual([10]);
     expect(streams).toHaveLength(1);
+  });
+
+  it('hears of all users as long as a view needs it, from now on each time', async () => {
+    feed.start();
+    streams[0]!.send('hello', { seq: 9 });
+    await settle();
+    const [over, alsoOver] = [feed.hearAll(), feed.hearAll()];
+    expect([signals[0]!.aborted, feed.status]).toEqual([true, 'connecting']);
+    streams[1]!.send('hello', { seq: 9 });
+    await settle();
+    expect(feed.status).toBe('live');
+    over();
+    over();
+    expect(whose).toEqual([false, true]);
+    alsoOver();
+    expect([whose, asked]).toEqual([
+      [false, true, false],
+      [null, null, null]
+    ]);
   });
 
   it('resumes after the last event it has seen, waiting longer each time', async () => {

@@ -20,6 +20,8 @@ export class Feed implements IDisposable {
   private abort: AbortController | null = null;
   private lastId: string | null = null;
   private wake: (() => void) | null = null;
+  /** How many views need the events of all users. */
+  private needAll = 0;
   private _error: string | null = null;
   private _isDisposed = false;
 
@@ -63,6 +65,20 @@ export class Feed implements IDisposable {
     this.setStatus('connecting');
   }
 
+  /** Hear of the tasks of all users, which only admins may, until the function is called that this gives. */
+  hearAll(): () => void {
+    if (this.needAll++ === 0) {
+      this.openAgain();
+    }
+    let over = false;
+    return () => {
+      if (!over && --this.needAll === 0) {
+        this.openAgain();
+      }
+      over = true;
+    };
+  }
+
   /** Try now instead of waiting. */
   retry(): void {
     this.wake?.();
@@ -72,6 +88,16 @@ export class Feed implements IDisposable {
     this._isDisposed = true;
     this.stop();
     Signal.clearData(this);
+  }
+
+  /** Open another stream from now on: models read everything again when it is live. */
+  private openAgain(): void {
+    const open = this.abort !== null;
+    this.stop();
+    this.lastId = null;
+    if (open) {
+      this.start();
+    }
   }
 
   private async keepOpen(signal: AbortSignal): Promise<void> {
@@ -98,7 +124,7 @@ export class Feed implements IDisposable {
   /** Read until the stream ends; the error that ended it, null for a plain end. */
   private async readOnce(signal: AbortSignal, onMessage: () => void): Promise<unknown> {
     try {
-      for await (const message of this.api.events(this.lastId, signal)) {
+      for await (const message of this.api.events(this.lastId, signal, this.needAll > 0)) {
         if (isOver(signal)) {
           return null;
         }

@@ -8,6 +8,8 @@ import { LiveModel } from './live';
 
 /** Days that the picture of the past has. */
 export const DAYS = 14;
+/** Tasks that hold nodes that are listed; the service counts the others. */
+export const HOLDERS = 8;
 const DAY = 86_400_000;
 /** How long the past is not read again, in ms: it is sums by hour and day. */
 const PAST_FOR = 300_000;
@@ -26,7 +28,7 @@ export class GlanceModel extends LiveModel {
     super({ feed, name: 'hai:glance', interval: 1_500, fallback, live: 20_000 });
   }
 
-  /** The tasks that hold nodes now. */
+  /** The tasks that hold nodes now: the user's own, then the largest. */
   get use(): IClusterUse | null {
     return this._use;
   }
@@ -41,7 +43,7 @@ export class GlanceModel extends LiveModel {
   }
 
   protected async read(): Promise<void> {
-    this._use = await this.api.use();
+    this._use = await this.api.use(HOLDERS);
     if (Date.now() - this.pastReadAt < PAST_FOR) {
       return;
     }

@@ -2,12 +2,14 @@
 
 import type { IOperations } from '../api/operations';
 import type { IEvent, IOverview } from '../api/types';
+import { CatchUp } from './catchUp';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
 
 /** Occupancy and use now and by hour, and tasks by priority. */
 export class OverviewModel extends LiveModel {
   private _value: IOverview | null = null;
+  private readonly catchUp = new CatchUp();
 
   constructor(
     private readonly api: Pick<IOperations, 'overview'>,
@@ -22,10 +24,18 @@ export class OverviewModel extends LiveModel {
   }
 
   protected concerns(event: IEvent): boolean {
-    return /^(task\.(submitted|state|priority|held)|node\.|cluster\.)/.test(event.kind);
+    const does = /^(task\.(submitted|state|priority|held)|node\.|cluster\.)/.test(event.kind);
+    if (does) {
+      this.catchUp.expect(event.seq);
+    }
+    return does;
   }
 
   protected async read(): Promise<void> {
     this._value = await this.api.overview();
+    // Pages share an answer for a second.
+    if (this.catchUp.again(this._value.change)) {
+      this.readSoon();
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { IQueueTask } from '../api/types';
+import { anEvent } from '../testing/fakes';
 import { aQueueTask, FakeStream, queueOf } from '../testing/queue';
 import { Feed } from './feed';
 import { moved, neighboursOf, PAGE, placeOf, QueueModel } from './queue';
@@ -22,6 +23,30 @@ describe('the queue', () => {
     await model.more('training');
     await vi.advanceTimersByTimeAsync(10);
     expect([model.groups[0]!.items.length, model.groups[0]!.next]).toEqual([50, null]);
+    model.dispose();
+    feed.dispose();
+  });
+
+  it('is read once more when the plan is from before the event', async () => {
+    const stream = new FakeStream();
+    const feed = new Feed({ events: () => stream });
+    feed.start();
+    const at: string[] = [];
+    const queue = vi.fn(async (query: Parameters<ReturnType<typeof queueOf>>[0]) => ({
+      ...(await queueOf([aQueueTask(1)])(query)),
+      at: at.shift() ?? '2026-11-21T03:59:59Z'
+    }));
+    const model = new QueueModel({ queue, reorder: vi.fn() }, feed, false, 60_000);
+    void model.start();
+    stream.send('hello', { seq: 8 });
+    await vi.advanceTimersByTimeAsync(3_000);
+    const before = queue.mock.calls.length;
+    // The event is of 04:00:00.
+    at.push('2026-11-21T03:59:59Z', '2026-11-21T04:00:01Z');
+    stream.send('task.submitted', anEvent(9, 'task.submitted', 1), '9');
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(model.plannedAt).toBe('2026-11-21T04:00:01Z');
+    expect(queue).toHaveBeenCalledTimes(before + 2);
     model.dispose();
     feed.dispose();
   });

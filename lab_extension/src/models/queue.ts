@@ -2,6 +2,7 @@
 
 import type { IOperations, Place } from '../api/operations';
 import type { IEvent, IGroupQueue, IQueue, IQueueTask } from '../api/types';
+import { CatchUp } from './catchUp';
 import type { Feed } from './feed';
 import { LiveModel } from './live';
 
@@ -11,6 +12,9 @@ export const PAGE = 20;
 const MOST = 200;
 /** After a move the queue is read again then, in ms: the plan that knows of it comes a moment later. */
 const AFTER_MOVE = [1_500, 4_000, 9_000];
+
+/** A plan may not know what was stored so shortly before it, in ms. */
+const MARGIN = 250;
 
 /** A move that the plan does not know of yet. */
 interface IMove {
@@ -24,6 +28,7 @@ interface IMove {
 export class QueueModel extends LiveModel {
   private _groups: readonly IGroupQueue[] = [];
   private at: string | null = null;
+  private readonly catchUp = new CatchUp();
   /** How many tasks of a group are wanted. */
   private readonly wanted = new Map<string, number>();
   private moves: readonly IMove[] = [];
@@ -69,13 +74,21 @@ export class QueueModel extends LiveModel {
   }
 
   protected concerns(event: IEvent): boolean {
-    return /^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)/.test(event.kind);
+    const does = /^(task\.(submitted|state|priority|held|order)|node\.|quota\.|cluster\.)/.test(event.kind);
+    if (does) {
+      this.catchUp.expect(Date.parse(event.at) + MARGIN);
+    }
+    return does;
   }
 
   protected async read(): Promise<void> {
     const first = await this.page({ limit: PAGE });
     const groups = await Promise.all(first.groups.map(group => this.whole(group)));
     this.at = first.at;
+    // The plan that knows of an event comes a moment after it.
+    if (first.at !== null && this.catchUp.again(Date.parse(first.at))) {
+      this.readSoon();
+    }
     // A later plan knows of a move.
     this.moves = this.moves.filter(move => move.at === first.at);
     this._groups = groups.map(group => ({

@@ -110,6 +110,28 @@ describe('tasks in pages', () => {
     expect([ids()[0], model.total]).toEqual([999, 999]);
   });
 
+  it('do not become more and more while tasks come and nobody looks further', async () => {
+    await model.refresh();
+    await vi.advanceTimersByTimeAsync(2_000);
+    all = [...all, ...Array.from({ length: 150 }, (_, n) => aTask({ id: 1_001 + n }))];
+    stream.send('task.submitted', anEvent(1, 'task.submitted', 1_150), '1');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(ids().length).toBe(350);
+    await model.refresh();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([ids()[0], ids().length, model.total]).toEqual([1_150, 200, 1_150]);
+  });
+
+  it('are all there when the last page was read, though some ended unseen before', async () => {
+    model.ask({ state: 'live' });
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(model.total).toBe(1_000);
+    all[0] = aTask({ id: 1, state: 'failed' });
+    model.need(999);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([ids().length, model.total]).toEqual([999, 999]);
+  });
+
   it('show their tags and stars as soon as the service has them', async () => {
     await model.setTags(1_000, ['nightly']);
     await model.setStar(999, true);

@@ -125,9 +125,9 @@ export class TaskPagesModel extends LiveModel {
     }
   }
 
-  /** As many rows as there were, from the first page on. */
+  /** As many rows as there were and were looked at, from the first page on: what came at the top meanwhile is let go at the end. */
   private async readAll(query: ITaskQuery): Promise<void> {
-    const rows = this._pending ? PAGE : Math.max(this._items.length, PAGE);
+    const rows = this._pending ? PAGE : Math.max(Math.min(this._items.length, this.wanted), PAGE);
     const first = await this.page(query);
     const items = [...first.items];
     let cursor = first.next_cursor;
@@ -202,11 +202,17 @@ export class TaskPagesModel extends LiveModel {
     for (const task of items) {
       if (!byId.has(task.id)) {
         const before = old.get(task.id);
-        byId.set(task.id, before && JSON.stringify(before) === JSON.stringify(task) ? before : task);
+        // A page that is added leaves the thousands before it as they are: these need no look.
+        const same = before === task || JSON.stringify(before) === JSON.stringify(task);
+        byId.set(task.id, same && before ? before : task);
       }
     }
     this._items = [...byId.values()];
     this.cursor = cursor;
+    if (cursor === null) {
+      // Of those that were counted, some may have ended before their page was read.
+      this._total = this._items.length;
+    }
   }
 }
 

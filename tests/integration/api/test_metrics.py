@@ -298,9 +298,9 @@ async def test_old_points_are_not_what_is_used_now(world, running) -> None:
     assert (await use_of(world, "alice"))[running.id]["use"] is None
 
 
-async def test_one_answer_is_bounded(world, running, monkeypatch) -> None:
+async def test_one_answer_is_bounded(world, running) -> None:
     other = await world.start(await world.submit(nodes=1, name="other"), nodes=("node-3",))
-    monkeypatch.setattr("hai_scheduler.service.metrics.now.MOST", 1)
-    _, answer = await world.json("GET", "/cluster/use", "alice")
+    _, answer = await world.json("GET", "/cluster/use?limit=1", "alice")
     assert ([item["task_id"] for item in answer["items"]], answer["left_out"]) == ([running.id], 1)
     assert other.id != running.id
+    assert (await world.json("GET", "/cluster/use?limit=501", "alice"))[0] in (400, 422)

@@ -18,9 +18,6 @@ import { Day, Figures } from './OverviewNow';
 import { QueueCard } from './Queue';
 import { Link } from './router';
 
-/** Holders of nodes that are listed here. */
-const ROWS = 8;
-
 export function OverviewPage(): JSX.Element {
   const { api, cluster, feed } = useStudio();
   useSignal(cluster.changed);
@@ -94,7 +91,7 @@ export function Card(props: {
 function Holders({ glance }: { glance: GlanceModel }): JSX.Element {
   const now = useNow(15_000);
   const items = glance.use?.items ?? [];
-  const more = Math.max(0, items.length - ROWS) + (glance.use?.left_out ?? 0);
+  const more = glance.use?.left_out ?? 0;
   if (glance.use && items.length === 0) {
     return <p className="hai-Empty">{trans.__('No task holds nodes now.')}</p>;
   }
@@ -121,7 +118,7 @@ function Holders({ glance }: { glance: GlanceModel }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {items.slice(0, ROWS).map(item => (
+          {items.map(item => (
             <Holder key={item.task_id} item={item} now={now} />
           ))}
         </tbody>

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { act, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { act, cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/react';
+import { afterAll, beforeAll, describe, expect, it, vi, type Mock } from 'vitest';
+import type { IApi } from '../../api/client';
+import type { IMe } from '../../api/types';
 import { ClusterModel } from '../../models/cluster';
 import { Feed } from '../../models/feed';
 import { takeMessages, type Messages } from '../../page/languages';
 import { takeCatalogue } from '../../text/translate';
 import { aHost, aTask, aWaitingTask, FakeStream } from '../../testing/fakes';
-import { MemoryRouter } from '../../testing/overview';
+import { aMe, MemoryRouter } from '../../testing/overview';
 import { taskPagesOf } from '../../testing/taskPages';
 import { HostProvider, type IHost } from '../host';
 import { StudioProvider } from './context';
@@ -32,8 +34,14 @@ interface IFakes {
 
 async function page(
   query: Query = {},
-  given: { host?: Partial<IHost>; many?: number } = {}
-): Promise<{ router: MemoryRouter; actions: ReturnType<typeof vi.fn>; host: IHost; operations: IFakes }> {
+  given: { host?: Partial<IHost>; many?: number; admin?: boolean } = {}
+): Promise<{
+  router: MemoryRouter;
+  actions: ReturnType<typeof vi.fn>;
+  host: IHost;
+  operations: IFakes;
+  hears: Mock<IApi['events']>;
+}> {
   const all =
     given.many === undefined
       ? TASKS
@@ -60,8 +68,12 @@ async function page(
     tasks: taskPagesOf(() => all),
     task: async (id: number) => all.find(task => task.id === id)!
   };
-  const feed = new Feed({ events: () => new FakeStream() });
-  const cluster = new ClusterModel({ cluster: vi.fn(), me: vi.fn() }, feed);
+  const hears = vi.fn<IApi['events']>(() => new FakeStream());
+  const feed = new Feed({ events: hears });
+  feed.start();
+  const me = async (): Promise<IMe> => aMe({ admin: given.admin === true });
+  const cluster = new ClusterModel({ cluster: vi.fn(), me }, feed);
+  void cluster.start();
   const router = new MemoryRouter('tasks', query);
   const host = aHost(given.host);
   render(
@@ -74,7 +86,7 @@ async function page(
     </HostProvider>
   );
   await waitFor(() => expect(screen.getByTestId(/hai-tasks-table|hai-compare/)).toBeTruthy());
-  return { router, actions, host, operations };
+  return { router, actions, host, operations, hears };
 }
 
 describe('the table of tasks', () => {
@@ -89,6 +101,16 @@ describe('the table of tasks', () => {
     );
   });
   afterAll(() => void vi.unstubAllGlobals());
+
+  it('of all users hears of all users, for admins alone', async () => {
+    const admin = await page({ whose: 'all' }, { admin: true });
+    await waitFor(() => expect(admin.hears.mock.lastCall![2]).toBe(true));
+    await act(async () => admin.router.go({ page: 'tasks' }));
+    expect(admin.hears.mock.lastCall![2]).toBe(false);
+    cleanup();
+    const other = await page({ whose: 'all' });
+    expect(other.hears.mock.calls.map(call => call[2])).toEqual([false]);
+  });
 
   it('shows names as text, tags, and why a task waits or has ended', async () => {
     await page();

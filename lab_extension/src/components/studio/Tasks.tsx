@@ -49,6 +49,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   const now = useNow(15_000);
   const model = useModel(() => new TaskPagesModel(api, feed, taskQuery(query, all)));
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
+  useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
   const rows = model.items;
   const chosen = rows.filter(task => selected.has(task.id));
   const need = useCallback((row: number) => model.need(row), [model]);

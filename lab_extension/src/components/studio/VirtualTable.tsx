@@ -1,6 +1,6 @@
 /** A table of any length: only the rows that can be seen are in the document. All rows are equally high. */
 
-import { useEffect, useLayoutEffect, useRef, useState, type JSX, type ReactNode } from 'react';
+import { memo, useEffect, useLayoutEffect, useRef, useState, type JSX, type ReactNode } from 'react';
 import { trans } from '../../text/translate';
 
 /** The height of a row in pixels; the style sheet has the same number. */
@@ -98,17 +98,13 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
           {items.slice(first, last).map((item, index) => {
             const key = props.keyOf(item);
             return (
-              <tr
+              <Row
                 key={key}
-                aria-rowindex={first + index + 2}
-                {...(props.selected.has(key) ? { className: 'hai-mod-selected' } : {})}
-              >
-                {columns.map(column => (
-                  <td key={column.id} {...(column.number === true ? { className: 'hai-mod-number' } : {})}>
-                    {column.cell(item)}
-                  </td>
-                ))}
-              </tr>
+                columns={columns as readonly IColumn<unknown>[]}
+                item={item}
+                index={first + index + 2}
+                selected={props.selected.has(key)}
+              />
             );
           })}
           <Gap
@@ -122,6 +118,24 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
     </div>
   );
 }
+
+/** A row, which is drawn again only when it has changed: a scroll draws those alone that come into sight. */
+const Row = memo(function RowOf(props: {
+  columns: readonly IColumn<unknown>[];
+  item: unknown;
+  index: number;
+  selected: boolean;
+}): JSX.Element {
+  return (
+    <tr aria-rowindex={props.index} {...(props.selected ? { className: 'hai-mod-selected' } : {})}>
+      {props.columns.map(column => (
+        <td key={column.id} {...(column.number === true ? { className: 'hai-mod-number' } : {})}>
+          {column.cell(props.item)}
+        </td>
+      ))}
+    </tr>
+  );
+});
 
 /** The rows that are not drawn. */
 function Gap(props: { rows: number; columns: number; text?: string }): JSX.Element | null {

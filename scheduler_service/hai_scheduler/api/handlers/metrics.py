@@ -30,7 +30,8 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
 
 async def now(ask: Ask[UseQuery, Nothing]) -> ClusterUseOut:
     """Return the tasks that hold nodes, with what they use."""
-    return convert.cluster_use_out(await ask.services.cluster_use.look(ask.caller, mine=ask.query.mine))
+    found = await ask.services.cluster_use.look(ask.caller, mine=ask.query.mine, limit=ask.query.limit)
+    return convert.cluster_use_out(found)
 
 
 async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Stream:

@@ -96,6 +96,8 @@ class UseQuery(Input):
 
     #: Only the caller's own tasks.
     mine: bool = False
+    #: The most tasks of the answer; `left_out` counts the others.
+    limit: Annotated[int, Field(ge=1, le=500)] = 500
 
 
 class SearchQuery(Input):

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Final
 
 from hai_scheduler.core.explaining.explain import message_of
@@ -152,6 +153,29 @@ class ClusterView:
     groups: Sequence[GroupView]
 
 
+@dataclass(slots=True)
+class _Summed:
+    """The summary of the cluster that was made last, and what it was made of."""
+
+    made_of: tuple[object, object, object, object, bool] | None = None
+    view: ClusterView | None = None
+
+    def of(
+        self,
+        nodes: Sequence[Node],
+        tasks: Sequence[Task],
+        verdicts: Mapping[TaskId, Verdict],
+        marks: Mapping[str, NodeMark],
+        paused: bool,
+    ) -> ClusterView | None:
+        """The summary if it was made of the very same; None: another one is needed, which `view` then takes."""
+        before, self.made_of = self.made_of, (nodes, tasks, verdicts, marks, paused)
+        same = before is not None and before[0] is nodes and before[1] is tasks and before[2] is verdicts
+        if not same or before is None or before[3:] != (marks, paused):
+            self.view = None
+        return self.view
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queries:
     """The use cases of reading tasks, nodes, the cluster and quota."""
@@ -162,6 +186,7 @@ class Queries:
     locations: RankLocations
     census: Census = field(default_factory=Census)
     live: LiveTasks = field(default_factory=LiveTasks)
+    _summed: _Summed = field(default_factory=_Summed)
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
         """One task with its specification and runs. Raises NotFound."""
@@ -247,7 +272,8 @@ class Queries:
         """The number of unfinished tasks of each kind, and all nodes; the same for every caller."""
         await self.latest_plan.asked()
         async with self.store.read() as tx:
-            nodes, tasks = await self._nodes(tx), await tx.tasks.unfinished()
+            marks, tasks = await tx.nodes.marks(), await tx.tasks.unfinished()
+        nodes = _marked(self.latest_plan.nodes, marks)
         return self.census.of(tasks, self.latest_plan.verdicts), _node_views(nodes, self.live.of(tasks))
 
     async def demand(self) -> OverallDemand:
@@ -263,22 +289,22 @@ class Queries:
                 return view
         raise NotFound(f"There is no node {name!r}: `hai nodes` lists them.")
 
-    async def _nodes(self, tx: Tx) -> list[Node]:
-        # A new mark is shown at once, not only after the next tick.
-        marks = await tx.nodes.marks()
-        nodes = (replace(node, mark=marks.get(node.name, NodeMark.NONE)) for node in self.latest_plan.nodes)
-        return sorted(nodes, key=lambda node: node.name)
-
     async def cluster(self) -> ClusterView:
         """A summary of the cluster."""
         await self.latest_plan.asked()
         async with self.store.read() as tx:
-            nodes, tasks = await self._nodes(tx), await tx.tasks.unfinished()
+            marks, tasks = await tx.nodes.marks(), await tx.tasks.unfinished()
             paused = await tx.settings.get("paused") is not None
-        counts = self.census.of(tasks, self.latest_plan.verdicts)
-        names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
-        held = _node_views(nodes, self.live.of(tasks))
-        return ClusterView(paused=paused, groups=[_group_view(name, held, counts) for name in names])
+        plan = self.latest_plan
+        # All open pages ask for it, again and again: it is made once of what has not changed.
+        shown = self._summed.of(plan.nodes, tasks, plan.verdicts, marks, paused)
+        if shown is None:
+            counts, nodes = self.census.of(tasks, plan.verdicts), _marked(plan.nodes, marks)
+            names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
+            held = _node_views(nodes, self.live.of(tasks))
+            groups = [_group_view(name, held, counts) for name in names]
+            shown = self._summed.view = ClusterView(paused=paused, groups=groups)
+        return shown
 
     async def quotas(self, caller: Caller) -> Sequence[Quota]:
         """All rows of quota for an admin; for other users the rows that can count for them and have not expired."""
@@ -333,6 +359,15 @@ def _running_for(run: Run | None, now: datetime) -> timedelta:
     if run is None or run.running_at is None:
         return timedelta(0)
     return max(timedelta(0), now - run.running_at)
+
+
+def _marked(nodes: Iterable[Node], marks: Mapping[str, NodeMark]) -> list[Node]:
+    """The nodes by name with their present marks: a new one is shown at once, not only after the next tick."""
+    found = []
+    for node in nodes:
+        mark = marks.get(node.name, NodeMark.NONE)
+        found.append(node if node.mark is mark else replace(node, mark=mark))
+    return sorted(found, key=attrgetter("name"))
 
 
 def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:

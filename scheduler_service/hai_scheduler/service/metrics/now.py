@@ -58,7 +58,7 @@ class NewestUse:
     clock: Clock
     latest_plan: LatestPlan
 
-    async def look(self, caller: Caller, *, mine: bool = False) -> HoldersNow:
+    async def look(self, caller: Caller, *, mine: bool = False, limit: int = MOST) -> HoldersNow:
         """The tasks that hold nodes now.
 
         Everybody sees who holds the shared nodes (docs/security.md), and of tasks that they may see also the rest.
@@ -66,12 +66,13 @@ class NewestUse:
         Args:
             caller: Who asks.
             mine: Only the caller's own tasks.
+            limit: The most tasks of the answer.
         """
         async with self.store.read() as tx:
             holding = [task for task in await tx.tasks.unfinished() if task.live_run is not None]
             wanted = [task for task in holding if not mine or task.user == caller.name]
             wanted.sort(key=lambda task: (task.user != caller.name, -task.nodes, task.id))
-            shown = wanted[:MOST]
+            shown = wanted[:limit]
             known = [task for task in shown if caller.may_see(task.user)]
             progress = await tx.progress.of([task.id for task in known])
         now = self.clock.now()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.core.model.task import Task, TaskState
@@ -18,6 +21,8 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.builders import a_spec
+from kit.databases import sqlite_url
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
 
@@ -109,3 +114,30 @@ def test_only_admins_see_others(user) -> None:
 def test_an_event_is_for_those_it_is_about(about, alice, admin) -> None:
     event = HistoryEvent(at=T, actor="x", **about)
     assert (may_see(ALICE, event), may_see(ADMIN, event)) == (alice, admin)
+
+
+async def test_the_summary_of_the_cluster_is_made_once_of_what_has_not_changed(tmp_path: Path) -> None:
+    store, plan = await open_store(sqlite_url(tmp_path / "hai.sqlite")), LatestPlan(nodes=[Node(name="n", gpus=8)])
+    locations = RankLocations(api_url="", checkpoint_root="/c")
+    queries = Queries(store=store, clock=CLOCK, latest_plan=plan, locations=locations)
+    seen = [await queries.cluster()]
+    try:
+        assert await queries.cluster() is seen[0], "200 pages ask for it again and again"
+        async with store.write() as tx:
+            await tx.tasks.add(a_task(), a_spec())
+        seen.append(await queries.cluster())
+        assert [level.waiting_tasks for level in seen[-1].groups[0].levels] == [1]
+        async with store.write() as tx:
+            await tx.nodes.put_mark("n", NodeMark.CORDONED)
+        seen.append(await queries.cluster())
+        assert seen[-1].groups[0].unavailable == 1
+        async with store.write() as tx:
+            await tx.settings.put("paused", "yes")
+        seen.append(await queries.cluster())
+        assert seen[-1].paused
+        plan.nodes = [*plan.nodes, Node(name="m", gpus=8)]
+        seen.append(await queries.cluster())
+        assert seen[-1].groups[0].nodes == 2
+        assert await queries.cluster() is seen[-1]
+    finally:
+        await store.close()

@@ -1,0 +1,1 @@
+"""What Studio costs and how fast it is at 1,500 nodes and 10,000 tasks: `python -m bench studio`."""
