@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import subprocess
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -18,7 +19,7 @@ FLAGS: Final = ["--no-sandbox", "--disable-gpu", "--disable-background-networkin
 SIZE: Final = {"width": 1400, "height": 900}
 #: Milliseconds after which what has not come never will.
 SLOW: Final = 60_000
-#: A picture has at most so many bytes.
+#: The most bytes of a picture.
 BIGGEST: Final = 200_000
 #: Languages of the page, as browsers and JupyterLab name them.
 LANGUAGES: Final = {"en": "en-GB", "zh": "zh-CN"}
@@ -48,6 +49,8 @@ class Camera:
     def page(self, user: str, *, language: str = "en", theme: str = "light") -> Page:
         """Return a page of the user, who is logged in at the Hub."""
         key = (user, language, theme)
+        if language == "zh" and not _has_chinese():
+            raise RuntimeError("no font on this machine has Chinese: install one, such as fonts-wqy-microhei")
         if key not in self._pages:
             context = self._browser.new_context(
                 viewport=SIZE, device_scale_factor=1, locale=LANGUAGES[language], color_scheme=theme,
@@ -63,21 +66,31 @@ class Camera:
             self._pages[key] = page
         return self._pages[key]
 
-    def studio(self, page: Page, path: str) -> Page:
+    def studio(self, page: Page, path: str, user: str) -> Page:
         """Open an address of Studio, and wait until nothing is being read."""
         page.goto(f"{self._lab.url}/services/hai/{path}")
         page.locator(".hai-Studio").wait_for()
         page.locator(".hai-FeedDot.hai-mod-live").first.wait_for()
+        # The name comes with the first answer about the user, and pages for admins with it.
+        page.get_by_role("banner").get_by_text(user, exact=True).wait_for()
         settled(page)
         return page
 
     def take(self, page: Page, name: str) -> int:
         """Write `NAME.png`; returns its size in bytes."""
-        data = small(page.screenshot())
+        data = small(page.screenshot(animations="disabled"))
         if len(data) > BIGGEST:
             raise RuntimeError(f"{name}.png has {len(data)} bytes, the most is {BIGGEST}")
         (self._folder / f"{name}.png").write_bytes(data)
         return len(data)
+
+
+def _has_chinese() -> bool:
+    """Return whether some font has Chinese; true where that cannot be asked."""
+    lister = shutil.which("fc-list")
+    if lister is None:
+        return True
+    return bool(subprocess.run([lister, ":lang=zh"], capture_output=True, check=False).stdout.strip())
 
 
 def settled(page: Page) -> None:

@@ -100,7 +100,7 @@ def nodes() -> tuple[Node, ...]:
         Node(
             name=f"{'h100' if group == 'training' else group}-{number:02d}",
             group=group,
-            leaf=f"{'h100' if group == 'training' else group}-leaf-{(number - 1) // leaf + 1}",
+            leaf=f"leaf-{(number - 1) // leaf + (1 if group == 'training' else 5)}",
             zone="hall-1",
             gpus=GPUS,
         )
@@ -164,10 +164,10 @@ def _job(chance: random.Random, number: int, count: int, at: datetime, work: Wor
     return SimulatedJob(
         task=task,
         work=length,
-        saves_in=timedelta(seconds=chance.uniform(10, 60)),
+        # Some do not save when they are told to.
+        saves_in=timedelta(seconds=chance.uniform(10, 60)) if chance.random() < 0.8 else None,
         saves_every=timedelta(minutes=15),
         fails_after=length / 2 if chance.randrange(10) < work.failing else None,
-        idle_share=0.0,
     )
 
 

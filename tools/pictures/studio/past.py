@@ -28,13 +28,13 @@ from hai_scheduler.service.shared.booking import keep_gpus
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
-from pictures.studio.lab import ADMIN, GONE, GPUS, NODE_GROUPS, LOOKER, PEOPLE, jobs, nodes, spec_of
+from pictures.studio.lab import ADMIN, GONE, GPUS, LOOKER, NODE_GROUPS, PEOPLE, jobs, nodes, spec_of
 
 DAYS: Final = 14
 #: How long before the present the past ends.
 STOPPED: Final = timedelta(minutes=3)
 #: The most recent time whose metrics are written.
-MEASURED: Final = timedelta(hours=9)
+MEASURED: Final = timedelta(hours=6)
 #: How many moments pass at most until everything has saved.
 _MOST_MOMENTS: Final = 10_000
 
@@ -90,9 +90,16 @@ def _stopped(engine: Engine) -> list[Task]:
     raise RuntimeError("some task does not leave")
 
 
-async def write(url: str, folder: str, now: datetime) -> None:
-    """Write the past into the new database at `url`; tasks start in `folder`."""
-    begin = (now - timedelta(days=DAYS)).replace(hour=0, minute=0, second=0, microsecond=0)
+async def write(url: str, folder: str, now: datetime, *, days: int = DAYS) -> None:
+    """Write the past into the new database at `url`.
+
+    Args:
+        url: Of the database.
+        folder: Where tasks start.
+        now: Shortly after the end of the past.
+        days: How many of them have passed.
+    """
+    begin = (now - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
     past = play(begin, (now - STOPPED).replace(microsecond=0))
     store = await open_store(url)
     try:

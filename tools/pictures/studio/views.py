@@ -41,7 +41,7 @@ def performance(lab: Lab, page: Page) -> None:
 
 def choose_a_node(lab: Lab, page: Page) -> None:
     """Choose a node that is held."""
-    page.get_by_role("option").nth(2).click()
+    page.get_by_role("listbox", name=re.compile("^Nodes of ")).last.get_by_role("option").nth(2).click()
     page.get_by_test_id("hai-node").wait_for()
 
 
@@ -57,7 +57,7 @@ def try_policy(lab: Lab, page: Page) -> None:
     page.get_by_role("button", name="Try it").click()
     trial = page.get_by_test_id("hai-trial")
     trial.wait_for(timeout=SLOW)
-    page.get_by_text("Your changes:").evaluate("bar => bar.scrollIntoView({ block: 'start' })")
+    trial.evaluate("table => table.scrollIntoView({ block: 'center' })")
 
 
 def with_rules(lab: Lab, page: Page) -> None:
@@ -73,20 +73,8 @@ def jupyterlab(lab: Lab, page: Page) -> None:
     page.goto(f"{lab.url}/hub/spawn")
     page.wait_for_url(re.compile(r"/user/\w+/lab"), timeout=SLOW)
     page.locator(".jp-Launcher").wait_for()
-    page.locator('[data-testid="hai-task-state"]:visible').first.wait_for()
-    # News of JupyterLab and the like: not what is pictured.
-    for close in page.locator(".Toastify__close-button, .jp-toast-button").all():
-        close.click()
-    settled(page)
-
-
-def task_in_lab(lab: Lab, page: Page) -> None:
-    """Open the failed task of the panel in the main area."""
-    jupyterlab(lab, page)
-    page.get_by_test_id(re.compile("^hai-task-row-")).filter(has_text="llama-8b-lr3e-4").first.get_by_role(
-        "button"
-    ).first.click()
-    page.get_by_test_id("hai-log").first.wait_for()
+    page.get_by_test_id("hai-tasks").get_by_test_id(re.compile("^hai-task-row-")).first.wait_for()
+    page.get_by_test_id("hai-cluster").wait_for()
     settled(page)
 
 
@@ -132,7 +120,7 @@ def take(lab: Lab, camera: Camera, view: View) -> int:
     if view.way is not None:
         view.way(lab, page)
     else:
-        camera.studio(page, view.path.format(**_numbers(lab)))
+        camera.studio(page, view.path.format(**_numbers(lab)), view.user)
         if view.act is not None:
             view.act(lab, page)
             settled(page)

@@ -1,4 +1,4 @@
-"""Take the pictures of the tours again: `make pictures ARGS=studio`, or some of them by their names."""
+"""Takes the pictures of the tours, of a platform that is started for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pictures.studio.views import VIEWS, View, take
 FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
 
 
-def main(names: list[str]) -> None:
+def take_all(names: list[str]) -> None:
     """Take the pictures with those names; none: all.
 
     Args:
@@ -46,7 +46,3 @@ def taken(platform: Lab, camera: Camera, view: View) -> bool:
         print(f"{view.name}: {error}\nwhat was there then: {shown}", file=sys.stderr, flush=True)
         return False
     return True
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
