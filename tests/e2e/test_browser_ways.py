@@ -143,10 +143,7 @@ def test_a_researcher_looks_at_the_own_report_and_saves_it(bob: Visit, tasks: di
 def test_an_admin_edits_quota_in_place(ann: Visit, bob: Visit, platform: Platform) -> None:
     page = ann.open("people")
     page.get_by_role("button", name="Quota of bob").click(timeout=SLOW)
-    page.get_by_label("Give quota at a further level").or_(
-        page.get_by_role("button", name="Edit the quota for High in training")
-    ).first.wait_for(timeout=SLOW)
-    page.get_by_role("button", name="Edit the quota for High in training").click()
+    page.get_by_role("button", name="Edit the quota for High in training").click(timeout=SLOW)
     form = page.get_by_role("form", name="Quota of bob for High in training")
     form.get_by_label("Limit in nodes").fill("3")
     button(form, "Save").click()
@@ -171,7 +168,7 @@ def test_an_admin_archives_a_user_and_restores_them(ann: Visit, platform: Platfo
 
 def test_an_admin_tries_policy_numbers_and_saves_them(ann: Visit, tasks: dict[str, int], platform: Platform) -> None:
     page = ann.open("policy")
-    page.get_by_label("slice in force").fill("1h", timeout=SLOW)
+    page.get_by_label("slice in force", exact=True).fill("1h", timeout=SLOW)
     button(page, "Try it").click()
     expect(page.get_by_test_id("hai-trial")).to_contain_text("Turns", timeout=SLOW)
     button(page, "Save").click()
@@ -184,9 +181,9 @@ def test_an_admin_writes_a_mount_rule_and_removes_it(ann: Visit, platform: Platf
     page = ann.open("storage?user=bob")
     button(page, "New mount rule").click(timeout=SLOW)
     form = page.get_by_role("form", name="New mount rule")
-    form.get_by_label("Name").fill("datasets")
+    form.get_by_label("Name", exact=True).fill("datasets")
     form.get_by_label("Whom it is for").fill("public")
-    form.get_by_label("Mount path").fill("/datasets")
+    form.get_by_label("Mount path", exact=True).fill("/datasets")
     form.get_by_label("Folder", exact=True).fill("/data/datasets")
     button(form, "Save").click()
     expect(page.get_by_test_id("hai-seen")).to_contain_text("/datasets", timeout=SLOW)
