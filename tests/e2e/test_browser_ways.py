@@ -107,7 +107,7 @@ def test_a_researcher_sees_why_a_task_waits_and_for_whom(bob: Visit, tasks: dict
 def test_a_researcher_submits_a_task_again(bob: Visit, tasks: dict[str, int], platform: Platform) -> None:
     page = bob.open(f"tasks/{tasks['short']}")
     page.get_by_test_id("hai-again").click(timeout=SLOW)
-    page.get_by_role("dialog").get_by_role("button", name=zh("Submit again")).click()
+    page.get_by_role("dialog").get_by_role("button", name=zh("Submit it")).click()
     expect(page).not_to_have_url(re.compile(f"tasks/{tasks['short']}$"), timeout=SLOW)
     again = int(page.url.rsplit("/", 1)[1])
     assert platform.client("bob").task(again).command == ("echo", "it ran")

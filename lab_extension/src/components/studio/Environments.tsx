@@ -21,7 +21,9 @@ export function EnvironmentsPage(): JSX.Element {
     <>
       <h1>{trans.__('Environments')}</h1>
       <p className="hai-Soft">
-        {trans.__('What tasks can run in. Make and change your own ones in JupyterLab, or by the command haienv.')}
+        {trans.__(
+          'What tasks can run in. Make and change your own ones in JupyterLab, or by the command haienv.'
+        )}
       </p>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {items === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
