@@ -100,7 +100,7 @@ def _fill(made: Lab) -> None:
 def _set(made: Lab) -> None:
     """What the admin has set: quota, rates, budgets, policy numbers, and marks of nodes."""
     for words in (
-        "quota set user:mei HIGH 8 --ceiling 12",
+        "quota set user:mei HIGH 12 --ceiling 16",
         "quota set user:sofia ABOVE_NORMAL 8 --for 14d",
         "quota set group:vision NORMAL 10",
         "quota set group:language NORMAL 12",
@@ -168,8 +168,9 @@ def _submit(made: Lab) -> None:
         request = TaskRequest(name=name, command=command, cwd=str(made.folder), **fields)
         return made.client(user).submit(request).id
 
-    failed = submit(LOOKER, "llama-8b-lr3e-4", "--fails", gpus=1, priority="HIGH", tags=("sweep",))
-    submit(LOOKER, "tokenizer-eval", "--ends", gpus=1, priority="HIGH")
+    # Nodes of this group are free.
+    failed = submit(LOOKER, "llama-8b-lr3e-4", "--fails", gpus=1, group="a100", tags=("sweep",))
+    submit(LOOKER, "tokenizer-eval", "--ends", gpus=1, group="a100")
     submit(LOOKER, "llama-8b-sft-de", nodes=2, hold=True)
     submit("lukas", "reward-model-70b", nodes=12, tags=("paper",))
     made.client(LOOKER).set_star(WATCHED)
