@@ -57,7 +57,8 @@ def try_policy(lab: Lab, page: Page) -> None:
     page.get_by_role("button", name="Try it").click()
     trial = page.get_by_test_id("hai-trial")
     trial.wait_for(timeout=SLOW)
-    trial.evaluate("table => table.scrollIntoView({ block: 'center' })")
+    # Below the navigation, which stays at the top.
+    trial.evaluate("table => window.scrollBy(0, table.closest('.hai-Trial').getBoundingClientRect().top - 48)")
 
 
 def with_rules(lab: Lab, page: Page) -> None:
@@ -109,7 +110,7 @@ def _numbers(lab: Lab) -> dict[str, int]:
     return {
         "watched": client.task(WATCHED).id,
         "waiting": next(task.id for task in client.tasks(state="queued") if not task.held),
-        "rotated": max(rotated, key=lambda task: (len(task.runs), task.id)).id,
+        "rotated": max(rotated, key=lambda task: (len(task.runs) > 1, task.served_s)).id,
         "failed": client.task("llama-8b-lr3e-4").id,
     }
 
