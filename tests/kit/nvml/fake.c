@@ -1,6 +1,5 @@
 /* A libnvidia-ml of its own for tests: as many GPUs as FAKE_NVML_GPUS says, whose figures follow from their number.
    FAKE_NVML_IDLE=1: nothing computes on them.
-   Compiled with -DALWAYS=n it has n GPUs without being told, whose use and power move as those of a training do.
    FAKE_NVML_HANGS=1 lets each question for the use of a GPU hang; FAKE_NVML_OLD=1 has no GPM and no energy. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,7 @@ typedef struct { unsigned id; int result; double value; char *a, *b, *c; } Metri
 typedef struct { unsigned version, count; void *before, *now; Metric metrics[400]; } Query;
 enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, NO_ROOM = 7 };
 
-#ifdef ALWAYS
-#include <time.h>
-static int gpus(void) { return ALWAYS; }
-/* 0 to 10, up and down within two minutes, each GPU at its own time. */
-static long wave(void *device) { long at = (time(NULL) + 7 * (long)device) % 120; return (at < 60 ? at : 120 - at) / 6; }
-#else
 static int gpus(void) { const char *text = getenv("FAKE_NVML_GPUS"); return text ? atoi(text) : 0; }
-#endif
 static int is(const char *name) { return getenv(name) != NULL; }
 static long number(void *device) { return (long)device - 1; }
 
@@ -37,20 +29,13 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
 }
 int nvmlDeviceGetUtilizationRates(void *device, Use *use) {
   if (is("FAKE_NVML_HANGS")) for (;;) pause();
-#ifdef ALWAYS
-  use->gpu = 88 + wave(device); use->memory = 40; return OK;
-#else
   use->gpu = is("FAKE_NVML_IDLE") ? 0 : 90 + number(device); use->memory = 40; return OK;
-#endif
 }
 int nvmlDeviceGetMemoryInfo(void *device, Memory *memory) {
-  memory->total = 80ULL << 30; memory->used = (unsigned long long)(gpus() > 64 ? 64 : number(device) + 1) << 30;
+  memory->total = 80ULL << 30; memory->used = (unsigned long long)(number(device) + 1) << 30;
   memory->free = memory->total - memory->used; return OK;
 }
 int nvmlDeviceGetPowerUsage(void *device, unsigned *mw) {
-#ifdef ALWAYS
-  *mw = 580000 + 6000 * wave(device); return OK;
-#endif
   *mw = (is("FAKE_NVML_IDLE") ? 70500 : 350500) + 1000 * number(device); return OK;
 }
 /* The counter of the energy grows by 700 J with each question, of any GPU. */

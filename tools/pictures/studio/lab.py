@@ -110,11 +110,11 @@ def nodes() -> tuple[Node, ...]:
 
 
 def nodes_file() -> str:
-    """Return what `hai up --nodes-file` reads: every node has GPUs of its own."""
+    """Return what `hai up --nodes-file` reads: the GPUs are simulated."""
     return "\n".join(
         f'[[node]]\nname = "{node.name}"\ngroup = "{node.group}"\nleaf = "{node.leaf}"\nzone = "{node.zone}"\n'
-        f"gpu_ids = {list(range(number * GPUS, (number + 1) * GPUS))}\n"
-        for number, node in enumerate(nodes())
+        f"gpus = {node.gpus}\n"
+        for node in nodes()
     )
 
 

@@ -20,11 +20,10 @@ from urllib.parse import urlsplit
 from e2e.conftest import BIN, Platform
 from hai_client import TaskRequest
 from integration.haienv.conftest import make_wheel
-from kit import nvml
 from kit.databases import sqlite_url
 from kit.waiting import PATIENCE, wait_for
 from pictures.studio import past
-from pictures.studio.lab import ADMIN, GONE, GPUS, LOOKER, PEOPLE, WATCHED, nodes, nodes_file
+from pictures.studio.lab import ADMIN, GONE, LOOKER, PEOPLE, WATCHED, nodes_file
 
 TRAINING = Path(__file__).with_name("train.py")
 #: How many tasks run when everything that can has been resumed.
@@ -33,15 +32,15 @@ MOST_BUSY = 8
 
 @dataclass
 class Lab(Platform):
-    """The platform, with GPUs that are none and the environment of `haienv`."""
+    """The platform, and the passwords of those who look at pages."""
 
     folder: Path = field(default_factory=Path)
     passwords: dict[str, str] = field(default_factory=lambda: {ADMIN: "a long enough word"})
 
     @property
     def env(self) -> dict[str, str]:
-        """The variables of `hai up`: the driver of its GPUs is a stand-in."""
-        return super().env | {"LD_LIBRARY_PATH": str(self.folder), "HOME": str(self.folder)}
+        """The variables of `hai up`, whose home is a folder of its own."""
+        return super().env | {"HOME": str(self.folder)}
 
     def ask_hub(self, method: str, path: str, body: object) -> Any:
         """Ask the Hub as the admin."""
@@ -68,7 +67,6 @@ def lab(home: Path) -> Iterator[Lab]:
     folder = home / "lab"
     folder.mkdir()
     shutil.copyfile(TRAINING, folder / "train.py")
-    nvml.build(folder, always=len(nodes()) * GPUS)
     file = home / "nodes.toml"
     file.write_text(nodes_file())
     made = Lab(home, nodes=0, folder=folder)
