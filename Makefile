@@ -89,8 +89,8 @@ mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that n
 docs: $(SITE)/.installed  ## build docs/ into a site with search, in build/docs; a link that leads nowhere fails
 	$(SITE)/bin/python tests/docs/build_site.py
 
-pictures: $(VENV)/.dev  ## draw the pictures of docs/scheduling.md again
-	PYTHONPATH=tools $(BIN)/python -m pictures
+pictures: $(VENV)/.up $(VENV)/.dev  ## draw the pictures of docs/scheduling.md again, and take those of the tours of a platform of its own; ARGS names some: charts, studio, studio-nodes
+	PYTHONPATH=tools:tests $(BIN)/python -m pictures $(ARGS)
 
 reference: $(VENV)/.dev  ## write docs/reference, the rooms of docs/architecture.md, the client's dataclasses and the panel's types
 	$(BIN)/python -m hai_scheduler.api.bindings

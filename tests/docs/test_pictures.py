@@ -1,4 +1,4 @@
-"""The pictures of docs/scheduling.md show what the scheduler does now."""
+"""The pictures of docs/scheduling.md show what the scheduler does now; those of the tours are there, and small."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from docs.kit import text_of
+from docs.kit import ROOT, text_of
 from pictures.chart import Chart, Span
 from pictures.stories import STORIES, levels, preemption, reservation, turns
 from pictures.story import Story, chart_of
+from pictures.studio.camera import BIGGEST as BIGGEST_PICTURE
+from pictures.studio.views import VIEWS, View
 
 BIGGEST = 60_000
 REMEDY = "look at what has changed, then run: make pictures"
@@ -74,3 +76,25 @@ def test_the_picture_of_preemption_shows_a_victim_that_saves_in_time_and_comes_b
     assert leave.end == runs(chart, "H")[0].begin < leave.deadline
     assert runs(chart, "N")[1].nodes == leave.nodes
     assert len(minutes(runs(chart, "M"))) == 2, "one turn, at two levels"
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    """The width and the height of a picture, from its header."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+def test_a_picture_of_a_page_is_small_and_shown_in_a_tour(view: View) -> None:
+    picture = (ROOT / "docs" / "pictures" / f"{view.name}.png").read_bytes()
+    assert size_of(picture) == (1400, 900)
+    assert len(picture) <= BIGGEST_PICTURE
+    tours = text_of("docs/tour.md") + text_of("docs/tour-admins.md")
+    assert re.search(rf"!\[\w[^\]]{{10,}}\]\(pictures/{view.name}\.png\)", tours), (
+        "shown, with words for who cannot see it"
+    )
+
+
+def test_no_picture_of_a_page_is_left_over() -> None:
+    there = {file.stem for file in (ROOT / "docs" / "pictures").glob("*.png")}
+    assert there == {view.name for view in VIEWS}

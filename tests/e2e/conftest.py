@@ -43,6 +43,7 @@ class Platform:
     """One running platform and its users' logins."""
 
     home: Path
+    #: 0: a file among `options` describes them.
     nodes: int
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[str] | None = None
@@ -67,8 +68,9 @@ class Platform:
         """Start the process; returns a function that tells whether the process has said that it is ready."""
         output = self.home / "up.log"
         command = [str(BIN / "hai"), "up", "--port", str(self.port), "--state-dir", str(self.state)]
-        command += ["--nodes", str(self.nodes), "--user", "ann", "--password", "a long enough word"]
-        command += self.options
+        command += ["--user", "ann", "--password", "a long enough word", *self.options]
+        if self.nodes:
+            command += ["--nodes", str(self.nodes)]
         with output.open("a") as log:
             began = log.tell()
             self.process = subprocess.Popen(

@@ -75,6 +75,11 @@ describe('the charts of a task', () => {
       [-140, 4],
       [-130, 5]
     ]);
+    // uPlot draws the band through what is undefined, and breaks it at null.
+    const broken = (values: readonly unknown[] | null | undefined): boolean[] | undefined =>
+      values?.map(value => value === null);
+    expect(broken(lines[0]?.least)).toEqual(broken(lines[0]?.values));
+    expect(broken(lines[0]?.greatest)).toEqual(broken(lines[0]?.values));
   });
 
   it('go on through the longer spans of old points', () => {

@@ -269,8 +269,10 @@ function lineOf(
   const empty = (): Value[] => new Array<Value>(grid.x.length).fill(undefined);
   const [values, greatest, least] = [empty(), empty(), empty()];
   const whole = kind.join === 'mean' || names.length === 1;
+  // The band breaks where the line does.
   for (const at of grid.breaks.get(rank) ?? []) {
-    values[grid.place.get(at) ?? 0] = null;
+    const place = grid.place.get(at) ?? 0;
+    values[place] = greatest[place] = least[place] = null;
   }
   for (const run of series.runs) {
     const points = run.ranks.find(each => each.rank === rank);

@@ -1,4 +1,4 @@
-/** What tasks can run in: environments of haienv, and images. They are made and changed in JupyterLab or by `hai env`. */
+/** What tasks can run in: environments of haienv, and images. They are made and changed in JupyterLab or by `haienv`. */
 
 import { useEffect, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
@@ -21,7 +21,9 @@ export function EnvironmentsPage(): JSX.Element {
     <>
       <h1>{trans.__('Environments')}</h1>
       <p className="hai-Soft">
-        {trans.__('What tasks can run in. Make and change your own ones in JupyterLab, or with `hai env`.')}
+        {trans.__(
+          'What tasks can run in. Make and change your own ones in JupyterLab, or by the command haienv.'
+        )}
       </p>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {items === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}

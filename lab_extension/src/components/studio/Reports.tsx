@@ -165,15 +165,20 @@ export function reportColumns(): IReportColumn[] {
     wait(trans.__('Wait, p90'), row => row.wait_p90_s),
     {
       title: trans.__('Cost'),
-      text: row => amounts(row) || '–',
-      value: amounts
+      text: row => amounts(row, amountText) || '–',
+      value: row => amounts(row, amount => amount)
     }
   ];
 }
 
-function amounts(row: IReportRow): string {
+/** An amount as its reader writes numbers; it has two digits behind the point already. */
+function amountText(amount: string): string {
+  return Number(amount).toLocaleString(language(), { minimumFractionDigits: 2 });
+}
+
+function amounts(row: IReportRow, text: (amount: string) => string): string {
   return Object.entries(row.amounts)
-    .map(([currency, amount]) => `${amount} ${currency}`)
+    .map(([currency, amount]) => `${text(amount)} ${currency}`)
     .join(', ');
 }
 

@@ -97,7 +97,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'priority',
       title: trans.__('Priority'),
       sorts: true,
-      width: '104px',
+      width: '98px',
       cell: priorityOf
     },
     { id: 'group', title: trans.__('Group'), sorts: true, width: '90px', cell: task => task.group },
@@ -105,7 +105,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'nodes',
       title: trans.__('Nodes'),
       sorts: true,
-      width: '70px',
+      width: '88px',
       number: true,
       cell: task => (task.gpus === null ? task.nodes : trans.__('%1 × %2 GPU', task.nodes, task.gpus))
     },
@@ -141,7 +141,7 @@ function used(title: string, key: 'gpu_use' | 'gpu_memory', unit: Unit): IColumn
   return {
     id: key,
     title,
-    width: '86px',
+    width: '96px',
     number: true,
     cell: task => {
       const value = task.use?.[key] ?? null;

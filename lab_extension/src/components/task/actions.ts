@@ -56,5 +56,10 @@ export function stopWarning(task: Pick<ITaskDetail, 'state' | 'nodes' | 'grace_s
     return trans.__('It will not run again. What it has saved stays where it is.');
   }
   const saved = task.checkpoint === null ? trans.__('It has not saved anything yet.') : '';
-  return `It is told to leave, has ${duration(task.grace_s)} to save, and frees ${count(task.nodes, 'node')}. It will not run again. ${saved}`.trim();
+  const told = trans.__(
+    'It is told to leave, has %1 to save, and frees %2. It will not run again.',
+    duration(task.grace_s),
+    count(task.nodes, 'node')
+  );
+  return `${told} ${saved}`.trim();
 }

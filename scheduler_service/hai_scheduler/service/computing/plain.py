@@ -34,6 +34,11 @@ class Plain:
             kind: tuple(field.name for field in fields(kind) if field.init) for kind in kinds if is_dataclass(kind)
         }
 
+    @property
+    def kinds(self) -> tuple[type, ...]:
+        """The listed classes."""
+        return tuple(self._kinds.values())
+
     def write(self, value: object) -> bytes:
         """The value as JSON, in ASCII. Raises TypeError for a value of an unlisted class."""
         return json.dumps(self._down(value), separators=(",", ":")).encode("ascii")

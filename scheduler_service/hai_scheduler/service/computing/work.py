@@ -14,12 +14,14 @@ from hai_scheduler.core.explaining.what_if import counterfactuals, with_task
 from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.node import Node, NodeMark
+from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Retry, Task, TaskState
+from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from hai_scheduler.core.model.verdicts import Holder, Verdict, VerdictKind
 from hai_scheduler.core.profiling.merging import Running, trace_piece
 from hai_scheduler.core.profiling.summary import summary_of
@@ -58,6 +60,7 @@ from hai_scheduler.service.shared.orders import (
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(
@@ -79,7 +82,7 @@ PLAIN: Final = Plain(
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
     *(Displaced, GroupTrial, Later, LevelTrial, MarkPreview, Moved, PreviewOrder, Trial, TrialOrder, TrialSide),
     *(Submission, Task, TaskState, TraceOrder, TraceRead, Verdict, VerdictKind, WhatIf, WhatIfOrder),
-    *(MergeOrder, TraceMerged),
+    *(MergeOrder, Pin, SnapshotRef, TraceMerged, UsageLevel, UsageSummary),
 )
 
 _ENDED: Final = frozenset(state for state in TaskState if state.ended)

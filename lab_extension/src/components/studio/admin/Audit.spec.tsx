@@ -63,5 +63,8 @@ describe('the audit', () => {
   it('shows only fields that differ', () => {
     const entry = { ...ENTRY, before: { limit: 4, ceiling: 8 }, after: { limit: 6, ceiling: 8 } };
     expect(differencesOf(entry)).toEqual([['limit', '4', '6']]);
+    expect(differencesOf({ ...ENTRY, before: null, after: { source: '', priority: 0 } })).toEqual([
+      ['priority', '–', '0']
+    ]);
   });
 });

@@ -9,8 +9,13 @@ import { moment, valueText } from './values';
 export function differencesOf(entry: IAuditEntry): [string, string, string][] {
   const { before, after } = entry;
   return [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-    .map((field): [string, string, string] => [field, valueText(before?.[field]), valueText(after?.[field])])
+    .map((field): [string, string, string] => [field, textOf(before?.[field]), textOf(after?.[field])])
     .filter(([, one, other]) => one !== other);
+}
+
+/** An empty text is as good as none: else nothing would stand behind the arrow. */
+function textOf(value: unknown): string {
+  return valueText(value) || '–';
 }
 
 export function AuditTable({ items }: { items: readonly IAuditEntry[] }): JSX.Element {

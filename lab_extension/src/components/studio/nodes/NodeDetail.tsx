@@ -16,7 +16,7 @@ export function NodeDetail({ node }: { node: INode }): JSX.Element {
   return (
     <section className="hai-Card" aria-label={trans.__('Node %1', node.name)} data-testid="hai-node">
       <h2>{node.name}</h2>
-      <dl className="hai-Facts">
+      <dl className="hai-NodeFacts">
         <Fact title={trans.__('State')}>{stateWord(node.state)}</Fact>
         {node.reason !== null && <Fact title={trans.__('Reason')}>{localTimes(node.reason, now)}</Fact>}
         <Fact title={trans.__('Since')}>
