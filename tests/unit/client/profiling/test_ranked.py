@@ -22,6 +22,7 @@ def test_a_trace_says_which_rank_it_is_of() -> None:
 @pytest.mark.parametrize(
     "data",
     [b"", b"nonsense", packed(steps(3))[:-100], gzip.compress(b"[1]"), gzip.compress(b""), gzip.compress(b"x{}")],
+    ids=["empty", "no gzip", "broken off", "a list", "nothing", "no JSON"],
 )
 def test_what_is_no_trace_stays_as_it_is(data: bytes) -> None:
     assert with_rank(data, 0, 2) == data
