@@ -56,6 +56,8 @@ async def delete_pod(harness: KubernetesHarness, rank: int, **options: Any) -> N
 async def test_a_pod_that_is_deleted_by_hand_is_taken_away_with_notice(harness, cluster) -> None:
     harness.service.killed = False
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
+    # A container runs before its supervisor can hear of signals.
+    await all_started(harness)
     await ranks_when(harness, cluster, RankState.RUNNING, RankState.RUNNING)
     await delete_pod(harness, 1)
 

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 MOST_PROCESSES = 16
 #: How long after the beginning a process may still ask for the first time, seconds.
 LATE_S = 6.0
+#: A process that says so long after it was to begin that it records nothing, without a trace, has dropped the order:
+#: kineto does when its thread comes late to its turn. It is told again, so many times in all. Seconds.
+BEGUN_WITHIN_S = 4.0
+DROPPED_AFTER_S = 1.5
+MOST_TELLS = 3
 #: How long after the end of a trace it may take to write it, and how long steps may take, seconds.
 WRITTEN_WITHIN_S = 60.0
 STEPS_WITHIN_S = 120.0
@@ -54,6 +59,8 @@ class TraceJob:
         self._account = account
         #: The place of each process that was told.
         self._told: dict[int, int] = {}
+        #: How often each process was told, and when it was last, Unix time in seconds.
+        self._tells: dict[int, tuple[int, float]] = {}
         self._sizes: dict[str, tuple[int, float]] = {}
         self._whole: dict[int, str] = {}
         self._next_look = 0.0
@@ -63,14 +70,21 @@ class TraceJob:
         return self._starts + (self._seconds if self._steps is None else STEPS_WITHIN_S)
 
     def config(self, pid: int) -> str:
-        """Return what a process is told that asks now; empty: nothing."""
+        """Return what a process is told that asks now, and records nothing; empty: nothing."""
         now = time.time()
-        if pid in self._told or len(self._told) >= MOST_PROCESSES or now > self._starts + LATE_S:
+        if pid in self._told:
+            if not self._has_dropped(pid, now):
+                return ""
+        elif len(self._told) >= MOST_PROCESSES or now > self._starts + LATE_S:
             return ""
-        place = self._told[pid] = len(self._told)
-        # One that asks late begins at once, and ends with the others as well as it can.
+        tells = self._tells.get(pid, (0, now))[0]
+        self._tells[pid] = (tells + 1, now)
+        place = self._told.setdefault(pid, len(self._told))
         late = self._steps is None and now > self._starts - 1.0
-        seconds = max(0.5, self._starts + self._seconds - now) if late else self._seconds
+        seconds = self._seconds
+        if late and not tells:
+            # One that asks late begins at once, and ends with the others as well as it can.
+            seconds = max(0.5, self._starts + self._seconds - now)
         return kineto.configuration(
             os.path.join(self._door.spool, f"{self._prefix(place)}.json"),
             starts_ms=0 if late else round(self._starts * 1000),
@@ -78,6 +92,14 @@ class TraceJob:
             steps=self._steps,
             memory=self._memory,
         )
+
+    def _has_dropped(self, pid: int, now: float) -> bool:
+        """Return whether a process that records nothing was told and has not done it."""
+        tells, last = self._tells[pid]
+        if tells >= MOST_TELLS or now <= max(self._starts, last + BEGUN_WITHIN_S) + DROPPED_AFTER_S:
+            return False
+        place = self._told[pid]
+        return place not in self._whole and not any(self._is_of(place, name) for name in self._written())
 
     def step(self, now: float) -> bool:
         """Look whether the traces are there; return whether there is nothing more to wait for."""
@@ -128,19 +150,12 @@ class TraceJob:
 
     def _look(self, now: float) -> None:
         """Find the files that have not grown for a while."""
-        try:
-            with acting_as(self._account):
-                names = os.listdir(self._door.spool)
-        except OSError:
-            return
+        names = self._written()
         for place in self._told.values():
             if place in self._whole:
                 continue
             for name in names:
-                # Kineto puts the pid behind the name: trace-3-0_4711.json; while it writes it has another end.
-                if not (
-                    name.startswith((f"{self._prefix(place)}.", f"{self._prefix(place)}_")) and name.endswith(".json")
-                ):
+                if not self._is_of(place, name):
                     continue
                 path = os.path.join(self._door.spool, name)
                 try:
@@ -153,6 +168,20 @@ class TraceJob:
                     self._sizes[path] = (size, now)
                 elif size and now - since >= QUIET_S:
                     self._whole[place] = path
+
+    def _written(self) -> list[str]:
+        """Return the names of the files in the folder of traces."""
+        try:
+            with acting_as(self._account):
+                return os.listdir(self._door.spool)
+        except OSError:
+            return []
+
+    def _is_of(self, place: int, name: str) -> bool:
+        """Return whether a file is the trace of a process."""
+        # Kineto puts the pid behind the name: trace-3-0_4711.json; while it writes it has another end.
+        prefix = self._prefix(place)
+        return name.startswith((f"{prefix}.", f"{prefix}_")) and name.endswith(".json")
 
     def _why_nobody(self) -> str:
         if self._door.fd < 0:

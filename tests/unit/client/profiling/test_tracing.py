@@ -76,6 +76,36 @@ def test_who_asks_late_begins_at_once_and_ends_with_the_others(door: RecordingDo
     assert job(door).config(PID) == ""
 
 
+def test_an_order_that_a_process_has_dropped_is_told_again(door: RecordingDoor, clock: list[float]) -> None:
+    one = job(door)
+    assert one.config(PID)
+    # Kineto has made the file, and has then found that its thread comes too late for this start.
+    (Path(door.spool) / f"trace-3-0_{PID}.json.tmp").touch()
+    clock[0] = 1005.4
+    assert one.config(PID) == ""
+    clock[0] = 1005.6
+    told = lines(one.config(PID))
+    assert (told["PROFILE_START_TIME"], told["ACTIVITIES_DURATION_MSECS"]) == ("0", "2000")
+    assert told["ACTIVITIES_LOG_FILE"] == f"{door.spool}/trace-3-0.json"
+    clock[0] = 1011
+    assert one.config(PID) == "", "it has some seconds to begin"
+    clock[0] = 1011.2
+    assert one.config(PID)
+    clock[0] = 1030
+    assert one.config(PID) == "", "three times are enough"
+
+
+@pytest.mark.parametrize("steps", [None, 5])
+def test_a_process_that_has_written_its_trace_is_not_told_again(
+    door: RecordingDoor, clock: list[float], steps: int | None
+) -> None:
+    one = job(door, steps=steps)
+    assert one.config(PID)
+    (Path(door.spool) / f"trace-3-0_{PID}.json").write_text("{}")
+    clock[0] = 1006
+    assert one.config(PID) == ""
+
+
 def test_steps_are_counted_by_the_optimizer(door: RecordingDoor, clock: list[float]) -> None:
     told = lines(job(door, steps=10).config(PID))
     assert told["ACTIVITIES_ITERATIONS"] == "10"

@@ -12,6 +12,7 @@ from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.store.layout import EnvFolder
 from haienv.store.names import EnvName, Owner
 from haienv.store.references import folder_for, hold, processes_in, release, use, uses
+from kit.waiting import wait_for
 
 
 @pytest.fixture
@@ -85,6 +86,7 @@ def test_a_command_in_an_activated_environment_does_not_use_it_itself(tmp_path: 
     assert said.stdout.strip() == b"[]"
     with subprocess.Popen(["sleep", "60"], env={**activated, "PATH": "/usr/bin:/bin"}) as other:
         try:
-            assert processes_in(tmp_path) == [f"process {other.pid}"]
+            # Popen returns as soon as its pipe is closed: a little before the kernel shows the variables.
+            wait_for("its variables", lambda: processes_in(tmp_path) == [f"process {other.pid}"])
         finally:
             other.kill()
