@@ -23,7 +23,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook notify postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -34,11 +34,18 @@ up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="
 install: $(VENV)/.up $(VENV)/.dev  ## only set up .venv, with everything for development
 
 check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture's contracts
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-types check-python check-lab
+
+check-types:
+	$(BIN)/mypy
+
+check-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m hai_scheduler.api.bindings --check
+
+check-lab:
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent lint
 
 test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium

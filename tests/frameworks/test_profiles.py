@@ -36,7 +36,9 @@ def training(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> It
     wait_for("an epoch", lambda: "an epoch is over" in platform.hai("logs", str(number)).stdout)
     yield number
     until.touch()
-    wait_for("the training to end", lambda: platform.json("status", str(number))["state"] == "succeeded")
+    ended = ("succeeded", "failed")
+    state = wait_for("the training to end", lambda: platform.json("status", str(number))["state"], met=ended.__contains__)
+    assert state == "succeeded"
 
 
 @pytest.fixture(scope="module")

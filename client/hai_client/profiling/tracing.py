@@ -200,13 +200,13 @@ class TraceJob:
         )
 
     def _why_nothing(self) -> str:
+        if not any(_alive(pid) for pid in self._told):
+            return "the processes have ended before their traces were written"
         if self._steps is not None:
             return (
                 f"no trace was written: {self._steps} steps of an optimizer have not ended in {STEPS_WITHIN_S:g} s: "
                 "record fewer steps, or seconds"
             )
-        if not any(_alive(pid) for pid in self._told):
-            return "the processes have ended before their traces were written"
         return "no trace was written: does the script use torch.profiler itself at the moment? One recording at a time"
 
 

@@ -86,7 +86,10 @@ describe('the page around Studio', () => {
     await act(async () => {
       await transport.fetch('/x', {});
     });
-    expect(screen.getByTestId('hai-log-in').getAttribute('href')).toContain('/services/hai/nosuch');
+    const link = screen.getByTestId<HTMLAnchorElement>('hai-log-in');
+    expect(link.href).toBe(location.href);
+    history.pushState(null, '', '/services/hai/elsewhere');
+    expect(link.href).toContain('/services/hai/elsewhere');
     vi.unstubAllGlobals();
   });
 

@@ -135,13 +135,16 @@ function LanguageSwitch({ start }: { start: IStart }): JSX.Element | null {
   );
 }
 
-/** The login has ended while the page was open. What is shown stays, so that it can be read to the end. */
+/**
+ * The login has ended while the page was open. What is shown stays, so that it can be read to the end.
+ * The empty address is the page's own, also after the next step to another view.
+ */
 function LoggedOut(): JSX.Element {
   return (
     <div className="hai-Page-out">
       <Notice kind="error">
         {trans.__('Your login has ended: what you see here is not kept up to date.')}{' '}
-        <a href={location.href} data-testid="hai-log-in">
+        <a href="" data-testid="hai-log-in">
           {trans.__('Log in again')}
         </a>
       </Notice>

@@ -175,8 +175,13 @@ def test_pytorch_that_does_not_ask_is_another_matter(
 
 @pytest.mark.parametrize(
     ("steps", "pid", "words"),
-    [(None, PID, "torch.profiler itself"), (7, PID, "7 steps"), (None, 2**22 + 1, "have ended")],
-    ids=["at the same time", "steps", "ended"],
+    [
+        (None, PID, "torch.profiler itself"),
+        (7, PID, "7 steps"),
+        (None, 2**22 + 1, "have ended"),
+        (7, 2**22 + 1, "have ended"),
+    ],
+    ids=["at the same time", "steps", "ended", "ended within the steps"],
 )
 def test_a_trace_that_never_comes_is_explained(
     door: RecordingDoor, clock: list[float], steps: int | None, pid: int, words: str
