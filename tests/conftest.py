@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,7 @@ NEEDED_AGAIN = ("PYTHONPATH", "HAI_TEST_FRAMEWORKS")
 UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+|\\x1f\\x8b")
 
 
+@cache
 def rank_of(path: Path) -> int:
     """The index in LONGEST of the tests at `path`; for all other tests the length of LONGEST."""
     inside = path.relative_to(TESTS) if path.is_relative_to(TESTS) else Path()

@@ -57,14 +57,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A scheduler that keeps all tests of a case on one worker."""
+    """A scheduler that keeps all tests of a case, and all of one training, on one worker."""
     return scheduling(config, log, group_of)
 
 
 def group_of(nodeid: str) -> str:
-    """The name of the case of a test, by the id of the test; any other test is a group by itself."""
-    found = re.search(r"::test_a_case\[(.+)-\w+\]$", nodeid)
-    return found[1] if found else nodeid
+    """The name of the case of a test, or the file of tests of one training; any other test is a group by itself."""
+    found = re.search(r"::test_a_case\[(.+)-\w+\]$|(test_profiles\.py)::", nodeid)
+    return found[1] or found[2] if found else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

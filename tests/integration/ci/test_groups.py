@@ -61,6 +61,7 @@ def test_a_group_is_run_by_one_worker(tmp_path: Path) -> None:
         ("frameworks", "tests/frameworks/test_cases.py::test_a_case[hf-trainer-jit-resumes]", "hf-trainer-jit"),
         ("frameworks", "tests/frameworks/test_cases.py::test_a_case[hf-trainer-jit-word]", "hf-trainer-jit"),
         ("frameworks", "tests/frameworks/test_hfai_platform.py::test_x[try_save.py]", None),
+        ("frameworks", "tests/frameworks/test_profiles.py::test_x", "test_profiles.py"),
         ("kubernetes", "tests/kubernetes/test_contract.py::test_x[real kubelets]", "test_contract real kubelets"),
         ("kubernetes", "tests/kubernetes/test_contract.py::test_x[since 1.27-3]", "test_contract since 1.27"),
         ("kubernetes", "tests/kubernetes/test_words.py::test_x", "cpus"),
