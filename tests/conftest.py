@@ -4,10 +4,12 @@ Names and Hypothesis examples are the same in every process; the longest tests b
 fails can be run again.
 """
 
+import gc
 import os
 import re
 import signal
 import sys
+from collections.abc import Generator
 from functools import cache
 from pathlib import Path
 
@@ -58,6 +60,17 @@ LONGEST = (
 NEEDED_AGAIN = ("PYTHONPATH", "HAI_TEST_FRAMEWORKS")
 #: How a name shows a set, an address, and what gzip has compressed, in which there is the time.
 UNSTABLE = re.compile(r"set\(\{| at 0x[0-9a-f]+|\\x1f\\x8b")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without looking for garbage: the tests stay to the end, and later looks leave them out."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @cache

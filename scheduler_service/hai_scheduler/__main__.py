@@ -10,12 +10,15 @@ import sys
 def main(argv: list[str]) -> int:
     """Run the service; returns the exit status: 2 for wrong settings, with one line that says what to change."""
     try:
-        from hai_scheduler.adapters.local.nodes import NodesError
-        from hai_scheduler.adapters.sql.refusal import StateUnusable
-        from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
-        from hai_scheduler.app.config import ConfigError, HaiScheduler
-        from hai_scheduler.app.serve import serve
-        from hai_scheduler.ports.errors import Temporary
+        from hai_client.lean_imports import imports_for_good
+
+        with imports_for_good():
+            from hai_scheduler.adapters.local.nodes import NodesError
+            from hai_scheduler.adapters.sql.refusal import StateUnusable
+            from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
+            from hai_scheduler.app.config import ConfigError, HaiScheduler
+            from hai_scheduler.app.serve import serve
+            from hai_scheduler.ports.errors import Temporary
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2

@@ -37,7 +37,9 @@ def training(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> It
     yield number
     until.touch()
     ended = ("succeeded", "failed")
-    state = wait_for("the training to end", lambda: platform.json("status", str(number))["state"], met=ended.__contains__)
+    state = wait_for(
+        "the training to end", lambda: platform.json("status", str(number))["state"], met=ended.__contains__
+    )
     assert state == "succeeded"
 
 

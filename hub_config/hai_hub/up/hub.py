@@ -5,13 +5,14 @@ JupyterHub describes its events by JSON schemas, none of which has an internatio
 
 from __future__ import annotations
 
-from hai_client.lean_imports import leave_out_address_checks
+from hai_client.lean_imports import imports_for_good, leave_out_address_checks
 
 
 def main() -> None:
     """Run JupyterHub in this process."""
     leave_out_address_checks()
-    from jupyterhub.app import JupyterHub
+    with imports_for_good():
+        from jupyterhub.app import JupyterHub
 
     JupyterHub.launch_instance()
 

@@ -8,6 +8,7 @@ import signal
 import sys
 
 from hai_client.accepting import raise_file_limit
+from hai_client.lean_imports import imports_for_good
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.service_secret import kept_secret
 from hai_scheduler.app.starting import writable
@@ -38,11 +39,13 @@ async def serve(settings: Settings) -> None:
     alone = settings.redis_url is None and settings.kubernetes is None
     # Each process imports what it runs alone: the REST interface takes a third of a second.
     if settings.role == "loop":
-        from hai_scheduler.app.loop import serve_loop
+        with imports_for_good():
+            from hai_scheduler.app.loop import serve_loop
 
         await serve_loop(settings, secret, stop, alone=alone)
     else:
-        from hai_scheduler.app.compose import serve_api
+        with imports_for_good():
+            from hai_scheduler.app.compose import serve_api
 
         await serve_api(settings, secret, stop, alone=alone)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hai_client.lean_imports import leave_out_address_checks
+from hai_client.lean_imports import imports_for_good, leave_out_address_checks
 
 
 def main() -> None:
     """Run the server in this process."""
     leave_out_address_checks()
-    from jupyterhub.singleuser import main as run
+    with imports_for_good():
+        from jupyterhub.singleuser import main as run
 
     run()
 

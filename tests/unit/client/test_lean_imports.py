@@ -29,3 +29,16 @@ def test_what_is_there_already_stays() -> None:
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
+
+
+def test_imports_look_for_no_garbage_and_are_left_out_of_later_looks() -> None:
+    code = (
+        "import gc\n"
+        "from hai_client.lean_imports import imports_for_good\n"
+        "before = gc.get_stats()[0]['collections']\n"
+        "with imports_for_good():\n"
+        "    import sqlalchemy\n"
+        "print(gc.get_stats()[0]['collections'] - before, gc.get_freeze_count() > 10_000, gc.isenabled())\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 True True\n"

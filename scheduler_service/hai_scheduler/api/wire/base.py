@@ -49,7 +49,7 @@ Seconds = Annotated[float, Field(ge=0, le=MAX_SECONDS, allow_inf_nan=False)]
 class Input(BaseModel):
     """A body that a client sends."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=False, defer_build=True)
 
     @model_validator(mode="after")
     def _no_nul(self) -> Self:
@@ -71,4 +71,4 @@ def _holds_nul(value: Any) -> bool:
 class Output(BaseModel):
     """A body that the service sends."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, defer_build=True)
