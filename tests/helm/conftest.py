@@ -11,9 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
-from kit.helm.rendering import API_SERVER, CHART, Render, Rendered, Values
+from kit.helm.rendering import API_SERVER, CHART, Render, Rendered, Values, objects_of
 
 ABSENT = "no helm: `make helm` installs it, and these tests need it"
 
@@ -56,8 +55,7 @@ def render(run_helm: Callable[..., subprocess.CompletedProcess[str]]) -> Render:
         if key not in kept:
             result = run_helm("template", "hai", str(CHART), "--namespace", "platform", values=values)
             assert result.returncode == 0, result.stderr
-            objects = tuple(entry for entry in yaml.safe_load_all(result.stdout) if entry)
-            kept[key] = Rendered(objects, result.stdout)
+            kept[key] = Rendered(objects_of(result.stdout), result.stdout)
         return kept[key]
 
     return rendered

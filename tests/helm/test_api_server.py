@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kit.helm.api_server import cluster
-from kit.helm.rendering import API_SERVER, CHART, Object, Render
+from kit.helm.rendering import API_SERVER, CHART, Object, Render, objects_of
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SERVICE = "/api/v1/namespaces/default/services/kubernetes"
@@ -43,8 +42,7 @@ def ways(policy: Object) -> list[tuple[list[str], list[int]]]:
 
 
 def policies(text: str) -> dict[str, Object]:
-    objects = (entry for entry in yaml.safe_load_all(text) if entry)
-    return {entry["metadata"]["name"]: entry for entry in objects if entry["kind"] == "NetworkPolicy"}
+    return {entry["metadata"]["name"]: entry for entry in objects_of(text) if entry["kind"] == "NetworkPolicy"}
 
 
 def asked(run_helm: Run, kubeconfig: Path, values: dict[str, Any]) -> dict[str, Object]:
@@ -144,8 +142,8 @@ def test_passwords_of_an_older_chart_are_kept_and_roles_get_their_own(run_helm: 
     assert result.returncode == 0, result.stderr
     (data,) = (
         entry["data"]
-        for entry in yaml.safe_load_all(result.stdout)
-        if entry and entry["kind"] == "Secret" and entry["metadata"]["name"] == "postgresql"
+        for entry in objects_of(result.stdout)
+        if entry["kind"] == "Secret" and entry["metadata"]["name"] == "postgresql"
     )
     assert data["password"] == before
     assert len({data["password"], data["hub-password"], data["scheduler-password"]}) == 3

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 CHART = Path(__file__).parents[3] / "helm" / "hai"
 
 #: Where the tests' values say that the API server is.
@@ -14,6 +16,13 @@ API_SERVER = "192.0.2.10/32"
 
 Object = dict[str, Any]
 Values = dict[str, Any]
+#: PyYAML's parser in C is ten times as fast; not every build has it.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def objects_of(text: str) -> tuple[Object, ...]:
+    """The objects that Helm has printed."""
+    return tuple(entry for entry in yaml.load_all(text, Loader=LOADER) if entry)
 
 
 @dataclass(frozen=True)
