@@ -49,7 +49,6 @@ def _measure(report: Report, platform: Platform, page: Page, tasks: str) -> None
     page.wait_for_url(re.compile("/user/ann/lab"), timeout=2 * SLOW)
     page.locator(".jp-Launcher").wait_for(timeout=SLOW)
     report.add(TOPIC, f"{tasks}: log-in to the launcher", time.perf_counter() - began, "s", "starts the Lab server")
-    page.locator('.lm-TabBar-tab[data-id="hai-panel"]').click()
     _filled(page)
     page.wait_for_timeout(3000)  # until Lab has saved its layout, with the panel open
     launchers, panels = [], []
