@@ -56,6 +56,12 @@ class Codes:
             if (mean - low < ZERO or mean + high > LAST) and (mean, low, high) != (NONE, 0, 0):
                 raise BadChunk("a chunk with a code that does not exist")
 
+    def is_same(self) -> bool:
+        """Return whether all points have the same value, or all have none. Most metrics of a rank are such."""
+        return bool(self.means) and all(
+            column.count(column[0]) == len(column) for column in (self.means, self.below, self.above)
+        )
+
     def spread(self, index: int) -> Spread | None:
         """Return the value of one point; None: it has none."""
         mean = self.means[index]
@@ -66,6 +72,8 @@ class Codes:
 
     def spreads(self) -> list[Spread | None]:
         """Return the values of all points."""
+        if self.is_same():
+            return [self.spread(0)] * len(self.means)
         values = _values()
         rows = zip(self.means, self.below, self.above, strict=True)
         if NONE not in self.means:
@@ -78,6 +86,10 @@ class Codes:
 
 def codes_of(spreads: Sequence[Spread | None]) -> Codes:
     """Return the codes of the values of a metric, of which none is negative."""
+    if spreads and spreads.count(spreads[0]) == len(spreads):
+        # One object most often, so that this look costs nothing.
+        same = codes_of_one(spreads[0])
+        return Codes(*([code] * len(spreads) for code in same))
     means = [NONE if spread is None else code_of(spread.mean) for spread in spreads]
     # The least and the greatest value are near the mean: their distance from it is small. Of a value that stays the
     # same the distances need no logarithm.
@@ -85,6 +97,14 @@ def codes_of(spreads: Sequence[Spread | None]) -> Codes:
     below = [0 if s is None or s.least == s.mean else max(0, mean - code_of(s.least)) for s, mean in pairs]
     above = [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs]
     return Codes(means, below, above)
+
+
+def codes_of_one(spread: Spread | None) -> tuple[int, int, int]:
+    """Return the codes of one value: of its mean, and how far below and above the others are."""
+    if spread is None:
+        return NONE, 0, 0
+    mean = code_of(spread.mean)
+    return mean, max(0, mean - code_of(spread.least)), max(0, code_of(spread.greatest) - mean)
 
 
 @lru_cache(maxsize=1 << 14)

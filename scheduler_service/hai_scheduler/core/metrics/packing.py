@@ -43,14 +43,14 @@ _DIGITS: Final = re.compile(r"(?<=^gpu)[0-9]+")
 
 def pack(points: Sequence[Point]) -> bytes:
     """Return points, in order of time, as bytes."""
-    names = {name for point in points for name in point.values if not name.startswith(OWN)}
+    found = set().union(*(point.values for point in points))
+    names = [name for name in found if not name.startswith(OWN)]
     same: dict[str, list[int]] = {}
     moving: dict[str, dict[str, Codes]] = {}
     for name in sorted(names):
         codes = codes_of([point.values.get(name) for point in points])
-        first = (codes.means[0], codes.below[0], codes.above[0])
-        if all(one == first for one in zip(codes.means, codes.below, codes.above, strict=True)):
-            same[name] = list(first)
+        if codes.is_same():
+            same[name] = [codes.means[0], codes.below[0], codes.above[0]]
         else:
             moving.setdefault(_kind(name), {})[name] = codes
     body, kinds = bytearray(), []
@@ -58,7 +58,7 @@ def pack(points: Sequence[Point]) -> bytes:
         parts = [_deflated(part) for part in _parts(list(metrics.values()))]
         body += b"".join(parts)
         kinds.append([list(metrics), [codes.means[0] for codes in metrics.values()], [len(part) for part in parts]])
-    own = {"own": found} if (found := own_head(points)) else {}
+    own = {"own": own_head(points)} if len(names) < len(found) else {}
     head = {"spans": _spans([point.at for point in points]), "same": same, "kinds": kinds, **own}
     return bytes((FORM,)) + zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9) + body
 

@@ -110,12 +110,12 @@ def _joined(points: list[Point], at: int) -> Point:
             spreads.setdefault(name, []).append(spread)
     return Point(
         at,
-        {
-            name: Spread(
-                min(spread.least for spread in seen),
-                sum(spread.mean for spread in seen) / len(seen),
-                max(spread.greatest for spread in seen),
-            )
-            for name, seen in spreads.items()
-        },
+        {name: _spread_of(seen) for name, seen in spreads.items()},
     )
+
+
+def _spread_of(seen: list[Spread]) -> Spread:
+    if seen.count(seen[0]) == len(seen):
+        return seen[0]
+    least, means, greatest = zip(*seen, strict=True)
+    return Spread(min(least), sum(means) / len(means), max(greatest))

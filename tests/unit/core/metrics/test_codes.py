@@ -65,3 +65,13 @@ def test_a_point_by_itself_is_as_among_all(spreads: list[Spread | None]) -> None
     codes = codes_of(spreads)
     codes.check()
     assert [codes.spread(index) for index in range(len(spreads))] == codes.spreads()
+
+
+@pytest.mark.parametrize("spread", [None, Spread(0, 0, 0), Spread(1, 2, 3.5), Spread(7e10, 7e10, 7e10)])
+def test_a_metric_that_stays_the_same_has_the_codes_that_it_has_among_others(spread: Spread | None) -> None:
+    other = Spread(4.0, 5.0, 6.0)
+    alone, among = codes_of([spread] * 3), codes_of([spread, other])
+    assert alone.is_same()
+    assert not among.is_same()
+    assert (alone.means[2], alone.below[2], alone.above[2]) == (among.means[0], among.below[0], among.above[0])
+    assert alone.spreads() == [alone.spread(0)] * 3
