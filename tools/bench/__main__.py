@@ -135,12 +135,15 @@ def main() -> None:
     began, report = time.monotonic(), Report()
     found: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "machine": machine.describe(ROOT)}
     chosen = words.what or USUAL
-    for name, study in STUDIES.items():
-        if name in chosen:
-            found |= study.measure(report, words) or {}
-    found |= {"measured": list(chosen), "seconds": round(time.monotonic() - began), **report.data()}
-    print(report.table())
-    _store(found)
+    try:
+        for name, study in STUDIES.items():
+            if name in chosen:
+                found |= study.measure(report, words) or {}
+    finally:
+        # What was measured in many minutes outlives what fails in the last one.
+        found |= {"measured": list(chosen), "seconds": round(time.monotonic() - began), **report.data()}
+        print(report.table())
+        _store(found)
 
 
 def _store(found: dict[str, Any]) -> None:

@@ -28,6 +28,9 @@ export abstract class LiveModel implements IDisposable {
   private _error: string | null = null;
   private _ready = false;
   private _isDisposed = false;
+  /** Whether the first reading goes on; and the timer of the one that follows it when the connection is live. */
+  private opening = false;
+  private following: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly options: ILiveOptions) {
     this.coalescer = new Coalescer(() => this.readAgain(false), options.interval);
@@ -62,6 +65,7 @@ export abstract class LiveModel implements IDisposable {
 
   /** Begin to read. It does not wait for the first reading: `changed` tells of it. */
   start(): Promise<void> {
+    this.opening = !this._ready;
     return this.poll.start();
   }
 
@@ -85,6 +89,9 @@ export abstract class LiveModel implements IDisposable {
     this.options.feed.statusChanged.disconnect(this.handleStatus, this);
     this.poll.dispose();
     this.coalescer.dispose();
+    if (this.following !== null) {
+      clearTimeout(this.following);
+    }
     Signal.clearData(this);
   }
 
@@ -113,6 +120,7 @@ export abstract class LiveModel implements IDisposable {
     } catch (error) {
       failure = error;
     }
+    this.opening = false;
     this._error = failure === null ? null : sentenceOf(failure);
     this.emit();
     if (failure !== null && whole) {
@@ -129,7 +137,16 @@ export abstract class LiveModel implements IDisposable {
 
   private handleStatus(_: Feed, status: FeedStatus): void {
     this.tune();
-    if (status === 'live') {
+    if (status !== 'live') {
+      return;
+    }
+    if (this.opening) {
+      // What the connection has missed before it was live is read a moment later: a page that opens would read all twice.
+      this.following ??= setTimeout(() => {
+        this.following = null;
+        void this.refresh();
+      }, this.options.interval);
+    } else {
       void this.refresh();
     }
   }

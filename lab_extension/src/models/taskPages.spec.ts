@@ -110,6 +110,52 @@ describe('tasks in pages', () => {
     expect([ids()[0], model.total]).toEqual([999, 999]);
   });
 
+  it('are shown as soon as they are read, and with few others', async () => {
+    let known: () => void = () => {};
+    api.task.mockImplementationOnce(
+      id => new Promise(resolve => (known = () => resolve({ ...aTask({ id }), use: null, starred: null })))
+    );
+    all = [...all, aTask({ id: 1_001 })];
+    stream.send('task.state', anEvent(1, 'task.state', 1_000), '1');
+    stream.send('task.submitted', anEvent(2, 'task.submitted', 1_001), '2');
+    await vi.advanceTimersByTimeAsync(600);
+    expect(ids()[0]).toBe(1_001);
+    expect(api.tasks.mock.calls.map(([query]) => query.limit)).toEqual([50]);
+    known();
+  });
+
+  it('are read to the row before them when more have come', async () => {
+    all = [...all, ...Array.from({ length: 60 }, (_, n) => aTask({ id: 1_001 + n }))];
+    stream.send('task.submitted', anEvent(1, 'task.submitted', 1_060), '1');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(api.tasks.mock.calls.map(([query]) => query.limit)).toEqual([50, PAGE]);
+    expect(ids().slice(0, 61)).toEqual(Array.from({ length: 61 }, (_, n) => 1_060 - n));
+  });
+
+  it('are counted again now and then when what is below them changes', async () => {
+    model.ask({ state: 'live' });
+    await vi.advanceTimersByTimeAsync(2_000);
+    api.tasks.mockClear();
+    for (const id of [1, 2, 3]) {
+      all[id - 1] = aTask({ id, state: 'failed' });
+      stream.send('task.state', anEvent(id, 'task.state', id), String(id));
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(api.tasks).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([model.total, api.tasks.mock.calls.length]).toEqual([997, 1]);
+  });
+
+  it('keep the objects of tasks that have not changed, so that their rows are not drawn again', async () => {
+    model.need(700);
+    await vi.advanceTimersByTimeAsync(2_000);
+    const before = [...model.items];
+    all = all.map(task => (task.id === 990 ? aTask({ id: 990, state: 'failed' }) : { ...task }));
+    await model.refresh();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(model.items.filter((task, row) => task !== before[row]).map(task => task.id)).toEqual([990]);
+  });
+
   it('do not become more and more while tasks come and nobody looks further', async () => {
     await model.refresh();
     await vi.advanceTimersByTimeAsync(2_000);

@@ -12,6 +12,10 @@ export const PAGE = 200;
 const ONE_BY_ONE = 6;
 /** Up to as many rows all are read again when much has changed; of more only the first page, and the rest with the timer. */
 const FEW = 1_000;
+/** Rows at the top that are read when tasks have come: fewer are sooner there. */
+const HEAD = 50;
+/** How often is counted again what has changed below the rows that were read, in ms. */
+const COUNT_EVERY = 10_000;
 
 export type TaskPagesApi = Pick<IApi, 'tasks' | 'task'> & {
   readonly operations: Pick<IOperations, 'setTags' | 'setStar'>;
@@ -28,6 +32,10 @@ export class TaskPagesModel extends LiveModel {
   private wanted = PAGE;
   private _pending = true;
   private readonly dirty = new Set<number>();
+  /** When the tasks were counted last, and the timer that counts them again. */
+  private countedAt = -Infinity;
+  private counting: ReturnType<typeof setTimeout> | null = null;
+  private countDue = false;
   /** Readings take turns: two at once would put one page twice. */
   private last: Promise<void> = Promise.resolve();
 
@@ -37,7 +45,7 @@ export class TaskPagesModel extends LiveModel {
     query: ITaskQuery,
     fallback = 15_000
   ) {
-    super({ feed, name: 'hai:task-pages', interval: 1_000, fallback, live: 120_000 });
+    super({ feed, name: 'hai:task-pages', interval: 500, fallback, live: 120_000 });
     this.query = query;
   }
 
@@ -95,6 +103,13 @@ export class TaskPagesModel extends LiveModel {
     this.put({ ...task, starred });
   }
 
+  override dispose(): void {
+    if (this.counting !== null) {
+      clearTimeout(this.counting);
+    }
+    super.dispose();
+  }
+
   protected concerns(event: IEvent): boolean {
     if (event.task_id !== null) {
       this.dirty.add(event.task_id);
@@ -117,6 +132,8 @@ export class TaskPagesModel extends LiveModel {
         await this.readAll(query);
       } else if (ids.length > 0) {
         await this.readChanged(query, ids);
+      } else if (this.countDue && Date.now() >= this.countedAt + COUNT_EVERY) {
+        await this.readHead(query);
       }
       await this.readFurther(query);
     } catch (error) {
@@ -129,11 +146,12 @@ export class TaskPagesModel extends LiveModel {
   private async readAll(query: ITaskQuery): Promise<void> {
     const rows = this._pending ? PAGE : Math.max(Math.min(this._items.length, this.wanted), PAGE);
     const first = await this.page(query);
-    const items = [...first.items];
+    const items = this.asShown(first.items);
     let cursor = first.next_cursor;
     while (cursor !== null && items.length < rows && query === this.query) {
       const page = await this.page(query, cursor);
-      items.push(...page.items);
+      // Page after page, as thousands at once would stop the screen.
+      items.push(...this.asShown(page.items));
       cursor = page.next_cursor;
     }
     if (query === this.query) {
@@ -150,7 +168,13 @@ export class TaskPagesModel extends LiveModel {
       return;
     }
     const shown = new Set(this._items.map(task => task.id));
-    const known = await Promise.all(ids.filter(id => shown.has(id)).map(id => this.api.task(id)));
+    const unseen = ids.filter(id => !shown.has(id));
+    const reading = ids.filter(id => shown.has(id)).map(id => this.api.task(id));
+    // What has come is shown as soon as it is there: it waits for no other answer.
+    const come = unseen.some(id => this.canBeAbove(query, id));
+    const few = unseen.every(id => this.isAtTop(query, id));
+    const head = come ? this.readHead(query, few ? HEAD : PAGE).then(() => this.emit()) : Promise.resolve();
+    const [known] = await Promise.all([Promise.all(reading), head]);
     const states = query.state?.split(',') ?? [];
     const gone = new Set(known.filter(task => isGone(states, task)).map(task => task.id));
     const byId = new Map(known.map(task => [task.id, task]));
@@ -160,14 +184,51 @@ export class TaskPagesModel extends LiveModel {
         const read = byId.get(task.id);
         return read ? completed(read, task) : task;
       });
-    if (gone.size > 0 || known.length < ids.length) {
+    if (gone.size > 0) {
       await this.readHead(query);
+    } else if (!come && unseen.length > 0) {
+      this.countSoon();
     }
   }
 
-  /** The first page again, before the rows that were there. */
-  private async readHead(query: ITaskQuery): Promise<void> {
-    const first = await this.page(query);
+  /** Whether a task that is not shown can be among the rows that were read, or before them. */
+  private canBeAbove(query: ITaskQuery, id: number): boolean {
+    const last = this._items.at(-1);
+    // Without another order, older tasks are below.
+    return query.sort !== undefined || last === undefined || id > last.id || this.cursor === null;
+  }
+
+  /** Whether a task that is not shown is among the first rows if it is in the list. */
+  private isAtTop(query: ITaskQuery, id: number): boolean {
+    const row = this._items[HEAD - 1];
+    return query.sort === undefined && row !== undefined && id > row.id;
+  }
+
+  /** Rows that were not read can have come or gone: count them, now or when the last count is old enough. */
+  private countSoon(): void {
+    this.countDue = true;
+    this.counting ??= setTimeout(
+      () => {
+        this.counting = null;
+        if (this.countDue) {
+          this.readSoon();
+        }
+      },
+      Math.max(0, this.countedAt + COUNT_EVERY - Date.now())
+    );
+  }
+
+  private shows(task: ITaskSummary | undefined): boolean {
+    return this._items.some(each => each.id === task?.id);
+  }
+
+  /** The first rows again, before those that were there. */
+  private async readHead(query: ITaskQuery, limit = PAGE): Promise<void> {
+    let first = await this.page(query, undefined, limit);
+    if (limit < PAGE && first.next_cursor !== null && !this.shows(first.items.at(-1))) {
+      // More have come than that: there would be a gap.
+      first = await this.page(query);
+    }
     if (query === this.query) {
       this._total = first.total;
       this.take(
@@ -189,22 +250,33 @@ export class TaskPagesModel extends LiveModel {
     }
   }
 
-  private page(query: ITaskQuery, cursor?: string): ReturnType<IApi['tasks']> {
+  private page(query: ITaskQuery, cursor?: string, limit = PAGE): ReturnType<IApi['tasks']> {
     // How many there are costs a look at all of them: the first page tells it.
-    const place = cursor === undefined ? { total: true } : { cursor };
-    return this.api.tasks({ ...query, use: true, limit: PAGE, ...place });
+    if (cursor !== undefined) {
+      return this.api.tasks({ ...query, use: true, limit, cursor });
+    }
+    this.countedAt = Date.now();
+    this.countDue = false;
+    return this.api.tasks({ ...query, use: true, limit, total: true });
+  }
+
+  /** The object that is already shown for each task that has not changed. */
+  private asShown(items: readonly ITaskSummary[]): ITaskSummary[] {
+    const old = new Map(this._items.map(task => [task.id, task]));
+    return items.map(task => {
+      const before = old.get(task.id);
+      // A page that is added leaves the thousands before it as they are: these need no look.
+      const same = before === task || JSON.stringify(before) === JSON.stringify(task);
+      return same && before ? before : task;
+    });
   }
 
   /** Each task once; the object that is already shown, if nothing has changed. */
   private take(items: readonly ITaskSummary[], cursor: string | null): void {
-    const old = new Map(this._items.map(task => [task.id, task]));
     const byId = new Map<number, ITaskSummary>();
-    for (const task of items) {
+    for (const task of this.asShown(items)) {
       if (!byId.has(task.id)) {
-        const before = old.get(task.id);
-        // A page that is added leaves the thousands before it as they are: these need no look.
-        const same = before === task || JSON.stringify(before) === JSON.stringify(task);
-        byId.set(task.id, same && before ? before : task);
+        byId.set(task.id, task);
       }
     }
     this._items = [...byId.values()];

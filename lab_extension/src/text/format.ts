@@ -1,7 +1,8 @@
 /** Words and numbers as users read them. Pure functions. */
 
 import type { ICodeSnapshot, IHaienv, IRun, ITaskProgress, TaskState } from '../api/types';
-import { language, trans } from './translate';
+import { momentFormat } from './intl';
+import { trans } from './translate';
 import { count, numberText } from './words';
 
 const ENDED: readonly TaskState[] = ['succeeded', 'failed', 'stopped'];
@@ -71,17 +72,17 @@ export function progressText(progress: ITaskProgress): string {
 export function moment(at: string | number, now: number = Date.now()): string {
   const date = new Date(at);
   const today = new Date(now);
-  const time = date.toLocaleTimeString(language(), {
+  const time = momentFormat({
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
     hour12: false
-  });
+  }).format(date);
   if (date.toDateString() === today.toDateString()) {
     return time;
   }
   const year = date.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' as const };
-  return `${date.toLocaleDateString(language(), { day: 'numeric', month: 'short', ...year })} ${time}`;
+  return `${momentFormat({ day: 'numeric', month: 'short', ...year }).format(date)} ${time}`;
 }
 
 /** A sentence of the service with its times, which are UTC, as `moment` shows them. Those without a day are of today. */

@@ -13,6 +13,7 @@ import type {
   VerdictKind
 } from '../api/types';
 import { duration, localTimes, moment, size } from './format';
+import { numberFormat } from './intl';
 import { language, trans } from './translate';
 import { count, priorityLabel } from './words';
 
@@ -51,7 +52,7 @@ function textOf(data: Data, name: string): string | null {
 
 /** A number of nodes, with at most two decimals: `1.25`. */
 export function amount(n: number): string {
-  return n.toLocaleString(language(), { maximumFractionDigits: 2 });
+  return numberFormat({ maximumFractionDigits: 2 }).format(n);
 }
 
 /** A level in a word. */

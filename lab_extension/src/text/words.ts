@@ -1,11 +1,12 @@
 /** The words of the wire as users read them: numbers of things, states, priorities, reasons. */
 
 import type { ITaskSummary, PriorityChoice, TaskState } from '../api/types';
-import { language, trans } from './translate';
+import { numberFormat } from './intl';
+import { trans } from './translate';
 
 /** A number with the marks of the user's language: `1,200`. */
 export function numberText(n: number): string {
-  return n.toLocaleString(language());
+  return numberFormat().format(n);
 }
 
 /** The things that are counted. */

@@ -143,3 +143,14 @@ async def test_metrics_count_tasks_nodes_and_requests(world) -> None:
     assert 'route="none",status="4xx"' in text
     assert "alice" not in text
     assert (await world.json("GET", "/metrics"))[0] == 403
+
+
+@pytest.mark.parametrize(("taken", "sent"), [("gzip, br", "gzip"), ("identity", None)])
+async def test_a_large_answer_that_all_share_is_compressed_for_those_who_take_it_so(
+    world, taken: str, sent: str | None
+) -> None:
+    for who in ("alice", "bob"):
+        async with world.ask("GET", "/overview", who, headers={"Accept-Encoding": taken}) as response:
+            answer = await response.json()
+            assert (response.headers.get("Content-Encoding"), response.headers["Vary"]) == (sent, "Accept-Encoding")
+            assert len(answer["hours"]) == 25

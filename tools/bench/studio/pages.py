@@ -31,6 +31,8 @@ class LiveValue:
     live: float
     #: Whether it asks once more after an event, for an answer that knows of it; clients here always do.
     twice: bool = False
+    #: What it asks after events; empty: the same.
+    changed: tuple[str, ...] = ()
 
 
 #: The live values, by their files there.
@@ -49,7 +51,14 @@ LIVE_VALUES: Final = {
         True,
     ),
     "glance": LiveValue(("/cluster/use?limit=8",), r"^task\.state$", 1.5, 20.0),
-    "taskPages": LiveValue(("/tasks?use=true&limit=200&total=true",), r"^(task\.|cluster\.)", 1.0, 120.0),
+    # After a submission; what else happens to a task is read by its number.
+    "taskPages": LiveValue(
+        ("/tasks?use=true&limit=200&total=true",),
+        r"^(task\.|cluster\.)",
+        0.5,
+        120.0,
+        changed=("/tasks?use=true&limit=50&total=true",),
+    ),
     "nodes": LiveValue(("/nodes?use=true",), r"^(task\.state|node\.)", 1.5, 30.0),
 }
 #: What a page reads once.
@@ -136,7 +145,8 @@ class OpenPage:
         while True:
             since = rung.take()
             began = time.monotonic()
-            await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in model.paths))
+            paths = model.paths if since is None else model.changed or model.paths
+            await asyncio.gather(*(self._get(f"{self._root}api/v1{path}") for path in paths))
             if since is not None:
                 self._seen.shown.append(time.time() - since)
             if again:

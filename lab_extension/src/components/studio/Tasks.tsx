@@ -8,7 +8,7 @@ import { count, numberText } from '../../text/words';
 import { trans } from '../../text/translate';
 import { useHost } from '../host';
 import { Notice, useNow, useSignal } from '../react';
-import { columnsOf } from './columns';
+import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
 import { useModel, useStudio } from './context';
 import { changeQuery, useRouter } from './router';
@@ -44,14 +44,13 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   const router = useRouter();
   const { query } = router.route;
   const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
-  const [editing, setEditing] = useState<number | null>(null);
   const [done, setDone] = useState<IDone | null>(null);
   const now = useNow(15_000);
   const model = useModel(() => new TaskPagesModel(api, feed, taskQuery(query, all)));
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
   useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
   const rows = model.items;
-  const chosen = rows.filter(task => selected.has(task.id));
+  const chosen = selected.size === 0 ? [] : rows.filter(task => selected.has(task.id));
   const need = useCallback((row: number) => model.need(row), [model]);
   const columns = useMemo(() => {
     const change = async (work: Promise<void>): Promise<void> => {
@@ -64,19 +63,12 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
     return columnsOf({
       all,
       now,
-      rows,
-      selected,
-      onSelect: setSelected,
-      editing,
-      onEdit: setEditing,
-      onTags: (task: ITaskSummary, tags) => {
-        setEditing(null);
-        void change(model.setTags(task.id, tags));
-      },
+      onChoose: task => setSelected(before => toggled(before, task.id)),
+      onTags: (task: ITaskSummary, tags) => void change(model.setTags(task.id, tags)),
       onTag: tag => changeQuery(router, { tag }),
       onStar: task => void change(model.setStar(task.id, task.starred !== true))
     });
-  }, [all, now, rows, selected, editing, model, router, host]);
+  }, [all, now, model, router, host]);
   const total = model.total ?? rows.length;
   return (
     <div className="hai-TasksPage">
@@ -113,11 +105,13 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           label={trans.__('Tasks')}
           testId="hai-tasks-table"
           columns={columns}
+          heads={headsOf(rows, selected, setSelected)}
           items={rows}
           total={total}
           onNeed={need}
           topWhen={JSON.stringify(taskQuery(query, all))}
           keyOf={task => task.id}
+          nameOf={task => task.name}
           sort={sortOf(query.sort)}
           onSort={by => changeQuery(router, { sort: nextSort(sortOf(query.sort), by) })}
           selected={selected}
@@ -127,6 +121,14 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       )}
     </div>
   );
+}
+
+function toggled(chosen: ReadonlySet<number | string>, id: number): ReadonlySet<number | string> {
+  const next = new Set(chosen);
+  if (!next.delete(id)) {
+    next.add(id);
+  }
+  return next;
 }
 
 function Nothing({ none }: { none: boolean }): JSX.Element {

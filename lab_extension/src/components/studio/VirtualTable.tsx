@@ -1,12 +1,26 @@
 /** A table of any length: only the rows that can be seen are in the document. All rows are equally high. */
 
-import { memo, useEffect, useLayoutEffect, useRef, useState, type JSX, type ReactNode } from 'react';
+import {
+  memo,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type CSSProperties,
+  type JSX,
+  type ReactNode
+} from 'react';
+import { flushSync } from 'react-dom';
 import { trans } from '../../text/translate';
 
 /** The height of a row in pixels; the style sheet has the same number. */
 export const ROW = 30;
 /** Rows beyond the edges that are drawn too, so that a fast scroll shows no gap. */
 const BEYOND = 12;
+
+/** A scroll by as many rows at a time is faster than anybody reads; and how long after it a reader reads again, in ms. */
+const FAST = 6;
+const CALM = 200;
 
 /** The rows to draw: the first one, and the one after the last one. */
 export function windowOf(scrolled: number, height: number, rows: number): [number, number] {
@@ -18,22 +32,26 @@ export function windowOf(scrolled: number, height: number, rows: number): [numbe
 
 export interface IColumn<T> {
   id: string;
-  /** The words of the head, and what is in it beside them. */
+  /** The words of the head. */
   title: string;
-  head?: ReactNode;
   /** Whether rows can be sorted by it. */
   sorts?: boolean;
-  /** The column is as wide as this says; a number is in pixels. */
+  /** The column is as wide as this says: a length, a part of the table, or `auto` for what is left. */
   width: string;
   number?: boolean;
-  cell: (item: T) => ReactNode;
+  /** A row whose item and choice are the same is not drawn again: what else a cell depends on makes other columns. */
+  cell: (item: T, selected: boolean) => ReactNode;
 }
 
 export interface ITableProps<T> {
   label: string;
   columns: readonly IColumn<T>[];
+  /** What heads show in place of their titles, by column: it may change without the rows being drawn again. */
+  heads?: Readonly<Record<string, ReactNode>>;
   items: readonly T[];
   keyOf: (item: T) => number | string;
+  /** What is in the column `name`, as plain text: all that a row has while it flies past. */
+  nameOf: (item: T) => string;
   /** The column and whether the greatest comes first. */
   sort: { by: string; down: boolean } | null;
   onSort: (by: string) => void;
@@ -48,11 +66,16 @@ export interface ITableProps<T> {
   testId: string;
 }
 
+/**
+ * Rows have places of their own instead of those that a table's layout gives them: a scroll then moves and measures none of
+ * them. Elements that are not laid out as a table say by their roles that they are one.
+ */
 export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
   const { columns, items, onNeed } = props;
   const total = Math.max(props.total ?? 0, items.length);
   const box = useRef<HTMLDivElement>(null);
   const [[first, last], setWindow] = useState<[number, number]>([0, 60]);
+  const [flying, setFlying] = useState(false);
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) {
@@ -62,13 +85,33 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       const next = windowOf(element.scrollTop, element.clientHeight, total);
       setWindow(now => (now[0] === next[0] && now[1] === next[1] ? now : next));
     };
+    let [top, leapt] = [element.scrollTop, -Infinity];
+    let calm: ReturnType<typeof setTimeout> | undefined;
+    const scrolled = (): void => {
+      const now = performance.now();
+      const leaps = Math.abs(element.scrollTop - top) >= FAST * ROW;
+      // One leap is no flight: who pages reads each page.
+      const flies = leaps && now - leapt < CALM;
+      [top, leapt] = [element.scrollTop, leaps ? now : leapt];
+      if (flies) {
+        clearTimeout(calm);
+        calm = setTimeout(() => setFlying(false), CALM);
+      }
+      // Drawn in the frame that shows the scroll, and not in the one after it.
+      flushSync(() => {
+        setFlying(before => before || flies);
+        look();
+      });
+    };
     look();
-    element.addEventListener('scroll', look, { passive: true });
+    element.addEventListener('scroll', scrolled, { passive: true });
     const observer = new ResizeObserver(look);
     observer.observe(element);
     return () => {
-      element.removeEventListener('scroll', look);
+      element.removeEventListener('scroll', scrolled);
       observer.disconnect();
+      clearTimeout(calm);
+      setFlying(false);
     };
   }, [total]);
   useEffect(() => onNeed?.(last), [onNeed, last]);
@@ -77,24 +120,31 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       box.current.scrollTop = 0;
     }
   }, [props.topWhen]);
-  const drawn = Math.max(first, Math.min(last, items.length));
+  const name = columns.findIndex(column => column.id === 'name') + 1;
+  const template = columns.map(({ width }) => (width === 'auto' ? 'minmax(0, 1fr)' : width)).join(' ');
   return (
     <div ref={box} className="hai-Virtual" tabIndex={0} role="region" aria-label={props.label}>
-      <table className="hai-Table hai-Virtual-table" aria-rowcount={total + 1} data-testid={props.testId}>
-        <colgroup>
-          {columns.map(column => (
-            <col key={column.id} style={{ width: column.width }} />
-          ))}
-        </colgroup>
-        <thead>
-          <tr aria-rowindex={1}>
+      <table
+        className="hai-Table hai-Virtual-table"
+        role="table"
+        aria-rowcount={total + 1}
+        data-testid={props.testId}
+        style={{ '--hai-columns': template } as CSSProperties}
+      >
+        <thead role="rowgroup">
+          <tr role="row" aria-rowindex={1}>
             {columns.map(column => (
-              <Head key={column.id} column={column} sort={props.sort} onSort={props.onSort} />
+              <Head
+                key={column.id}
+                column={column}
+                shown={props.heads?.[column.id]}
+                sort={props.sort}
+                onSort={props.onSort}
+              />
             ))}
           </tr>
         </thead>
-        <tbody>
-          <Gap rows={first} columns={columns.length} />
+        <tbody role="rowgroup" style={{ height: `${total * ROW}px` }}>
           {items.slice(first, last).map((item, index) => {
             const key = props.keyOf(item);
             return (
@@ -102,47 +152,83 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
                 key={key}
                 columns={columns as readonly IColumn<unknown>[]}
                 item={item}
-                index={first + index + 2}
+                index={first + index}
+                name={flying ? props.nameOf(item) : null}
+                nameColumn={name}
                 selected={props.selected.has(key)}
               />
             );
           })}
-          <Gap
-            rows={total - drawn}
-            columns={columns.length}
-            // Rows that can be seen are still on their way.
-            text={last > items.length ? trans.__('Loading…') : ''}
-          />
+          {/* Rows that can be seen are still on their way. */}
+          {last > items.length && <Gap first={items.length} rows={total - items.length} />}
         </tbody>
       </table>
     </div>
   );
 }
 
-/** A row, which is drawn again only when it has changed: a scroll draws those alone that come into sight. */
-const Row = memo(function RowOf(props: {
+interface ICells {
   columns: readonly IColumn<unknown>[];
   item: unknown;
-  index: number;
   selected: boolean;
-}): JSX.Element {
+}
+
+interface IRow extends ICells {
+  index: number;
+  /** Its name, if rows fly past; null: they do not. */
+  name: string | null;
+  /** The number of the column of the name. */
+  nameColumn: number;
+}
+
+/** A row at its place. What has been drawn stays drawn; what comes into sight in flight has its name alone. */
+const Row = memo(function RowOf(props: IRow): JSX.Element {
+  const { columns, item, selected, index, name } = props;
+  const [whole, setWhole] = useState(name === null);
+  if (!whole && name === null) {
+    setWhole(true);
+  }
   return (
-    <tr aria-rowindex={props.index} {...(props.selected ? { className: 'hai-mod-selected' } : {})}>
-      {props.columns.map(column => (
-        <td key={column.id} {...(column.number === true ? { className: 'hai-mod-number' } : {})}>
-          {column.cell(props.item)}
+    <tr
+      role="row"
+      aria-rowindex={index + 2}
+      style={{ top: `${index * ROW}px` }}
+      {...(selected ? { className: 'hai-mod-selected' } : {})}
+    >
+      {whole || name === null ? (
+        <Cells columns={columns} item={item} selected={selected} />
+      ) : (
+        <td role="cell" style={{ gridColumn: props.nameColumn }}>
+          {name}
         </td>
-      ))}
+      )}
     </tr>
   );
 });
 
-/** The rows that are not drawn. */
-function Gap(props: { rows: number; columns: number; text?: string }): JSX.Element | null {
-  return props.rows === 0 ? null : (
-    <tr aria-hidden="true">
-      <td colSpan={props.columns} className="hai-Virtual-gap" style={{ height: `${props.rows * ROW}px` }}>
-        {props.text !== '' && <span className="hai-Virtual-loading">{props.text}</span>}
+/** What is in a row, which is drawn again only when it has changed: neither a scroll nor another place draws it again. */
+const Cells = memo(function CellsOf({ columns, item, selected }: ICells): JSX.Element {
+  return (
+    <>
+      {columns.map(column => (
+        <td key={column.id} role="cell" {...(column.number === true ? { className: 'hai-mod-number' } : {})}>
+          {column.cell(item, selected)}
+        </td>
+      ))}
+    </>
+  );
+});
+
+/** The rows that were not read yet. */
+function Gap(props: { first: number; rows: number }): JSX.Element {
+  return (
+    <tr
+      aria-hidden="true"
+      className="hai-Virtual-gap"
+      style={{ top: `${props.first * ROW}px`, height: `${props.rows * ROW}px` }}
+    >
+      <td>
+        <span className="hai-Virtual-loading">{trans.__('Loading…')}</span>
       </td>
     </tr>
   );
@@ -150,6 +236,7 @@ function Gap(props: { rows: number; columns: number; text?: string }): JSX.Eleme
 
 function Head<T>(props: {
   column: IColumn<T>;
+  shown: ReactNode;
   sort: ITableProps<T>['sort'];
   onSort: (by: string) => void;
 }): JSX.Element {
@@ -157,11 +244,12 @@ function Head<T>(props: {
   const sorted = sort?.by === column.id ? (sort.down ? 'descending' : 'ascending') : undefined;
   return (
     <th
+      role="columnheader"
       scope="col"
       {...(sorted ? { 'aria-sort': sorted } : {})}
       {...(column.number === true ? { className: 'hai-mod-number' } : {})}
     >
-      {column.head ??
+      {props.shown ??
         (column.sorts === true ? (
           <button
             className="hai-Virtual-sort"

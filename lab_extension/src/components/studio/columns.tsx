@@ -1,5 +1,6 @@
 /** The columns of the table of tasks. */
 
+import { useState, type JSX, type ReactNode } from 'react';
 import type { ITaskSummary } from '../../api/types';
 import { duration } from '../../text/format';
 import { isWaiting, priorityOf } from '../../text/words';
@@ -15,21 +16,30 @@ export interface IColumnOptions {
   /** Whether the tasks are of all users. */
   all: boolean;
   now: number;
-  rows: readonly ITaskSummary[];
-  selected: ReadonlySet<number | string>;
-  onSelect: (selected: ReadonlySet<number | string>) => void;
-  /** The task whose tags are edited; null: none. */
-  editing: number | null;
-  onEdit: (id: number | null) => void;
+  /** A task is chosen, or no longer. */
+  onChoose: (task: ITaskSummary) => void;
   onTags: (task: ITaskSummary, tags: readonly string[]) => void;
   onTag: (tag: string) => void;
   onStar: (task: ITaskSummary) => void;
 }
 
+/** They depend on nothing that changes with each event: a row is then drawn again only when its task has changed. */
 export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
   const { all, now } = options;
   return [
-    choice(options),
+    {
+      id: 'choice',
+      title: trans.__('Choose'),
+      width: '32px',
+      cell: (task, selected) => (
+        <input
+          type="checkbox"
+          aria-label={trans.__('Choose %1 (#%2)', task.name, task.id)}
+          checked={selected}
+          onChange={() => options.onChoose(task)}
+        />
+      )
+    },
     {
       id: 'id',
       title: '#',
@@ -42,7 +52,6 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'star',
       title: trans.__('Star'),
       width: '34px',
-      head: <span className="hai-Hidden">{trans.__('Star')}</span>,
       cell: task => (
         <button
           className="hai-Star"
@@ -59,21 +68,7 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       title: trans.__('Name'),
       sorts: true,
       width: '18%',
-      cell: task =>
-        options.editing === task.id ? (
-          <TagsField
-            task={task}
-            onSave={tags => options.onTags(task, tags)}
-            onLeave={() => options.onEdit(null)}
-          />
-        ) : (
-          <span title={task.name}>
-            <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
-              {task.name}
-            </Link>
-            <Tags task={task} onFind={options.onTag} onEdit={() => options.onEdit(task.id)} />
-          </span>
-        )
+      cell: task => <NameCell task={task} onTags={options.onTags} onTag={options.onTag} />
     },
     ...(all
       ? [
@@ -131,7 +126,10 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'note',
       title: trans.__('What it does, or waits for'),
       width: 'auto',
-      cell: task => <span title={noteOf(task)}>{whatOf(task)}</span>
+      cell: task => {
+        const note = noteOf(task);
+        return <span title={note}>{whatOf(task, note)}</span>;
+      }
     }
   ];
 }
@@ -150,14 +148,15 @@ function used(title: string, key: 'gpu_use' | 'gpu_memory', unit: Unit): IColumn
   };
 }
 
-function choice(options: IColumnOptions): IColumn<ITaskSummary> {
-  const { rows, selected, onSelect } = options;
-  const all = rows.length > 0 && rows.every(task => selected.has(task.id));
+/** What the heads show in place of their titles: one of them chooses all. */
+export function headsOf(
+  rows: readonly ITaskSummary[],
+  selected: ReadonlySet<number | string>,
+  onSelect: (selected: ReadonlySet<number | string>) => void
+): Record<string, ReactNode> {
+  const all = rows.length > 0 && selected.size >= rows.length && rows.every(task => selected.has(task.id));
   return {
-    id: 'choice',
-    title: trans.__('Choose'),
-    width: '32px',
-    head: (
+    choice: (
       <input
         type="checkbox"
         aria-label={trans.__('Choose all')}
@@ -165,26 +164,38 @@ function choice(options: IColumnOptions): IColumn<ITaskSummary> {
         onChange={() => onSelect(new Set(all ? [] : rows.map(task => task.id)))}
       />
     ),
-    cell: task => (
-      <input
-        type="checkbox"
-        aria-label={trans.__('Choose %1 (#%2)', task.name, task.id)}
-        checked={selected.has(task.id)}
-        onChange={() => {
-          const next = new Set(selected);
-          if (!next.delete(task.id)) {
-            next.add(task.id);
-          }
-          onSelect(next);
-        }}
-      />
-    )
+    star: <span className="hai-Hidden">{trans.__('Star')}</span>
   };
 }
 
+/** The name of a task and its tags, which can be edited there. */
+function NameCell(props: { task: ITaskSummary } & Pick<IColumnOptions, 'onTags' | 'onTag'>): JSX.Element {
+  const { task } = props;
+  const [editing, setEditing] = useState(false);
+  if (editing) {
+    return (
+      <TagsField
+        task={task}
+        onSave={tags => {
+          setEditing(false);
+          props.onTags(task, tags);
+        }}
+        onLeave={() => setEditing(false)}
+      />
+    );
+  }
+  return (
+    <span title={task.name}>
+      <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
+        {task.name}
+      </Link>
+      <Tags task={task} onFind={props.onTag} onEdit={() => setEditing(true)} />
+    </span>
+  );
+}
+
 /** One line on a task: its place and why it waits, how far it is, or what is unusual. */
-export function whatOf(task: ITaskSummary): string {
+export function whatOf(task: ITaskSummary, note: string = noteOf(task)): string {
   const position = isWaiting(task.state) ? task.verdict?.position : null;
-  const note = noteOf(task);
   return position ? trans.__('%1 in line. %2', ordinal(position), note) : note;
 }

@@ -35,11 +35,17 @@ export const RouterProvider = Context.Provider;
 
 /** The router of this view, and drawn again when the place changes. Throws outside of a RouterProvider. */
 export function useRouter(): IRouter {
+  const router = useWay();
+  useSignal(router.changed);
+  return router;
+}
+
+/** The router for what leads somewhere, wherever one is. */
+function useWay(): IRouter {
   const router = useContext(Context);
   if (router === null) {
     throw new Error('This view is shown without a RouterProvider around it.');
   }
-  useSignal(router.changed);
   return router;
 }
 
@@ -66,7 +72,7 @@ export function Link(props: {
   className?: string;
   current?: boolean;
 }): JSX.Element {
-  const router = useRouter();
+  const router = useWay();
   const follow = (event: MouseEvent): void => {
     if (event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey) {
       event.preventDefault();

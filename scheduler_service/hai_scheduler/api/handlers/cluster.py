@@ -7,6 +7,8 @@ from typing import Any
 
 from hai_scheduler.api.convert import cluster as cluster_convert
 from hai_scheduler.api.convert import quota as quota_convert
+from hai_scheduler.api.convert.node_list import NodeLines
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.preconditions import expectation, showing
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.cluster import (
@@ -25,9 +27,12 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 
 
-async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut:
+async def overview(ask: Ask[Nothing, Nothing]) -> ClusterOut | Encoded:
     """Return the cluster at a glance."""
-    return await _overview(ask)
+    health, view = await ask.services.health.look(), await ask.services.queries.cluster()
+    return ask.services.shared_answers.of(
+        "cluster", view, health.standstill, lambda: cluster_convert.cluster_out(view, health.standstill)
+    )
 
 
 async def pause(ask: Ask[Nothing, PauseRequest | None]) -> ClusterOut:
@@ -49,10 +54,10 @@ async def _overview(ask: Ask[Nothing, Any]) -> ClusterOut:
     return cluster_convert.cluster_out(await ask.services.queries.cluster(), health.standstill)
 
 
-async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList:
+async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList | Encoded:
     """Return all nodes."""
     found = await ask.services.node_map.look(ask.caller, use=ask.query.use)
-    return NodeList(items=[cluster_convert.node_out(facts, ask.caller) for facts in found])
+    return Encoded(ask.services.shared_answers.kept(NodeLines).encode(found, ask.caller))
 
 
 async def preview(ask: Ask[Nothing, MarkPreviewIn]) -> MarkPreviewOut:

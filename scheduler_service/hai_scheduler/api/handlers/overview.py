@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from hai_scheduler.api.convert import overview as convert
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.overview import OverviewOut, QueueOut, QueueQuery
 from hai_scheduler.api.wire.params import Nothing
 
 
-async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut:
+async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut | Encoded:
     """Return the cluster now and over the last day."""
-    health = await ask.services.health.look()
-    return convert.overview_out(await ask.services.overviews.look(), health.standstill)
+    health, found = await ask.services.health.look(), await ask.services.overviews.look()
+    return ask.services.shared_answers.of(
+        "overview", found, health.standstill, lambda: convert.overview_out(found, health.standstill)
+    )
 
 
 async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut:

@@ -22,6 +22,7 @@ from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
 from hai_scheduler.api.server.auth import Auth, HubHandler, has_former_scope, has_scope
 from hai_scheduler.api.server.bodies import read_query
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
@@ -261,16 +262,25 @@ class Endpoint(HubHandler):
                 self.write(answer.body)
             case Pieces():
                 await self._pieces(route, answer)
+            case Encoded():
+                self.set_header("Content-Type", "application/json")
+                self.set_header("Vary", "Accept-Encoding")
+                packed = answer.packed if "gzip" in self.request.headers.get("Accept-Encoding", "") else None
+                if packed is not None:
+                    self.set_header("Content-Encoding", "gzip")
+                self._write_page(route, answer.body if packed is None else packed)
             case BaseModel():
                 self.set_header("Content-Type", "application/json")
                 if route.location is not None:
                     self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
-                body = answer.model_dump_json().encode()
-                if self._pass is not None:
-                    # A page costs what it returns, not what was asked for.
-                    self._pass.charge(self._limits.cost_of(route.budget, len(body)))
-                self.write(body)
+                self._write_page(route, answer.model_dump_json().encode())
         await self.finish()
+
+    def _write_page(self, route: Route, body: bytes) -> None:
+        """Write an answer, which costs its reader what it has, not what was asked for."""
+        if self._pass is not None:
+            self._pass.charge(self._limits.cost_of(route.budget, len(body)))
+        self.write(body)
 
     # -- streams ----------------------------------------------------------------------------------
 

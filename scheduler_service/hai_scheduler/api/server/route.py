@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_args, ge
 
 from pydantic import BaseModel
 
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.api.wire.base import Input
@@ -128,7 +129,7 @@ class Pieces:
     file_name: str
 
 
-Answer = BaseModel | Stream | Text | Pieces | None
+Answer = BaseModel | Encoded | Stream | Text | Pieces | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hai_scheduler.api.server.encoded import SharedAnswers
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.accounting.containers import ContainerBooks
@@ -108,3 +109,4 @@ class Services:
     runtime_envs: RuntimeEnvs
     code: CodeSnapshots
     metrics: Metrics
+    shared_answers: SharedAnswers = field(default_factory=SharedAnswers)

@@ -88,9 +88,9 @@ class NodeMap:
     async def _facts(self, caller: Caller, views: Sequence[NodeView], *, use: bool) -> Sequence[NodeFacts]:
         async with self.store.read() as tx:
             conditions = await tx.nodes.conditions()
-            wanted = {holder.task_id for view in views for holder in view.holders}
-            tasks = {task.id: task for task in await tx.tasks.unfinished() if task.id in wanted} if wanted else {}
-        used = await self._use(caller, tasks.values()) if use else {}
+            tasks = {task.id: task for task in self.queries.live.of(await tx.tasks.unfinished())}
+        wanted = {holder.task_id for view in views for holder in view.holders}
+        used = await self._use(caller, [tasks[each] for each in wanted if each in tasks]) if use else {}
         return [
             _facts_of(view, conditions.get(view.node.name), tasks, used.get(view.node.name, {}), self.latest_plan)
             for view in views

@@ -1,6 +1,6 @@
 /** The nodes as a table, for sorting and for a file. */
 
-import { useMemo, type JSX } from 'react';
+import { useEffect, useMemo, useRef, type JSX } from 'react';
 import type { INode } from '../../../api/types';
 import { localTimes, moment, relative } from '../../../text/format';
 import { trans } from '../../../text/translate';
@@ -28,17 +28,42 @@ export function NodeTable(props: INodeTableProps): JSX.Element {
   const sort = nodeSort(props.sort);
   const { by, down } = sort ?? { by: 'name', down: false };
   const rows = useMemo(() => sortNodes(nodes, { by, down }), [nodes, by, down]);
-  const columns = useMemo(
-    () => columnsOf({ rows, chosen, many, now, onChoose }),
-    [rows, chosen, many, now, onChoose]
-  );
+  const toggle = (name: string): void => {
+    const next = new Set(many ? chosen : []);
+    if (chosen.has(name)) {
+      next.delete(name);
+    } else {
+      next.add(name);
+    }
+    onChoose(next);
+  };
+  // The columns are made once; what a click does depends on what is chosen then.
+  const choose = useRef(toggle);
+  useEffect(() => {
+    choose.current = toggle;
+  });
+  const columns = useMemo(() => columnsOf(now, name => choose.current(name)), [now]);
+  const all = rows.length > 0 && rows.every(node => chosen.has(node.name));
   return (
     <VirtualTable
       label={trans.__('Nodes')}
       testId="hai-nodes-table"
       columns={columns}
+      heads={{
+        choice: many ? (
+          <input
+            type="checkbox"
+            aria-label={trans.__('Choose all')}
+            checked={all}
+            onChange={() => onChoose(new Set(all ? [] : rows.map(node => node.name)))}
+          />
+        ) : (
+          <span className="hai-Hidden">{trans.__('Choose')}</span>
+        )
+      }}
       items={rows}
       keyOf={node => node.name}
+      nameOf={node => node.name}
       sort={sort}
       onSort={column => props.onSort(nextSort(sort, column))}
       selected={chosen}
@@ -46,44 +71,18 @@ export function NodeTable(props: INodeTableProps): JSX.Element {
   );
 }
 
-function columnsOf(options: {
-  rows: readonly INode[];
-  chosen: ReadonlySet<string>;
-  many: boolean;
-  now: number;
-  onChoose: (chosen: ReadonlySet<string>) => void;
-}): IColumn<INode>[] {
-  const { rows, chosen, many, now, onChoose } = options;
-  const all = rows.length > 0 && rows.every(node => chosen.has(node.name));
+function columnsOf(now: number, onChoose: (name: string) => void): IColumn<INode>[] {
   return [
     {
       id: 'choice',
       title: trans.__('Choose'),
       width: '32px',
-      head: many ? (
-        <input
-          type="checkbox"
-          aria-label={trans.__('Choose all')}
-          checked={all}
-          onChange={() => onChoose(new Set(all ? [] : rows.map(node => node.name)))}
-        />
-      ) : (
-        <span className="hai-Hidden">{trans.__('Choose')}</span>
-      ),
-      cell: node => (
+      cell: (node, selected) => (
         <input
           type="checkbox"
           aria-label={trans.__('Choose %1', node.name)}
-          checked={chosen.has(node.name)}
-          onChange={() => {
-            const next = new Set(many ? chosen : []);
-            if (chosen.has(node.name)) {
-              next.delete(node.name);
-            } else {
-              next.add(node.name);
-            }
-            onChoose(next);
-          }}
+          checked={selected}
+          onChange={() => onChoose(node.name)}
         />
       )
     },
