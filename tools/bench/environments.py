@@ -71,10 +71,15 @@ def measure(report: Report, rounds: int = ROUNDS) -> None:
 
 def requirement() -> str | None:
     """The requirement for PyTorch for CPUs; None: there is no wheel of it."""
-    folder = Path(os.environ.get(WHERE_TORCH_IS) or os.environ.get("UV_FIND_LINKS") or "/opt/wheels")
+    folder = Path(find_links())
     tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     found = sorted(folder.glob(f"torch-*+cpu-{tag}-{tag}-*.whl"))
     return f"torch=={found[-1].name.split('-')[1]}" if found else None
+
+
+def find_links() -> str:
+    """The folder with wheels that the index does not have."""
+    return os.environ.get(WHERE_TORCH_IS) or os.environ.get("UV_FIND_LINKS") or "/opt/wheels"
 
 
 @contextmanager
@@ -91,7 +96,7 @@ def _environ(place: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HAIENV", "VIRTUAL_ENV"))}
     # haienv is compiled where it is installed.
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    links = os.environ.get(WHERE_TORCH_IS) or os.environ.get("UV_FIND_LINKS") or "/opt/wheels"
+    links = find_links()
     return kept | {
         "HAIENV_ROOT": str(place / "root"),
         "HAIENV_USER": USER,
@@ -264,11 +269,12 @@ def _many(root: Path) -> None:
         env = EnvFolder(root, EnvName(Owner(USERS, USER), f"env-{at:03}"))
         generation = env.generation(1)
         generation.folder.mkdir(parents=True)
-        replace(_SAMPLE, name=str(env.name)).write(generation.manifest)
+        replace(SAMPLE, name=str(env.name)).write(generation.manifest)
         env.current_link.symlink_to("generations/1")
 
 
-_SAMPLE = manifests.Manifest(
+#: What the manifest of an environment of which nothing else counts says.
+SAMPLE = manifests.Manifest(
     name="", generation=1, digest=f"sha256:{'0' * 64}", files=24_000, size=877_000_000, lock=f"sha256:{'0' * 64}",
     python="3.11.7", interpreter="/usr/bin/python3.11", machine="x86_64", glibc="2.28", cuda=None, extends=None,
     extends_digest=None, requirements=("torch", "numpy", "timm==1.0.20"), built_by=USER,
