@@ -75,6 +75,8 @@ class _Starts:
         say("packs: the chart with copies on the nodes")
         site.platform.helm("--set", f"haienv.local.path={site.folder / 'disk'}")
         site.platform.open()
+        # They have the address of the tunnel before.
+        site.platform.clients.clear()
         self._say("no pack, so file by file onto the node", STARTS, fresh=True)
         made = site.in_server("ann", "haienv", "pack", NAME, check=False)
         if "pack.squashfs" in made:
