@@ -68,7 +68,7 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), haienv, metrics, peers, recovery, reports, studio, ticks; figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), haienv, metrics, packs (by hand, on Kubernetes), peers, recovery, reports, studio, ticks; figures go to the screen and to bench-results/
 	PYTHONPATH=tools:tests:client/hfai $(BIN)/python -m bench $(ARGS)
 
 test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks

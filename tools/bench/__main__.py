@@ -73,6 +73,11 @@ def _studio(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"minutes": words.minutes}
 
 
+def _haienv(report: Report, _words: argparse.Namespace) -> None:
+    _module("environments").measure(report)
+    _module("kernels").measure(report)
+
+
 def _traces(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
     return {"traces": _module("traces").measure(report, ROOT, words.study)}
 
@@ -88,7 +93,7 @@ STUDIES = {
     "churn": Study("trivial tasks through the scheduler alone, also behind a long queue", _churn),
     "fairness": Study("what one user with 64 clients does to another", _fairness),
     "ffrecord": Study("reading FFRecord files, beside small files and the original's reader", _plain("ffrecord")),
-    "haienv": Study("how fast environments are built, listed and frozen, beside uv and pip", _plain("environments")),
+    "haienv": Study("how fast environments are built, listed, frozen, and what their kernels add to a start", _haienv),
     "metrics": Study("what metrics cost the rank, the service, and who looks at a day of them", _plain("metrics")),
     "followers": Study("what followers of one log cost the service, and how late they hear", _plain("followers")),
     "frameworks": Study("what an interruption costs with other people's frameworks", _plain("frameworks")),
@@ -99,6 +104,10 @@ STUDIES = {
     "ticks": Study("what a tick and the reads of the interface cost with thousands of tasks queued", _ticks),
     "kubernetes": Study(
         "starting on a real API server with simulated nodes, beside the stock scheduler", _plain("cluster.measure")
+    ),
+    "packs": Study(
+        "how long a task on Kubernetes waits for its environment, with copies on nodes and without",
+        _plain("cluster.packs"),
     ),
     "traces": Study("how well public traces are scheduled, in simulations", _traces),
 }

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from haienv.building.remembered import File
+from haienv.shared.beside import Beside
 from haienv.shared.tree import COMPILED
 
 FOLDER = "compiled"
@@ -77,7 +78,7 @@ def compile_all(top: Path, python: Path, tag: str, files: Iterable[File], store:
     for folder in {one.target.rpartition("/")[0] for one in units}:
         with suppress(FileExistsError):
             os.mkdir(folder, 0o755)
-    missing = [one for one in units if not _placed(one)]
+    missing = _all_placed(units)
     # Files with the same content are compiled once, and those that cannot be are tried once.
     once = {one.stored: one for one in missing if not os.path.exists(one.stored + _NONE)}
     _compile(python, list(once.values()))
@@ -92,6 +93,18 @@ def _unit(top: str, tag: str, one: File, store: str) -> _Unit:
     target = f"{top}/{folder}{slash}{COMPILED}/{name[:-3]}.{tag}.pyc"
     # Python puts the real path in place of the name when it loads the file.
     return _Unit(f"{top}/{one.path}", f"{store}/{key[:2]}/{key}.pyc", target, name)
+
+
+def _all_placed(units: list[_Unit]) -> list[_Unit]:
+    """Put compiled files of the store into the environment, in two threads; return those that the store lacks."""
+    half = len(units) // 2 if len(units) >= _SHARE else 0
+    # The kernel takes ten microseconds for a link, in which Python is free for another one.
+    other = Beside(lambda: [one for one in units[:half] if not _placed(one)])
+    try:
+        missing = [one for one in units[half:] if not _placed(one)]
+    finally:
+        found = other.result()
+    return found + missing
 
 
 def _placed(one: _Unit) -> bool:

@@ -15,14 +15,16 @@ from pathlib import Path
 from haienv.building import abi, programs
 from haienv.building.interpreters import OLDEST, Interpreter
 from haienv.building.uv import FOREIGN, reason
+from haienv.shared import space
 from haienv.shared.addresses import redacted
-from haienv.shared.errors import BuildFailed, Wrong
+from haienv.shared.errors import BuildFailed, NoSpace, Wrong
 from haienv.store import lockfile
 from haienv.store.layout import Generation
 from haienv.store.spec import key_of, normal
 
 #: Names of platforms in channels, by what the kernel calls the machine.
 _PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "ppc64le": "linux-ppc64le"}
+_UNREACHED = re.compile(r"error sending request|tcp connect|dns error|timed out", re.IGNORECASE)
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -83,10 +85,8 @@ class Conda:
                 [sys.executable, "-m", "haienv.building.conda_worker"], env=env, stdin=asked, log=log, seen=self._seen
             )
         if status != 0:
-            raise BuildFailed(
-                f"conda could not make an environment of these packages: {reason(err)}\n  change what"
-                " environment.yml asks for, or add a channel that has it"
-            )
+            kind = NoSpace if space.says_full(err) else BuildFailed
+            raise kind(f"conda could not make an environment of these packages: {reason(err)}\n  {_remedy(err)}")
         found = json.loads(out)
         assert isinstance(found, list)
         return found
@@ -94,6 +94,13 @@ class Conda:
     def _seen(self, line: str) -> None:
         if line.startswith(("Solved", "Installed")):
             self.show(line)
+
+
+def _remedy(text: str) -> str:
+    """Return what to change about an error of the worker."""
+    if _UNREACHED.search(text):
+        return "the channel does not answer: `haienv config show` has the proxy; try again when it does"
+    return "change what environment.yml asks for, or add a channel that has it"
 
 
 def _line(one: Mapping[str, str]) -> str:

@@ -175,6 +175,7 @@ def _snapshot(
             f"draft: that of {env.name} was changed while it was frozen; wait until pip or uv has ended, and freeze"
             " it again"
         )
+    tree.without_locks(generation.prefix)
     pins = installed.packages(prefix)
     text = _lock(before.lock, pins)
     generation.lock.write_text(text, encoding="utf-8")

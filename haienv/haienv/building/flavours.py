@@ -142,6 +142,10 @@ class Workshop:
     def install(self, text: str) -> None:
         """Install what a lock names, by hard links to the files of uv's cache. Raises BuildFailed."""
         self.uv.show("installing")
+        self._install(text)
+        tree.without_locks(self.generation.prefix)
+
+    def _install(self, text: str) -> None:
         words = ["--python", str(self.generation.python), "--require-hashes"]
         words += resolving.index_words([*self.spec.indexes, *self.site.packages.values()])
         # The hashes decide which file it is; every index may be the one that has it.
@@ -178,7 +182,8 @@ class Workshop:
             tag = "cpython-" + "".join(python.version.split(".")[:2])
             many = compiled.compile_all(top, self.generation.python, tag, found, store)
             if many:
-                self.uv.show(f"Compiled {many} files of Python, which further environments share")
+                files = "file" if many == 1 else "files"
+                self.uv.show(f"Compiled {many} {files} of Python, which further environments share")
             for folder in folders:
                 tree.seal_folder(folder)
         else:

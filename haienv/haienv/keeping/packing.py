@@ -32,6 +32,8 @@ SCHEMA = 1
 #: In a copy: written when it is whole; its time is that of the last use.
 COMPLETE = "complete"
 _STAGED = ".staged-"
+#: Of zstd: mksquashfs takes 15 where it is not told, and ten times as long (docs/decisions/0028).
+_LEVEL = "3"
 _DAY_S = 86_400.0
 
 
@@ -66,7 +68,7 @@ def pack(env: EnvFolder, generation: Generation, *, say: Callable[[str], None]) 
         draft.unlink(missing_ok=True)
         # Always the same file for the same tree: no times of now, no owners.
         words = [program, str(generation.prefix), str(draft), "-comp", "zstd", "-all-root", "-no-xattrs", "-mkfs-time"]
-        words += ["0", "-noappend", "-no-progress", "-quiet", "-no-exports"]
+        words += ["0", "-Xcompression-level", _LEVEL, "-noappend", "-no-progress", "-quiet", "-no-exports"]
         try:
             _run(words, f"pack {env.name}@{generation.number}")
             made = Pack(generation.folder / IMAGE, f"sha256:{tree.sha256_of(str(draft))}", draft.stat().st_size)

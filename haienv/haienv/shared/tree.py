@@ -18,6 +18,8 @@ from typing import Iterable, Iterator
 
 #: Folders that Python writes, which are no part of the digest.
 COMPILED = "__pycache__"
+#: The file that uv locks.
+LOCK = ".lock"
 _READ_BYTES = 1024 * 1024
 #: How many files are read at the same time.
 WORKERS = min(8, (os.cpu_count() or 1) * 2)
@@ -92,6 +94,15 @@ def sha256_of(path: str) -> str:
         while data := file.read(_READ_BYTES):
             whole.update(data)
     return whole.hexdigest()
+
+
+def without_locks(top: Path) -> None:
+    """Remove the file that uv locks while it installs: the same environment, imported elsewhere, has none.
+
+    Raises:
+        OSError: It cannot be removed.
+    """
+    (top / LOCK).unlink(missing_ok=True)
 
 
 def seal(top: Path) -> None:

@@ -164,6 +164,15 @@ def test_what_cannot_be_had_is_named_and_leaves_nothing(
     assert world.json("list")["items"] == []
 
 
+def test_a_channel_that_does_not_answer_is_no_fault_of_what_is_asked_for(world: World) -> None:
+    file = world.place / "environment.yml"
+    file.write_text("channels: ['http://127.0.0.1:9']\ndependencies: [solver]\n")
+    _, message = world.fails("create", "vision", "-r", str(file))
+    assert "the channel does not answer" in message
+    assert "change what environment.yml asks for" not in message
+    assert world.json("list")["items"] == []
+
+
 def test_a_name_of_a_channel_means_what_the_administrator_says(world: World, channel: Path) -> None:
     file = world.place / "environment.yml"
     file.write_text("channels: [conda-forge]\ndependencies: [solver]\n")

@@ -31,6 +31,8 @@ def test_a_draft_is_changed_frozen_and_changed_again(world: World) -> None:
     assert world.version("vision", "alpha") == "1.0", "the generation stays"
     frozen = world.json("freeze", "vision")
     assert (frozen["generation"], frozen["changed"]) == (2, True)
+    assert (draft_of(world) / ".lock").exists(), "uv has locked the draft"
+    assert not (Path(frozen["prefix"]) / ".lock").exists()
     assert [(one["package"], one["before"], one["after"]) for one in frozen["changes"]] == [
         ("alpha", "1.0", "2.0"), ("beta", None, "1.0"),
     ]  # fmt: skip

@@ -107,6 +107,7 @@ def test_an_archive_has_the_whole_environment(world: World, tmp_path: Path) -> N
     assert world.version("copy", "beta") == "1.0"
     one, two = world.json("show", "vision"), world.json("show", "copy")
     assert (one["lock"], one["packages"], one["variables"]) == (two["lock"], two["packages"], two["variables"])
+    assert (one["digest"], one["files"]) == (two["digest"], two["files"]), "the same files, so the same digest"
     assert "as it was built" in world.haienv("doctor", "copy")
     assert world.haienv("run", "copy", "--", "sh", "-c", "echo $THREADS") == "4\n"
     world.haienv("install", "copy", "alpha==2.0")
