@@ -50,7 +50,7 @@ def seats(way: int) -> tuple[Seat, Seat]:
 def admin_seats(way: int) -> tuple[Seat, Seat]:
     """Return the two seats of a way of an admin: in both languages and themes.
 
-    Both are before the page: the token of a JupyterLab server has no rights of an admin, whoever its user is.
+    Both are before the page: the token of a JupyterLab server has no rights of an admin, even of an admin's.
     """
     first, _ = _TURNS[way % 2]
     other, _ = _TURNS[3 - way % 2]

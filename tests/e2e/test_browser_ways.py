@@ -317,15 +317,22 @@ def test_an_admin_sees_whom_a_drain_would_move_and_cordons_instead(
     ann: Shell, tasks: dict[str, int], platform: Platform
 ) -> None:
     view = ann.go("nodes", "Nodes")
-    view.get_by_role("listbox").get_by_role("option").last.click(timeout=SLOW)
+    node = view.get_by_role("listbox").get_by_role("option").last
+    node.click(timeout=SLOW)
     ann.button(view, "Drain %1", 1).click()
     expect(ann.dialog()).to_contain_text("ways-long", timeout=SLOW)
     ann.answer("Leave as it is")
     ann.button(view, "Cordon %1", 1).click()
     expect(ann.dialog()).to_contain_text(ann.says("No task has to leave."), timeout=SLOW)
     ann.answer("Cordon")
-    expect(ann.button(view, "Uncordon %1", 1)).to_be_visible(timeout=SLOW)
-    assert [node.mark for node in platform.client().nodes() if node.mark != "none"] == ["cordoned"]
-    ann.button(view, "Uncordon %1", 1).click()
-    expect(ann.button(view, "Cordon %1", 1)).to_be_visible(timeout=SLOW)
+
+    def marks() -> list[str]:
+        return [each.mark for each in platform.client().nodes() if each.mark != "none"]
+
+    wait_for("the cordon", lambda: marks() == ["cordoned"])
+    # What was chosen is chosen no more.
+    expect(ann.button(view, "Cordon %1", 1)).to_have_count(0, timeout=SLOW)
+    node.click()
+    ann.button(view, "Uncordon %1", 1).click(timeout=SLOW)
+    wait_for("the end of the cordon", lambda: marks() == [])
     assert platform.client().task(tasks["long"]).state == "running"
