@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class NumberChoice:
+class NumberWord:
     """One of the words that a policy number of kind CHOICE may be."""
 
     word: str
@@ -54,7 +54,7 @@ class Number:
     #: The meaning, in one sentence.
     about: str
     #: Of kind CHOICE: all its words.
-    choices: tuple[NumberChoice, ...] = ()
+    choices: tuple[NumberWord, ...] = ()
 
     @property
     def help(self) -> str:
@@ -137,8 +137,8 @@ NUMBERS: Final = (
         "I1",
         "What becomes of a task whose GPUs are idle.",
         (
-            NumberChoice("notify", "its owner is told"),
-            NumberChoice("yield", "its turn ends as well, when another task waits"),
+            NumberWord("notify", "its owner is told"),
+            NumberWord("yield", "its turn ends as well, when another task waits"),
         ),
     ),
     Number(
@@ -147,9 +147,9 @@ NUMBERS: Final = (
         "",
         "Whether tasks start in a snapshot of their code.",
         (
-            NumberChoice("off", "none does"),
-            NumberChoice("offered", "users choose"),
-            NumberChoice("required", "each does"),
+            NumberWord("off", "none does"),
+            NumberWord("offered", "users choose"),
+            NumberWord("required", "each does"),
         ),
     ),
     Number(
