@@ -201,7 +201,7 @@ def test_an_admin_edits_quota_in_place(ann: Shell, tasks: dict[str, int], platfo
     ann.button(view, "Edit the quota for %1 in %2", high, "training").click(timeout=SLOW)
     form = view.get_by_role("form", name=ann.says("Quota of %1 for %2 in %3", "bob", high, "training"))
     limit = {"en": 3, "zh": 4}[ann.seat.language]
-    form.get_by_label(ann.says("Limit in nodes")).fill(str(limit))
+    form.get_by_label(ann.says("Limit in nodes (empty: no limit)")).fill(str(limit))
     ann.button(form, "Save").click()
     ann.told("Quota of %1 saved.", "bob")
     rows = {(row.subject, row.priority): row.limit for row in platform.client().quotas()}
