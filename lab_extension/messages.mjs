@@ -1,5 +1,7 @@
 // The texts of the interface and their translations. `node messages.mjs --check` fails when a language lacks a text, has one that nobody
 // uses, or fills in other places than the English text; `node messages.mjs --write` adds what is missing, empty, and drops the rest.
+// The command `hai` says some of these texts too, and others of its own: these are translated here as well (tools/languages.py).
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
@@ -38,14 +40,29 @@ function messages() {
   return found;
 }
 
+/** The keys of all texts that the command `hai` says. */
+function terminalKeys() {
+  const script = join(here, '..', 'tools', 'languages.py');
+  const done = spawnSync('python3', [script, '--keys'], { encoding: 'utf8' });
+  if (done.status !== 0) {
+    throw new Error(`python3 ${script} --keys: ${done.error ?? done.stderr}`);
+  }
+  return JSON.parse(done.stdout);
+}
+
 /** The places of a text that are filled in. */
 function places(text) {
   return [...new Set(text.match(/%\d+/g) ?? [])].sort().join(' ');
 }
 
+/** How many forms a text with a plural has: JupyterLab takes one form for a text without, also where a language has but one. */
+function formsOf(catalogue) {
+  return Math.max(2, Number(/nplurals=(\d+)/.exec(catalogue[''].plural_forms)?.[1]));
+}
+
 /** What is wrong with a catalogue. */
 function faults(catalogue, texts) {
-  const forms = Number(/nplurals=(\d+)/.exec(catalogue[''].plural_forms)?.[1]);
+  const forms = formsOf(catalogue);
   const wrong = [];
   for (const [key, { plural, where }] of texts) {
     const given = catalogue[key];
@@ -63,12 +80,17 @@ function faults(catalogue, texts) {
 }
 
 const texts = messages();
+for (const key of terminalKeys()) {
+  if (!texts.has(key)) {
+    texts.set(key, { plural: null, where: 'the command hai' });
+  }
+}
 let bad = 0;
 for (const locale of readdirSync(LOCALES)) {
   const path = join(LOCALES, locale, 'LC_MESSAGES', 'hai_lab.json');
   const catalogue = JSON.parse(readFileSync(path, 'utf8'));
   if (process.argv.includes('--write')) {
-    const forms = Number(/nplurals=(\d+)/.exec(catalogue[''].plural_forms)?.[1]);
+    const forms = formsOf(catalogue);
     const kept = [...texts.keys()].sort().map(key => {
       const length = texts.get(key).plural === null ? 1 : forms;
       return [key, catalogue[key]?.length === length ? catalogue[key] : Array(length).fill('')];

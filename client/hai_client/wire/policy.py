@@ -30,6 +30,15 @@ class PolicyValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NumberChoice:
+    """One of the words that a number of kind `choice` may be."""
+
+    word: str
+    #: What happens then, in a few words.
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyNumber:
     """A number of a rule of scheduling that admins may change."""
 
@@ -42,6 +51,8 @@ class PolicyNumber:
     rule: str
     #: What the number does, in one sentence.
     help: str
+    #: All its words, if its kind is `choice`; no other value is allowed then.
+    choices: tuple[NumberChoice, ...] = ()
     #: Its value when neither the configuration nor an admin sets it.
     default: Any
     #: The value in force in node groups that have no value of their own.

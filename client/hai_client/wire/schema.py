@@ -727,6 +727,8 @@ class QueueTask:
     name: str
     #: The priority that counts now.
     priority: str
+    #: The priority that was asked for: tasks of one user change places where it is the same. Null: it is not told.
+    asked: str | None = None
     nodes: int
     #: GPUs on each of its nodes; None: whole nodes.
     gpus: int | None = None

@@ -668,6 +668,8 @@ export interface IQueueTask {
   name: string;
   /** The priority that counts now. */
   priority: PriorityName;
+  /** The priority that was asked for: tasks of one user change places where it is the same. Null: it is not told. */
+  asked: PriorityChoice | null;
   nodes: number;
   /** GPUs on each of its nodes; null: whole nodes. */
   gpus: number | null;
@@ -887,6 +889,13 @@ export interface IPolicyValue {
   at: string | null;
 }
 
+/** One of the words that a number of kind `choice` may be. */
+export interface INumberChoice {
+  word: string;
+  /** What happens then, in a few words. */
+  meaning: string;
+}
+
 /** A number of a rule of scheduling that admins may change. */
 export interface IPolicyNumber {
   name: string;
@@ -897,6 +906,8 @@ export interface IPolicyNumber {
   rule: string;
   /** What the number does, in one sentence. */
   help: string;
+  /** All its words, if its kind is `choice`; no other value is allowed then. */
+  choices: INumberChoice[];
   /** Its value when neither the configuration nor an admin sets it. */
   default: unknown;
   /** The value in force in node groups that have no value of their own. */

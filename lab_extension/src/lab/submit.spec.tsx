@@ -28,6 +28,7 @@ function saying(mode: string): IPolicy {
     kind: 'choice' as const,
     rule: '',
     help: '',
+    choices: [],
     default: mode
   };
   return {

@@ -8,7 +8,6 @@ import { PointStream } from './points';
 import { knownUntil, lengthOf, merged, newestOf, trimmed } from './series';
 
 export interface IRange {
-  label: string;
   /** Its length in seconds; null: since the task first ran. */
   seconds: number | null;
   /** The length of the spans in seconds; null: as the platform chooses. */
@@ -16,10 +15,10 @@ export interface IRange {
 }
 
 export const RANGES = {
-  '15m': { label: '15 min', seconds: 900, step: 10 },
-  '1h': { label: '1 h', seconds: 3_600, step: 10 },
-  '24h': { label: '24 h', seconds: 86_400, step: 120 },
-  all: { label: 'All', seconds: null, step: null }
+  '15m': { seconds: 900, step: 10 },
+  '1h': { seconds: 3_600, step: 10 },
+  '24h': { seconds: 86_400, step: 120 },
+  all: { seconds: null, step: null }
 } as const satisfies Record<string, IRange>;
 
 export type RangeName = keyof typeof RANGES;

@@ -3,7 +3,7 @@ import type { IQueueTask } from '../api/types';
 import { anEvent } from '../testing/fakes';
 import { aQueueTask, FakeStream, queueOf } from '../testing/queue';
 import { Feed } from './feed';
-import { moved, neighboursOf, PAGE, placeOf, QueueModel } from './queue';
+import { isPartlyFixed, moved, neighboursOf, PAGE, placeOf, QueueModel } from './queue';
 
 describe('the queue', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -106,7 +106,7 @@ describe('places among the own tasks', () => {
   const items: IQueueTask[] = [
     aQueueTask(1),
     aQueueTask(2, { user: 'bob', name: '' }),
-    aQueueTask(3, { priority: 'LOW' }),
+    aQueueTask(3, { priority: 'LOW', asked: 'LOW' }),
     aQueueTask(4)
   ];
 
@@ -132,6 +132,16 @@ describe('places among the own tasks', () => {
       [1, 4]
     ]);
     expect(moved(items, 4, { after: 99 })).toEqual(items);
+  });
+
+  it('are not between a task that asks for Auto and one that asks for a level', () => {
+    const some = [aQueueTask(1), aQueueTask(2, { asked: 'AUTO' }), aQueueTask(3)];
+    expect(neighboursOf(some, some[1]!)).toEqual({ before: null, after: null });
+    expect(neighboursOf(some, some[0]!).after?.task_id).toBe(3);
+    expect(placeOf(some, 2, 1)).toBeNull();
+    expect(isPartlyFixed(some, 'alice')).toBe(true);
+    expect(isPartlyFixed(some, 'bob')).toBe(false);
+    expect(isPartlyFixed([some[0]!, some[2]!], 'alice')).toBe(false);
   });
 
   it('are not between those that wait for a turn and those that are held', () => {

@@ -117,9 +117,20 @@ export class QueueModel extends LiveModel {
   }
 }
 
-/** Whether two tasks can change places: of one user and priority, and both wait for a turn or both are held. */
-function ofOneHand(a: IQueueTask, b: IQueueTask): boolean {
+/** Whether two tasks are beside each other in the order: of one user and priority, and both wait for a turn or both are held. */
+function besideEachOther(a: IQueueTask, b: IQueueTask): boolean {
   return a.user === b.user && a.priority === b.priority && (a.position === null) === (b.position === null);
+}
+
+/** Whether two tasks can change places: the service refuses it where one asks for Auto and the other for a level. */
+function ofOneHand(a: IQueueTask, b: IQueueTask): boolean {
+  return besideEachOther(a, b) && a.asked === b.asked;
+}
+
+/** Whether some of a user's tasks look as if they could change places, and cannot: one asks for Auto, one for a level. */
+export function isPartlyFixed(items: readonly IQueueTask[], user: string | undefined): boolean {
+  const own = items.filter(each => each.user === user);
+  return own.some(one => own.some(other => besideEachOther(one, other) && !ofOneHand(one, other)));
 }
 
 /** The queue with a task at another place of its hand: the others keep their order, and places stay where they are. */

@@ -14,6 +14,7 @@ export function aQueueTask(id: number, given: Partial<IQueueTask> = {}): IQueueT
     user: 'alice',
     name: `train-${id}`,
     priority: 'HIGH',
+    asked: 'HIGH',
     nodes: 2,
     gpus: null,
     state: 'queued',

@@ -21,6 +21,8 @@ async def test_every_number_is_shown_with_its_meaning_and_where_it_comes_from(wo
     shown = number(policy, "slice")
     assert (shown["kind"], shown["rule"], shown["default"]) == ("duration", "O2, P2", "30m")
     assert (shown["common"], shown["groups"]) == (origin, {"training": origin})
+    assert shown["choices"] == []
+    assert [one["word"] for one in number(policy, "idle_action")["choices"]] == ["notify", "yield"]
     weights = number(policy, "weights")["common"]
     assert (weights["value"], weights["length_s"], policy["groups"]) == ({}, None, ["training"])
     assert (policy["trouble"], policy["warnings"]) == (None, [])

@@ -23,6 +23,14 @@ SLOW: Final = 60_000
 BIGGEST: Final = 200_000
 #: Languages of the page, as browsers and JupyterLab name them.
 LANGUAGES: Final = {"en": "en-GB", "zh": "zh-CN"}
+#: Writes a text for another one wherever it is shown.
+_REPLACE: Final = """([shown, wanted]) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode;
+        if (text.data.includes(shown)) text.data = text.data.replaceAll(shown, wanted);
+    }
+}"""
 
 
 class Camera:
@@ -76,8 +84,9 @@ class Camera:
         settled(page)
         return page
 
-    def take(self, page: Page, name: str) -> int:
-        """Write `NAME.png`; returns its size in bytes."""
+    def take(self, page: Page, name: str, user: str) -> int:
+        """Write `NAME.png`, with the folder of the laboratory as the home of the user; returns its size in bytes."""
+        page.evaluate(_REPLACE, [str(self._lab.folder), f"/home/{user}"])
         data = small(page.screenshot(animations="disabled"))
         if len(data) > BIGGEST:
             raise RuntimeError(f"{name}.png has {len(data)} bytes, the most is {BIGGEST}")

@@ -125,4 +125,4 @@ def take(lab: Lab, camera: Camera, view: View) -> int:
         if view.act is not None:
             view.act(lab, page)
             settled(page)
-    return camera.take(page, view.name)
+    return camera.take(page, view.name, view.user)

@@ -50,6 +50,21 @@ def say_in(context: str, text: str, *values: object) -> str:
     return _filled(_texts().get(f"{context}{CONTEXT}{text}") or text, values)
 
 
+def heading(text: str) -> str:
+    """Return the title of a column. In English it is in capitals, as in all tables of the terminal."""
+    return text.upper() if is_english() else say(text)
+
+
+def label(text: str, *values: object) -> str:
+    """Return the words before a fact, or the first of a line. In English they begin with a small letter."""
+    return _filled(text[:1].lower() + text[1:], values) if is_english() else say(text, *values)
+
+
+def label_in(context: str, text: str) -> str:
+    """Return the words before a fact whose English has two meanings; the context tells which."""
+    return label(text) if is_english() else say_in(context, text)
+
+
 def sentences(*parts: str | None) -> str:
     """Return whole sentences, one after the other: Chinese has no space between them."""
     return ("" if (language() or "").startswith("zh") else " ").join(part for part in parts if part)

@@ -9,6 +9,7 @@ from typing import Callable
 
 from hai_client.api import Client
 from hai_client.cli.language import told, verdicts
+from hai_client.cli.language.catalogue import is_english
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.complaints import complain
 from hai_client.cli.shared.context import Context
@@ -49,10 +50,14 @@ def _named(key: str, error: HaiError) -> str:
 def _tell(ctx: Context, task: Task) -> None:
     waits = task.verdict is not None and task.message in ("", task.verdict.sentence)
     why = clean(verdicts.waits(task) if waits else told.message(task))
-    verb, rest = view.standing(state := view.state(task), why).split(" ", 1)
-    name = ctx.out.style(clean(task.name), "bold")
+    state = view.state(task)
+    name = view.named(task.id, ctx.out.style(clean(task.name), "bold"))
     styled = ctx.out.style(state, STATE_STYLES.get(task.state))
-    ctx.out.line(f"{name} (task {task.id}) {verb} {styled}{rest[len(state) :]}")
+    if not is_english():
+        ctx.out.line(view.told_of(name, state, why).replace(state, styled, 1))
+        return
+    verb, rest = view.standing(state, why).split(" ", 1)
+    ctx.out.line(f"{name} {verb} {styled}{rest[len(state) :]}")
 
 
 def _many(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+from hai_client.cli.language.catalogue import label, say
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output, clean
 from hai_client.wire.schema import Failure, Task
@@ -12,11 +13,11 @@ from hai_client.wire.schema import Failure, Task
 def sentence(failure: Failure) -> str:
     """Return a sentence such as `rank 1 on node-2 failed first, with status 127`."""
     if failure.signal is not None:
-        how = f", of {_signal(failure.signal)}"
+        how = say(", of %1", _signal(failure.signal))
     else:
-        how = "" if failure.exit_code is None else f", with status {failure.exit_code}"
-    worker = f"; torchrun names {failure.worker}" if failure.worker else ""
-    return clean(f"rank {failure.rank} on {failure.node} failed first{how}{worker}")
+        how = "" if failure.exit_code is None else say(", with status %1", failure.exit_code)
+    worker = say("; torchrun names %1", failure.worker) if failure.worker else ""
+    return clean(label("Rank %1 on %2 failed first", failure.rank, failure.node) + how + worker)
 
 
 def write(out: Output, task: Task, failure: Failure, *, before: str = "") -> None:
@@ -28,8 +29,8 @@ def write(out: Output, task: Task, failure: Failure, *, before: str = "") -> Non
         failure: The failure.
         before: A text before the sentence.
     """
-    whole = f"`hai logs -r {failure.rank} {clean(task.name)}` shows all"
-    about = f"its last lines ({whole}):" if failure.lines else f"there is no line of it ({whole})"
+    whole = say("`%1` shows all", f"hai logs -r {failure.rank} {clean(task.name)}")
+    about = say("its last lines (%1):", whole) if failure.lines else say("there is no line of it (%1)", whole)
     out.line(out.style(f"{before}{sentence(failure)}; {about}", "dim" if before else None))
     for line in failure.lines:
         out.printed(line, before="" if before else "  ")
@@ -55,4 +56,4 @@ def _signal(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
-        return f"signal {number}"
+        return say("signal %1", number)

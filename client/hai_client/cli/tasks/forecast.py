@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from hai_client.cli.language import told, verdicts
+from hai_client.cli.language import forecasts, told, verdicts
+from hai_client.cli.language.catalogue import heading, is_english, label, say
+from hai_client.cli.language.words import duration, size, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Column, Output, local, local_times
+from hai_client.cli.shared.output import Column, Output, local
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.constants import EventKind
-from hai_client.durations import format_duration
 from hai_client.errors import Invalid
 from hai_client.wire.explain import Decision, Forecast, ForecastCost
 from hai_client.wire.schema import TaskRequest
@@ -31,9 +32,9 @@ def _decisions(args: argparse.Namespace, ctx: Context) -> int:
     if ctx.json:
         ctx.out.json({"items": shown})
     elif not shown:
-        ctx.out.line("nothing was decided on it yet")
+        ctx.out.line(say("nothing was decided on it yet"))
     else:
-        columns = [Column("TIME"), Column("WHAT"), Column("WHY")]
+        columns = [Column(heading("Time")), Column(heading("What")), Column(heading("Why"))]
         ctx.out.table(columns, [[local(one.at), word(one), told.decision(one)] for one in shown])
     return 0
 
@@ -52,8 +53,8 @@ def word(decision: Decision) -> str:
     data = decision.data
     shown = {
         EventKind.TASK_VERDICT: data.get("kind"),
-        EventKind.TASK_STATE: data.get("to"),
-        EventKind.RUN_NOTICE: "told to leave",
+        EventKind.TASK_STATE: state_word(str(data["to"])) if data.get("to") else None,
+        EventKind.RUN_NOTICE: say("told to leave"),
     }
     return str(shown.get(decision.kind) or decision.kind.rpartition(".")[2])
 
@@ -67,7 +68,7 @@ def _configure_forecast(parser: argparse.ArgumentParser) -> None:
 
 def _forecast(args: argparse.Namespace, ctx: Context) -> int:
     found = ctx.client.forecast(args.task, horizon_s=args.horizon)
-    return _show(ctx, f"task {found.task_id}" if found.task_id is not None else args.task, found)
+    return _show(ctx, say("task %1", found.task_id) if found.task_id is not None else args.task, found)
 
 
 def dry_run(ctx: Context, request: TaskRequest, *, follow: bool) -> int:
@@ -90,30 +91,33 @@ def _show(ctx: Context, name: str, found: Forecast) -> int:
 
 
 def _screen(out: Output, name: str, found: Forecast) -> None:
-    view.write_sentence(out, f"{name}: {found.sentence[:1].lower()}{found.sentence[1:]}")
+    sentence = forecasts.forecast(found)
+    if is_english():
+        sentence = sentence[:1].lower() + sentence[1:]
+    view.write_sentence(out, say("%1: %2", name, sentence))
     view.facts(out, _facts(found))
 
 
 def _facts(found: Forecast) -> Iterator[tuple[str, str]]:
     if found.starts_at is not None and found.starts_in_s:
-        yield "starts", f"{local(found.starts_at)} (in {format_duration(found.starts_in_s)})"
+        yield label("Starts"), f"{local(found.starts_at)} ({say('in %1', duration(found.starts_in_s))})"
     for cost in found.suspends:
-        yield "would leave", _cost(cost)
+        yield label("Would leave"), _cost(cost)
     if found.suspends:
-        yield "cost", f"{format_duration(found.cost_s)} of node time at most"
+        yield label("Cost"), say("%1 of node time at most", duration(found.cost_s))
     if found.verdict is not None and found.outcome != "running":
-        yield "waits now", verdicts.verdict(found.verdict)
+        yield label("Waits now"), verdicts.verdict(found.verdict)
         if found.verdict.position is not None:
-            yield "position", str(found.verdict.position)
+            yield label("Position"), str(found.verdict.position)
     for assumption in found.assumptions:
-        yield "assumed", local_times(assumption.sentence)
+        yield label("Assumed"), forecasts.assumption(assumption, now=found.at)
 
 
 def _cost(cost: ForecastCost) -> str:
-    lost = f"{format_duration(cost.unsaved_s)} of node time since it last saved"
-    switch = f", {format_duration(cost.switch_s)} to leave and come back" if cost.switch_s >= 1 else ""
-    who = f"{view.named(cost.task_id, cost.name)} of {cost.user} at {cost.priority}"
-    return f"{who}, {view.size(cost.nodes, cost.gpus)}: {lost}{switch}"
+    lost = say("%1 of node time since it last saved", duration(cost.unsaved_s))
+    switch = say(", %1 to leave and come back", duration(cost.switch_s)) if cost.switch_s >= 1 else ""
+    whom = say("%1, %2", view.holder(cost), size(cost.nodes, cost.gpus))
+    return say("%1: %2", whom, lost + switch)
 
 
 COMMANDS = {

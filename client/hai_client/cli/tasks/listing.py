@@ -10,14 +10,14 @@ from typing import Any
 from hai_client import constants
 from hai_client.backports import UTC
 from hai_client.cli.language import told, verdicts
-from hai_client.cli.language.catalogue import is_english
+from hai_client.cli.language.catalogue import heading, is_english, label, label_in, say, sentences
+from hai_client.cli.language.words import duration, gpus, state_word
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import STATE_STYLES, Cell, Column, plural
+from hai_client.cli.shared.output import STATE_STYLES, Cell, Column
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
 from hai_client.codec import encode
-from hai_client.durations import format_duration
 from hai_client.errors import HaiError, Invalid
 from hai_client.wire.schema import SnapshotIn, Task, TaskRequest, TaskSummary
 
@@ -75,20 +75,34 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     _note_standstill(ctx)
     others = args.all_users or args.user is not None
     if not found:
-        whose = "" if others else " of yours"
         if everything or args.state:
-            ctx.out.line(f"no task{whose} is like that" if args.state or chosen else f"there is no task{whose}")
+            ctx.out.line(_none_like_that(others=others) if args.state or chosen else _none(others=others))
         else:
-            ctx.out.line(f"no unfinished task{whose}; `hai list -a` shows those that have ended")
+            ctx.out.line(_none_unfinished(others=others))
         return 0
-    columns = [Column("ID", right=True), Column("NAME"), *([Column("USER")] if others else []), Column("STATE")]
-    columns += [Column("PRIORITY"), Column("NODES", right=True), Column("AGE", right=True, optional=True)]
-    columns += [Column("RAN", right=True, optional=True), Column("NOW")]
+    columns = [Column("ID", right=True), Column(heading("Name")), *([Column(heading("User"))] if others else [])]
+    columns += [Column(heading("State")), Column(heading("Priority")), Column(heading("Nodes"), right=True)]
+    columns += [Column(heading("Age"), right=True, optional=True), Column(heading("Ran"), right=True, optional=True)]
+    columns += [Column(heading("Now"))]
     now = datetime.now(UTC)
     ctx.out.table(columns, [_row(task, others, now) for task in found])
     if len(found) == args.limit:
-        ctx.out.note(f"shown are the latest {args.limit}; -n {args.limit * 4} shows more")
+        ctx.out.note(say("shown are the latest %1; -n %2 shows more", args.limit, args.limit * 4))
     return 0
+
+
+def _none_like_that(*, others: bool) -> str:
+    return say("no task is like that") if others else say("no task of yours is like that")
+
+
+def _none(*, others: bool) -> str:
+    return say("there is no task") if others else say("there is no task of yours")
+
+
+def _none_unfinished(*, others: bool) -> str:
+    if others:
+        return say("no unfinished task; `hai list -a` shows those that have ended")
+    return say("no unfinished task of yours; `hai list -a` shows those that have ended")
 
 
 def _note_standstill(ctx: Context) -> None:
@@ -99,7 +113,7 @@ def _note_standstill(ctx: Context) -> None:
         # The tasks are there, and are worth more than a remark on them.
         return
     if not health.deciding:
-        ctx.out.note(f"nothing starts now, and running tasks go on. {health.detail or ''}")
+        ctx.out.note(sentences(say("nothing starts now, and running tasks go on."), health.detail))
 
 
 def _row(task: TaskSummary, others: bool, now: datetime) -> list[Cell | str]:
@@ -109,9 +123,9 @@ def _row(task: TaskSummary, others: bool, now: datetime) -> list[Cell | str]:
         *([task.user] if others else []),
         Cell(view.state(task), STATE_STYLES.get(task.state)),
         task.effective_priority or task.priority,
-        str(task.nodes) if task.gpus is None else f"{task.nodes} x {plural(task.gpus, 'GPU')}",
-        format_duration((now - task.submitted_at).total_seconds()),
-        format_duration(task.served_s) if task.served_s else "-",
+        str(task.nodes) if task.gpus is None else f"{task.nodes} x {gpus(task.gpus)}",
+        duration((now - task.submitted_at).total_seconds()),
+        duration(task.served_s) if task.served_s else "-",
         view.now(task),
     ]
 
@@ -141,13 +155,13 @@ def _explain(args: argparse.Namespace, ctx: Context) -> int:
     # What an explanation lacks for another language: the priority and size of the task, and what it does.
     task = None if is_english() else ctx.client.task(args.task)
     why = found.sentence if task is None else verdicts.waits(task) or told.message(task)
-    view.write_sentence(ctx.out, f"task {found.task_id} {view.standing(found.state, why)}")
+    view.write_sentence(ctx.out, view.told_of(say("task %1", found.task_id), state_word(found.state), why))
     if found.verdict is not None:
         view.verdict(ctx.out, found.verdict, None)
-    view.facts(ctx.out, (("budget", sentence) for sentence in found.budgets))
+    view.facts(ctx.out, ((label("Budget"), sentence) for sentence in found.budgets))
     if found.share is not None:
-        view.facts(ctx.out, [("share", told.share(found.share))])
-    view.facts(ctx.out, (("what if", told.change(change, task)) for change in found.what_if))
+        view.facts(ctx.out, [(label_in("part of all", "Share"), told.share(found.share))])
+    view.facts(ctx.out, ((label("What if"), told.change(change, task)) for change in found.what_if))
     return 0
 
 

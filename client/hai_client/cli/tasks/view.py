@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from hai_client.backports import UTC
 from hai_client.cli.language import told, verdicts
+from hai_client.cli.language.catalogue import heading, is_english, label, label_in, say, say_in
+from hai_client.cli.language.words import ago, duration, files, reason_word, size, state_word
+from hai_client.cli.language.words import runs as counted_runs
 from hai_client.cli.shared.output import (
     STATE_STYLES,
     Cell,
     Column,
     Output,
-    ago,
     clean,
+    columns_of,
     local,
     local_times,
-    plural,
     wrapped,
 )
 from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
-from hai_client.durations import format_duration
 from hai_client.snapshots.amounts import amount
+from hai_client.wire.explain import ForecastCost
 from hai_client.wire.schema import (
     CodeSnapshot,
     Haienv,
+    Holder,
     Rank,
     Run,
     ShortWait,
@@ -40,10 +43,10 @@ from hai_client.wire.schema import (
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
-_SAVED: dict[str, tuple[str, str | None]] = {
-    "saved": ("yes", None),
-    "unknown": ("unknown", "yellow"),
-    "ended": ("no", "red"),
+_SAVED: Mapping[str, tuple[Callable[[], str], str | None]] = {
+    "saved": (lambda: say("yes"), None),
+    "unknown": (lambda: say_in("saved or not", "unknown"), "yellow"),
+    "ended": (lambda: say("no"), "red"),
 }
 #: Reasons for the end of a run that are failures.
 _BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
@@ -54,12 +57,13 @@ _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", 
 
 def idle(task: TaskSummary) -> str | None:
     """Return a word on GPUs of a task that do nothing; None: they work."""
-    return None if task.idle_gpus_since is None else f"GPUs idle since {local(task.idle_gpus_since)}"
+    return None if task.idle_gpus_since is None else say("GPUs idle since %1", local(task.idle_gpus_since))
 
 
 def state(task: TaskSummary) -> str:
     """Return the state of a task in one or two words."""
-    return f"{task.state}, held" if task.held and task.state not in ENDED_STATES else task.state
+    word = state_word(task.state)
+    return say("%1, held", word) if task.held and task.state not in ENDED_STATES else word
 
 
 def standing(state: str, sentence: str) -> str:
@@ -75,6 +79,21 @@ def standing(state: str, sentence: str) -> str:
     return f"{verb} {state}" + (f": {sentence}" if sentence else "")
 
 
+def told_of(subject: str, state: str, sentence: str) -> str:
+    """Return a sentence on a task: `task 41 is queued: Needs 2 nodes`.
+
+    Args:
+        subject: The words for the task.
+        state: Its state, in one or two words.
+        sentence: It in the user's language; it may begin with the state.
+    """
+    if is_english():
+        return f"{subject} {standing(state, sentence)}"
+    if not sentence or sentence.startswith(state):
+        return say("%1: %2", subject, sentence or state)
+    return say("%1, %2: %3", subject, state, sentence)
+
+
 def priority(task: TaskSummary) -> str:
     """Return the effective priority of a task, and the requested one if it differs."""
     counts = task.effective_priority or task.priority
@@ -83,25 +102,26 @@ def priority(task: TaskSummary) -> str:
 
 def _processes(task: Task) -> str:
     each = task.ranks_per_node
-    return "" if each is None else ", a process for each GPU" if each == "gpu" else f", {each} processes on each node"
-
-
-def size(nodes: int, gpus: int | None) -> str:
-    """Return the size of a task: `2 nodes`, `1 node x 2 GPUs`."""
-    whole = plural(nodes, "node")
-    return whole if gpus is None else f"{whole} x {plural(gpus, 'GPU')}"
+    if each is None:
+        return ""
+    return say(", a process for each GPU") if each == "gpu" else say(", %1 processes on each node", each)
 
 
 def named(task_id: int, name: str) -> str:
     """Return the name and id of a task; the name of another user's task is empty."""
-    return f"{name} (task {task_id})" if name else f"task {task_id}"
+    return say("%1 (task %2)", name, task_id) if name else say("task %1", task_id)
+
+
+def holder(task: Holder | ForecastCost) -> str:
+    """Return a task that holds nodes, and its priority: `llm (task 7) of bob at HIGH`."""
+    return say("%1 of %2 at %3", named(task.task_id, task.name), task.user, task.priority)
 
 
 def now(task: TaskSummary) -> str:
     """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
         where = " ".join([*([] if task.progress is None else [f"{progress(task.progress)};"]), *task.node_names])
-        leaves = f"leaves by {local(task.deadline)[11:]}" if task.deadline else None
+        leaves = say("leaves by %1", local(task.deadline)[11:]) if task.deadline else None
         return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
@@ -124,21 +144,23 @@ def short(wait: ShortWait) -> str:
 
 def progress(found: TaskProgress) -> str:
     """Return how far a job has come: `step 1,200 of 10,000, about 2h left`."""
-    of = "" if found.total is None else f" of {found.total:,}"
-    left = "" if found.left_s is None else f", about {format_duration(found.left_s)} left"
-    return f"step {found.step:,}{of}{left}"
+    step = f"{found.step:,}"
+    done = say("step %1", step) if found.total is None else say("step %1 of %2", step, f"{found.total:,}")
+    return done if found.left_s is None else say("%1, about %2 left", done, duration(found.left_s))
 
 
 def screen(out: Output, task: Task) -> None:
     """Write all facts of a task."""
     colored = out.style(state(task), STATE_STYLES.get(task.state))
-    where = f" on {' '.join(map(clean, task.node_names))}" if task.node_names and task.state not in ENDED_STATES else ""
-    out.line(f"{out.style(clean(task.name), 'bold')}, task {task.id} of {clean(task.user)}: {colored}{where}")
+    if task.node_names and task.state not in ENDED_STATES:
+        colored = say("%1 on %2", colored, " ".join(map(clean, task.node_names)))
+    title = say("%1, task %2 of %3", out.style(clean(task.name), "bold"), task.id, clean(task.user))
+    out.line(say("%1: %2", title, colored))
     verdict_ = task.verdict if task.state not in ENDED_STATES else None
     if task.message and not (verdict_ and verdict_.sentence == task.message):
         write_sentence(out, told.message(task))
     if idle_ := idle(task):
-        write_sentence(out, f"{idle_}; `hai top {task.name}` shows its ranks", style="yellow")
+        write_sentence(out, say("%1; `hai top %2` shows its ranks", idle_, task.name), style="yellow")
     if task.hint:
         write_sentence(out, task.hint, style="yellow")
     out.line()
@@ -156,68 +178,77 @@ def screen(out: Output, task: Task) -> None:
 
 def _facts(task: Task) -> Iterator[tuple[str, str]]:
     if task.deadline is not None:
-        yield "leaves by", f"{local(task.deadline)} ({ago(task.deadline)})"
-    yield "asked for", f"{size(task.nodes, task.gpus)} of {task.group} at {priority(task)}{_processes(task)}"
-    yield "submitted", f"{local(task.submitted_at)} ({ago(task.submitted_at)})"
+        yield label("Leaves by"), _at(task.deadline)
+    asked = say_in("nodes of a group", "%1 of %2 at %3", size(task.nodes, task.gpus), task.group, priority(task))
+    yield label_in("task", "Asked for"), asked + _processes(task)
+    yield label("Submitted"), _at(task.submitted_at)
     if task.ended_at is not None:
-        yield "ended", f"{local(task.ended_at)} ({ago(task.ended_at)})"
+        yield label("Ended"), _at(task.ended_at)
     if task.served_s:
-        limit = f" of {format_duration(task.time_limit_s)}" if task.time_limit_s else ""
-        yield "ran", f"{format_duration(task.served_s)}{limit} in {plural(task.run_count, 'run')}"
+        limit = f" {say('of %1', duration(task.time_limit_s))}" if task.time_limit_s else ""
+        yield label("Ran"), say_in("runs", "%1 in %2", duration(task.served_s) + limit, counted_runs(task.run_count))
     elif task.time_limit_s:
-        yield "time limit", format_duration(task.time_limit_s)
+        yield label("Time limit"), duration(task.time_limit_s)
     if task.progress is not None:
-        yield "progress", f"{progress(task.progress)} (said {ago(task.progress.at)})"
+        yield label("Progress"), say("%1 (said %2)", progress(task.progress), ago(task.progress.at))
     if task.retries:
-        yield "retries", _retries(task)
-    yield "checkpoint", _checkpoint(task)
+        yield label("Retries"), _retries(task)
+    yield label("Checkpoint"), _checkpoint(task)
     if task.signal:
-        yield "signal", task.signal
+        yield label("Signal"), task.signal
     if task.job_state:
-        yield "its state", task.job_state
+        yield label("Its state"), task.job_state
     yield from _command_facts(task)
 
 
 def _command_facts(task: Task) -> Iterator[tuple[str, str]]:
     """Yield what the task executes, and in what."""
-    yield "command", _command(task.command)
-    yield "in", task.cwd
+    yield label("Command"), _command(task.command)
+    yield label_in("folder", "In"), task.cwd
     if task.environment:
         # Without a digest the name counts at each start.
-        yield "image", f"{task.environment} ({task.image})" if task.image else task.environment
+        yield label("Image"), f"{task.environment} ({task.image})" if task.image else task.environment
     if task.haienv is not None:
-        yield "environment", environment(task.haienv)
+        yield label("Environment"), environment(task.haienv)
     if task.snapshot is not None:
-        yield "snapshot", snapshot(task.snapshot)
+        yield label("Snapshot"), snapshot(task.snapshot)
     if task.tags:
-        yield "tags", " ".join(task.tags)
+        yield label("Tags"), " ".join(task.tags)
+
+
+def _at(time: datetime) -> str:
+    return f"{local(time)} ({ago(time)})"
 
 
 def snapshot(code: CodeSnapshot) -> str:
     """Return a snapshot of code in one line: `1a2b3c4d5e6f (812 files, 1.2 MB; commit 9f8e7d6c, with changes)`."""
-    git = "" if code.commit is None else f"; commit {code.commit[:12]}{', with changes' if code.dirty else ''}"
-    return f"{code.digest[:12]} ({code.files} file{'' if code.files == 1 else 's'}, {amount(code.size)}{git})"
+    git = ""
+    if code.commit is not None:
+        short_ = code.commit[:12]
+        git = "; " + (say("commit %1, with changes", short_) if code.dirty else say("commit %1", short_))
+    return f"{code.digest[:12]} ({files(code.files)}, {amount(code.size)}{git})"
 
 
 def environment(haienv: Haienv) -> str:
     """Return an environment of haienv in one line: `users/ann/vision@3 (sha256:1234abcd...)`."""
     generation = f"{haienv.name}@{haienv.generation} ({haienv.digest[:19]}...)"
-    return f"{generation}; each run takes the newest" if haienv.latest else generation
+    return say("%1; each run takes the newest", generation) if haienv.latest else generation
 
 
 def _retries(task: Task) -> str:
-    codes = f" for status {', '.join(map(str, task.retry_exit_codes))}" if task.retry_exit_codes else ""
-    after = f", the next at {local(task.retry_at)} ({ago(task.retry_at)})" if task.retry_at else ""
-    return f"{task.retries_used} of {task.retries} used{codes}{after}"
+    codes = say(" for status %1", ", ".join(map(str, task.retry_exit_codes))) if task.retry_exit_codes else ""
+    after = say(", the next at %1", _at(task.retry_at)) if task.retry_at else ""
+    return f"{say('%1 of %2 used', task.retries_used, task.retries)}{codes}{after}"
 
 
 def _checkpoint(task: Task) -> str:
     saved = task.checkpoint
     if saved is None:
-        return f"none yet (expected in {', '.join([task.checkpoint_dir, *task.watch])})"
-    step = f"step {saved.step}, " if saved.step is not None else ""
-    verb = "seen" if saved.source == "seen" else "saved"
-    return f"{step}{verb} {ago(saved.at)} in {saved.path or task.checkpoint_dir}"
+        return say("none yet (expected in %1)", ", ".join([task.checkpoint_dir, *task.watch]))
+    path = saved.path or task.checkpoint_dir
+    seen = saved.source == "seen"
+    text = say("seen %1 in %2", ago(saved.at), path) if seen else say("saved %1 in %2", ago(saved.at), path)
+    return text if saved.step is None else say("%1, %2", say("step %1", saved.step), text)
 
 
 def _command(words: tuple[str, ...]) -> str:
@@ -237,22 +268,22 @@ def verdict(out: Output, found: Verdict, sentence: str | None) -> None:
         sentence: It in the user's language; None: it was said already.
     """
     if sentence is not None:
-        _fact(out, "waits", sentence)
+        _fact(out, label("Waits"), sentence)
     if found.position is not None:
-        _fact(out, "position", str(found.position))
+        _fact(out, label("Position"), str(found.position))
     if found.earliest_start is not None:
-        _fact(out, "can start", f"{local(found.earliest_start)} at the earliest ({ago(found.earliest_start)})")
-    for holder in found.holders:
-        what = f"{named(holder.task_id, holder.name)} of {holder.user} at {holder.priority}"
-        _fact(out, "held by", f"{what}: {size(holder.nodes, holder.gpus)}")
+        start = found.earliest_start
+        _fact(out, label("Can start"), say("%1 at the earliest (%2)", local(start), ago(start)))
+    for one in found.holders:
+        _fact(out, label("Held by"), say("%1: %2", holder(one), size(one.nodes, one.gpus)))
 
 
 def runs(out: Output, task: Task) -> None:
     """Write the runs of a task as a table."""
-    columns = [Column("RUN", right=True), Column("STARTED"), Column("LASTED"), Column("ENDED"), Column("SAVED")]
-    columns += [Column("LOST"), Column("NODES")]
+    columns = [Column(heading("Run"), right=True), Column(heading("Started")), Column(heading("Lasted"))]
+    columns += [Column(heading("Ended")), Column(heading("Saved")), Column(heading("Lost")), Column(heading("Nodes"))]
     named_ = any(run.haienv is not None for run in task.runs)
-    columns += [Column("ENVIRONMENT")] if named_ else []
+    columns += [Column(heading("Environment"))] if named_ else []
     rows = [[*_run_row(run), *([_generation(run)] if named_ else [])] for run in task.runs]
     out.table(columns, rows)
 
@@ -264,18 +295,18 @@ def _generation(run: Run) -> str:
 def _run_row(run: Run) -> list[Cell | str]:
     until = run.ended_at or datetime.now(UTC)
     why = run.reason or (run.notice.reason if run.notice else None)
-    ended = (why or "ended") if run.state == "ended" else run.state
+    ended = (reason_word(why) if why else say_in("run", "ended")) if run.state == "ended" else state_word(run.state)
     codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code and rank.rank in run.failed_ranks})
     if run.reason == "failed" and codes:
-        ended += f" (status {', '.join(map(str, codes))})"
-    saved, color = _SAVED.get(run.left or "", ("-", None))
+        ended = say("%1 (status %2)", ended, ", ".join(map(str, codes)))
+    saved, color = _SAVED.get(run.left or "", (lambda: "-", None))
     return [
         str(run.number),
         local(run.started_at),
-        format_duration((until - run.started_at).total_seconds()),
-        Cell(ended.replace("_", " "), "red" if run.reason in _BROKEN else None),
-        Cell(saved, color),
-        format_duration(run.lost_s) if run.lost_s else "-",
+        duration((until - run.started_at).total_seconds()),
+        Cell(ended, "red" if run.reason in _BROKEN else None),
+        Cell(saved(), color),
+        duration(run.lost_s) if run.lost_s else "-",
         " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),
     ]
 
@@ -294,14 +325,15 @@ def write_sentence(out: Output, text: str, *, style: str | None = None) -> None:
 
 def facts(out: Output, found: Iterable[tuple[str, str]]) -> None:
     """Write labels and their texts."""
-    for label, text in found:
-        _fact(out, label, text)
+    for name, text in found:
+        _fact(out, name, text)
 
 
-def _fact(out: Output, label: str, text: str) -> None:
+def _fact(out: Output, name: str, text: str) -> None:
     text = clean(text)
     lines = wrapped(text, out.width - _LABEL - 2) if out.width and out.width > _LABEL + 20 else [text]
-    out.line(f"  {out.style(f'{label:<{_LABEL}}', 'dim')}{lines[0]}")
+    padding = " " * (_LABEL - columns_of(name))
+    out.line(f"  {out.style(name + padding, 'dim')}{lines[0]}")
     for line in lines[1:]:
         out.line(" " * (_LABEL + 2) + line)
 

@@ -26,14 +26,23 @@ export interface IChartProps {
   sync: string;
   /** Another theme has another number. */
   theme: number;
+  /** How places of the time axis are written, where these are no Unix times: the seconds since something. */
+  clock?: (at: number) => string;
+}
+
+/** How a chart writes its times. */
+type Clock = (at: number) => string;
+
+function ofDay(at: number): string {
+  return moment(at * 1000);
 }
 
 /** A chart whose lines stay the same: give it a `key` of them. */
 export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
-  const { chart, window, step, sync, theme } = props;
+  const { chart, window, step, sync, theme, clock = ofDay } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
-  const first = useRef({ chart, window });
+  const first = useRef({ chart, window, ...(props.clock ? { clock: props.clock } : {}) });
   const [index, setIndex] = useState<number | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const title = useId();
@@ -82,7 +91,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
             chart.lines[0]?.least &&
             ` ${trans.__('The band is from the least to the greatest value of each %1 s.', step)}`}
         </p>
-        <p className="hai-Chart-sentence">{sentenceOf(chart, at => moment(at))}</p>
+        <p className="hai-Chart-sentence">{sentenceOf(chart, clock)}</p>
       </figcaption>
       <div
         ref={host}
@@ -93,7 +102,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
         aria-valuemin={0}
         aria-valuemax={Math.max(0, chart.x.length - 1)}
         aria-valuenow={index ?? Math.max(0, chart.x.length - 1)}
-        aria-valuetext={momentText(chart, index)}
+        aria-valuetext={momentText(chart, index, clock)}
         onKeyDown={move}
         onBlur={() => plot.current?.leave()}
       />
@@ -115,9 +124,9 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
             </button>
           </li>
         ))}
-        <li className="hai-Soft">{at === null ? trans.__('newest values') : moment(at * 1000)}</li>
+        <li className="hai-Soft">{at === null ? trans.__('newest values') : clock(at)}</li>
       </ul>
-      <Values chart={chart} />
+      <Values chart={chart} clock={clock} />
     </figure>
   );
 });
@@ -127,10 +136,10 @@ function shownValue(chart: IChart, line: ILine, index: number | null): string {
   return typeof value === 'number' ? valueText(value, chart.unit) : '–';
 }
 
-function momentText(chart: IChart, index: number | null): string {
+function momentText(chart: IChart, index: number | null, clock: Clock): string {
   const values = chart.lines.map(line => `${line.label} ${shownValue(chart, line, index)}`).join(', ');
   const at = index === null ? null : chart.x[index];
-  return `${at === null || at === undefined ? 'newest' : moment(at * 1000)}: ${values}`;
+  return trans.__('%1: %2', at === null || at === undefined ? trans.__('newest') : clock(at), values);
 }
 
 /** A piece of a line, as it is drawn. */
@@ -179,7 +188,7 @@ function Marks(props: { runs: readonly IRun[]; window: readonly [number, number]
 }
 
 /** The newest values as a table, made only while it is open. */
-function Values({ chart }: { chart: IChart }): JSX.Element {
+function Values({ chart, clock }: { chart: IChart; clock: Clock }): JSX.Element {
   const [open, setOpen] = useState(false);
   return (
     <details className="hai-Runs" onToggle={event => setOpen(event.currentTarget.open)}>
@@ -200,7 +209,7 @@ function Values({ chart }: { chart: IChart }): JSX.Element {
             <tbody>
               {rowsOf(chart).map(row => (
                 <tr key={row}>
-                  <th scope="row">{moment((chart.x[row] ?? 0) * 1000)}</th>
+                  <th scope="row">{clock(chart.x[row] ?? 0)}</th>
                   {chart.lines.map(line => (
                     <td key={line.key}>{shownValue(chart, line, row)}</td>
                   ))}

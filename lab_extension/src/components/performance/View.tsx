@@ -77,6 +77,12 @@ export function PerformanceView(props: IPerformanceProps): JSX.Element {
 }
 
 function Ranges({ model }: { model: PerformanceModel }): JSX.Element {
+  const labels: Record<RangeName, string> = {
+    '15m': trans.__('15 min'),
+    '1h': trans.__('1 h'),
+    '24h': trans.__('24 h'),
+    all: trans.__('All')
+  };
   return (
     <fieldset className="hai-Choice">
       <legend>{trans.__('Time')}</legend>
@@ -89,7 +95,7 @@ function Ranges({ model }: { model: PerformanceModel }): JSX.Element {
             checked={model.range === name}
             onChange={() => model.setRange(name)}
           />
-          {RANGES[name].label}
+          {labels[name]}
         </label>
       ))}
     </fieldset>

@@ -171,9 +171,13 @@ describe('means and peaks', () => {
 
   it('of a chart are said in a sentence', () => {
     const [cpu] = chartsOf(aSeries([aRunSeries(1, [aRank([10, 20], { cpu: [1, 3] })])]), 20);
-    expect(sentenceOf(cpu!, at => `T${at / 1000}`)).toBe('Mean 2 cores, peak 4 cores at T20.');
+    expect(sentenceOf(cpu!, at => `T${at}`)).toBe('Mean 2 cores, peak 4 cores at T20.');
     const several = chartsOf(series, 50)[0]!;
-    expect(sentenceOf(several, at => `T${at / 1000}`)).toMatch(/peak 9 cores at T40 \(rank 1\)\.$/);
+    expect(sentenceOf(several, at => `T${at}`)).toMatch(
+      /^Means: rank 0 [\d.]+ cores, rank 1 [\d.]+ cores\. Peak 9 cores at T40 \(rank 1\)\.$/
+    );
+    const many = { ...several, lines: Array.from({ length: 5 }, () => cpu!.lines[0]!) };
+    expect(sentenceOf(many, String)).toMatch(/^Mean of all lines 2 cores, peak 4 cores/);
     expect(sentenceOf({ ...cpu!, lines: [] }, String)).toBe('Nothing was measured.');
   });
 

@@ -45,9 +45,18 @@ export function lastOf(line: Pick<ILine, 'values'>): number | null {
   return null;
 }
 
-/** What a chart shows, in words: `Mean 3.2 cores, peak 7.9 cores at 04:10:00 (rank 1).` */
-export function sentenceOf(chart: IChart, moment: (at: number) => string): string {
-  const means = chart.lines.map(line => meanOf(line.values)).filter(value => value !== null);
+/** As many lines as these are named with their means; of more, one mean is given. */
+const NAMED = 4;
+
+/**
+ * What a chart shows, in words: `Mean 3.2 cores, peak 7.9 cores at 04:10:00.`, of a few lines
+ * `Means: held 71 %, useful 63 %. Peak 95 % at 04:10:00 (held).`
+ */
+export function sentenceOf(chart: IChart, clock: (at: number) => string): string {
+  const lines = chart.lines.flatMap(({ label, values }) => {
+    const mean = meanOf(values);
+    return mean === null ? [] : [{ label, mean }];
+  });
   let [top, of]: [IPeak | null, string] = [null, ''];
   for (const line of chart.lines) {
     const peak = peakOf(chart, line);
@@ -55,19 +64,17 @@ export function sentenceOf(chart: IChart, moment: (at: number) => string): strin
       [top, of] = [peak, chart.lines.length > 1 ? ` (${line.label})` : ''];
     }
   }
-  if (top === null || means.length === 0) {
+  if (top === null || lines.length === 0) {
     return trans.__('Nothing was measured.');
   }
-  const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
-  const each = chart.lines.length > 1 ? trans.__('Mean of a line') : trans.__('Mean');
-  return trans.__(
-    '%1 %2, peak %3 at %4%5.',
-    each,
-    valueText(mean, chart.unit),
-    valueText(top.value, chart.unit),
-    moment(top.at * 1000),
-    of
-  );
+  const peak = [valueText(top.value, chart.unit), clock(top.at)] as const;
+  if (lines.length > 1 && lines.length <= NAMED) {
+    const means = lines.map(({ label, mean }) => `${label} ${valueText(mean, chart.unit)}`);
+    return trans.__('Means: %1. Peak %2 at %3%4.', means.join(', '), ...peak, of);
+  }
+  const mean = lines.reduce((sum, line) => sum + line.mean, 0) / lines.length;
+  const each = chart.lines.length > 1 ? trans.__('Mean of all lines') : trans.__('Mean');
+  return trans.__('%1 %2, peak %3 at %4%5.', each, valueText(mean, chart.unit), ...peak, of);
 }
 
 /** Columns of the table by run: which metrics, their unit, and what of the summary of a run they are. */

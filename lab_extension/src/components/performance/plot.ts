@@ -29,6 +29,14 @@ export function dashOf(line: number): number[] {
   return [...(DASHES[line % DASHES.length] ?? [])];
 }
 
+/** Distances of ticks on an axis of lengths of time, in seconds. */
+const LENGTHS: readonly number[] = [
+  ...[1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map(minutes => 60 * minutes),
+  ...[1, 2, 3, 6, 12].map(hours => 3_600 * hours),
+  ...[1, 2, 5, 10, 20, 50, 100].map(days => 86_400 * days)
+];
+
 /** The words below a moment on the time axis: days where ticks are days apart, seconds where they are close. */
 export function timeText(at: number, distance: number): string {
   const date = new Date(at * 1000);
@@ -50,6 +58,8 @@ export interface IPlotOptions {
   window: readonly [number, number];
   /** Charts of the same name show the same moment. */
   sync: string;
+  /** How places of the time axis are written, where these are no Unix times. */
+  clock?: (at: number) => string;
   /** The pointer is at another moment: its place in `x`, or null. */
   onMoment: (index: number | null) => void;
 }
@@ -147,7 +157,7 @@ export class Plot {
       },
       focus: { alpha: 0.25 },
       scales: {
-        x: { time: true, range: () => [...this.window] as uPlot.Range.MinMax },
+        x: { time: options.clock === undefined, range: () => [...this.window] as uPlot.Range.MinMax },
         y: { range: (_, __, most) => [0, this.top(most)] }
       },
       axes: [
@@ -157,7 +167,9 @@ export class Plot {
           ticks: grid,
           font,
           size: 28,
-          values: (_, at, __, ___, distance) => at.map(each => timeText(each, distance))
+          values: (_, at, __, ___, distance) =>
+            at.map(each => options.clock?.(each) ?? timeText(each, distance)),
+          ...(options.clock ? { incrs: [...LENGTHS], space: 80 } : {})
         },
         {
           stroke: ink,

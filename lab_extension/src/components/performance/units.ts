@@ -10,7 +10,7 @@ const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 export function valueText(value: number, unit: Unit): string {
   switch (unit) {
     case 'cores':
-      return `${rounded(value)} cores`;
+      return trans.__('%1 cores', rounded(value));
     case 'bytes':
       return bytesText(value);
     case 'bytes/s':

@@ -8,6 +8,7 @@ import { duration, environmentText, moment, percent, size, snapshotText } from '
 import { priorityOf, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
 import { Notice } from '../react';
+import { CompareCharts } from './CompareCharts';
 import { useStudio } from './context';
 import { Link } from './router';
 
@@ -63,7 +64,12 @@ export function Compare(props: { first: number; second: number }): JSX.Element {
       <h1>{trans.__('Two tasks compared')}</h1>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {tasks === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
-      {one && other && <Differences one={one} other={other} />}
+      {one && other && (
+        <>
+          <Differences one={one} other={other} />
+          <CompareCharts one={one} other={other} />
+        </>
+      )}
     </>
   );
 }

@@ -118,6 +118,12 @@ describe('the queue', () => {
     await waitFor(() => expect(order()).toEqual(['train-2 #2', 'train-3 #3', 'train-1 #1']));
   });
 
+  it('says before a click which of the own tasks keep their places', async () => {
+    await page([aQueueTask(1), aQueueTask(2, { asked: 'AUTO' })]);
+    expect(screen.queryByRole('button', { name: /^Move train/ })).toBeNull();
+    expect(screen.getByText(/Those that ask for Auto and those that ask for a level keep/)).toBeTruthy();
+  });
+
   it('says what the service refuses', async () => {
     const { reorder, host } = await page([aQueueTask(1), aQueueTask(2)]);
     reorder.mockRejectedValueOnce(new Error('before: name another waiting task of the same user.'));

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type DragEvent, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { Place } from '../../api/operations';
 import type { IGroupQueue, IQueueTask } from '../../api/types';
-import { neighboursOf, placeOf, QueueModel } from '../../models/queue';
+import { isPartlyFixed, neighboursOf, placeOf, QueueModel } from '../../models/queue';
 import { between, duration, moment, size } from '../../text/format';
 import { trans } from '../../text/translate';
 import { shortText } from '../../text/verdicts';
@@ -229,6 +229,13 @@ function Group(props: {
           </tbody>
         </table>
       </div>
+      {isPartlyFixed(group.items, cluster.me?.name) && (
+        <p className="hai-Soft">
+          {trans.__(
+            'Your tasks change places where they ask for the same priority. Those that ask for Auto and those that ask for a level keep their places among each other.'
+          )}
+        </p>
+      )}
       {group.next !== null && (
         <button className="hai-Link" onClick={props.onMore}>
           {left > 0 ? trans.__('Show more (%1 left)', numberText(left)) : trans.__('Show more')}

@@ -66,7 +66,8 @@ async function page(
   const api = {
     operations,
     tasks: taskPagesOf(() => all),
-    task: async (id: number) => all.find(task => task.id === id)!
+    task: async (id: number) => all.find(task => task.id === id)!,
+    metrics: async () => ({ step: 10, units: {}, runs: [] })
   };
   const hears = vi.fn<IApi['events']>(() => new FakeStream());
   const feed = new Feed({ events: hears });
@@ -234,5 +235,6 @@ describe('the table of tasks', () => {
     const row = await screen.findByRole('row', { name: /^Name/ });
     expect(row.textContent).toBe('Namevitolddiffers');
     expect(screen.getByRole('row', { name: /^User/ }).textContent).toBe('Useralicealice');
+    expect(await screen.findByText('Nothing was measured of task 3.')).toBeTruthy();
   });
 });

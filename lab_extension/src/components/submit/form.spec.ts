@@ -11,6 +11,7 @@ const policy: IPolicy = {
       kind: 'duration',
       rule: 'P5',
       help: 'The longest grace that a task may ask for.',
+      choices: [],
       default: '10m',
       common: aLength('10m', 600),
       groups: { jupyter: aLength('10m', 600), training: aLength('30m', 1800) }

@@ -143,8 +143,9 @@ export function Header(props: IHeaderProps): JSX.Element {
             <span className="hai-Soft">{trans.__('not yet')}</span>
           ) : (
             <span title={task.checkpoint.path ?? moment(task.checkpoint.at, now)}>
-              {task.checkpoint.source === 'seen' && 'seen '}
-              {relative(task.checkpoint.at, now)}
+              {task.checkpoint.source === 'seen'
+                ? trans.__('seen %1', relative(task.checkpoint.at, now))
+                : relative(task.checkpoint.at, now)}
               {task.checkpoint.step !== null && `, ${trans.__('step %1', numberText(task.checkpoint.step))}`}
             </span>
           )}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hai_scheduler.api.convert.levels import choice_of
 from hai_scheduler.api.wire.cluster import GroupOverview, LevelCount
 from hai_scheduler.api.wire.overview import (
     EndedCount,
@@ -128,6 +129,7 @@ def _queued(item: QueuedTask) -> QueueTask:
         user=task.user,
         name=task.name if item.known else "",
         priority=item.level,  # type: ignore[arg-type]  # the model reads a level by its name
+        asked=choice_of(task.priority) if item.known else None,
         nodes=task.nodes,
         gpus=task.gpus,
         state=task.state.value,  # type: ignore[arg-type]  # it waits

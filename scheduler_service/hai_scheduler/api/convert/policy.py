@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from hai_scheduler.api.wire.policy import PolicyNumber, PolicyOut, PolicyValue, TrialOut, TrialSideOut
+from hai_scheduler.api.wire.policy import (
+    NumberChoiceOut,
+    PolicyNumber,
+    PolicyOut,
+    PolicyValue,
+    TrialOut,
+    TrialSideOut,
+)
 from hai_scheduler.service.insight.trial import Trial
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
@@ -22,6 +29,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
                 kind=number.kind.value,
                 rule=number.rule,
                 help=number.help,
+                choices=[NumberChoiceOut(word=choice.word, meaning=choice.meaning) for choice in number.choices],
                 default=number.default,
                 common=_policy_value(view.default[number.name]),
                 groups={group: _policy_value(numbers[number.name]) for group, numbers in view.groups.items()},

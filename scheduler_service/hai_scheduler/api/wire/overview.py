@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output
+from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, PriorityChoice
 from hai_scheduler.api.wire.cluster import GroupOverview, LevelCount
 
 #: What a task waits for, as an id with words of its own.
@@ -66,6 +66,8 @@ class QueueTask(Output):
     name: str
     #: The priority that counts now.
     priority: LevelName
+    #: The priority that was asked for: tasks of one user change places where it is the same. Null: it is not told.
+    asked: PriorityChoice | None = None
     nodes: int
     #: GPUs on each of its nodes; null: whole nodes.
     gpus: int | None

@@ -21,7 +21,14 @@ _VALUES: dict[NumberKind, JsonDict] = {
 }
 #: The policy numbers as the OpenAPI document shows them.
 _NUMBERS_SCHEMA: JsonDict = {
-    "properties": {number.name: {**_VALUES[number.kind], "description": number.help} for number in NUMBERS},
+    "properties": {
+        number.name: {
+            **_VALUES[number.kind],
+            **({"enum": [choice.word for choice in number.choices]} if number.choices else {}),
+            "description": number.help,
+        }
+        for number in NUMBERS
+    },
     "additionalProperties": False,
 }
 
@@ -43,6 +50,14 @@ class PolicyValue(Output):
     at: datetime | None
 
 
+class NumberChoiceOut(Output):
+    """One of the words that a number of kind `choice` may be."""
+
+    word: str
+    #: What happens then, in a few words.
+    meaning: str
+
+
 class PolicyNumber(Output):
     """A number of a rule of scheduling that admins may change."""
 
@@ -54,6 +69,8 @@ class PolicyNumber(Output):
     rule: str
     #: What the number does, in one sentence.
     help: str
+    #: All its words, if its kind is `choice`; no other value is allowed then.
+    choices: list[NumberChoiceOut] = []
     #: Its value when neither the configuration nor an admin sets it.
     default: Any
     #: The value in force in node groups that have no value of their own.

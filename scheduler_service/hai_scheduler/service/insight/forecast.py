@@ -122,7 +122,7 @@ def forecast_start(
         gpus=run.gpus,
         suspends=tuple(run.costs.values()) if starts_at is not None else (),
         verdict=plan(snapshot, policies).verdicts.get(task.id),
-        assumptions=_assumptions(task, bases, step),
+        assumptions=assumptions_for(bases, step=step, held=task.held),
         horizon=bounds.horizon,
         computed_until=run.engine.now,
         plans=run.engine.plans,
@@ -211,8 +211,14 @@ def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> 
     return SimulatedJob(task=task, work=left, saves_in=task.leaving_took)
 
 
-def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tuple[Assumption, ...]:
-    """The assumptions of the forecast, as sentences and as data."""
+def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) -> tuple[Assumption, ...]:
+    """The assumptions of a forecast, as sentences and as data.
+
+    Args:
+        bases: The number of tasks by the source of their length.
+        step: The step in virtual time.
+        held: Whether the task is held.
+    """
     counts = {basis.value: bases[basis] for basis in Basis if bases.get(basis)}
     known = ", ".join(f"{count} {_BASES[Basis(name)]}" for name, count in counts.items())
     found = [
@@ -228,7 +234,7 @@ def _assumptions(task: Task, bases: Mapping[Basis, int], step: timedelta) -> tup
         every = human_duration(step)
         sentence = f"The queue is long: it is looked at every {every}, so each turn in it may end that much late."
         found.append(Assumption(name="steps", sentence=sentence))
-    if task.held:
+    if held:
         found.append(Assumption(name="held", sentence="It is held: counted as if it were resumed now."))
     return tuple(found)
 

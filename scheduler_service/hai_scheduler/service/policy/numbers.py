@@ -35,6 +35,15 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
+class NumberWord:
+    """One of the words that a policy number of kind CHOICE may be."""
+
+    word: str
+    #: What happens then, in a few words.
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """One policy number. `name` is the name of the field of `Policy`."""
 
@@ -43,7 +52,17 @@ class Number:
     #: The rules that the number belongs to (docs/scheduling.md).
     rule: str
     #: The meaning, in one sentence.
-    help: str
+    about: str
+    #: Of kind CHOICE: all its words.
+    choices: tuple[NumberWord, ...] = ()
+
+    @property
+    def help(self) -> str:
+        """The meaning in one sentence, which also names the words of a choice."""
+        if not self.choices:
+            return self.about
+        *others, last = (f"{choice.word} ({choice.meaning})" for choice in self.choices)
+        return f"{self.about.removesuffix('.')}: {', '.join(others)} or {last}."
 
     @property
     def default(self) -> Any:
@@ -116,13 +135,22 @@ NUMBERS: Final = (
         "idle_action",
         NumberKind.CHOICE,
         "I1",
-        "What becomes of a task whose GPUs are idle: notify (its owner is told) or yield (its turn ends as well).",
+        "What becomes of a task whose GPUs are idle.",
+        (
+            NumberWord("notify", "its owner is told"),
+            NumberWord("yield", "its turn ends as well, when another task waits"),
+        ),
     ),
     Number(
         "snapshots",
         NumberKind.CHOICE,
         "",
-        "Whether tasks start in a snapshot of their code: off, offered (users choose) or required.",
+        "Whether tasks start in a snapshot of their code.",
+        (
+            NumberWord("off", "none does"),
+            NumberWord("offered", "users choose"),
+            NumberWord("required", "each does"),
+        ),
     ),
     Number(
         "keep_snapshots",

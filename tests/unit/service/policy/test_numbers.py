@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policy, PolicyError
+from hai_scheduler.core.model.policy import FORMER_NUMBERS, IDLE_ACTIONS, SNAPSHOT_MODES, Policy, PolicyError
 from hai_scheduler.service.policy.numbers import (
     BY_NAME,
     NUMBERS,
@@ -31,6 +31,19 @@ FORMER, NOW = next(iter(FORMER_NUMBERS.items()))
 def test_every_number_of_the_policy_is_in_the_table_once() -> None:
     assert sorted(number.name for number in NUMBERS) == sorted(field.name for field in fields(Policy))
     assert all(number.help.endswith(".") for number in NUMBERS)
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.name)
+def test_a_choice_has_all_its_words_and_no_other_number_has_any(number: Any) -> None:
+    assert bool(number.choices) == (number.kind is NumberKind.CHOICE)
+    for choice in number.choices:
+        assert getattr(changed(Policy(), {number.name: choice.word}), number.name) == choice.word
+        assert f"{choice.word} ({choice.meaning})" in number.help
+
+
+def test_the_words_of_choices_are_those_of_the_policy() -> None:
+    words = {number.name: tuple(choice.word for choice in number.choices) for number in NUMBERS if number.choices}
+    assert words == {"idle_action": IDLE_ACTIONS, "snapshots": SNAPSHOT_MODES}
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number.name)

@@ -1,4 +1,4 @@
-import { screen, within } from '@testing-library/react';
+import { act, fireEvent, screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../api/request';
 import type { IPlatformHealth } from '../../../api/types';
@@ -63,9 +63,36 @@ describe('the health of the platform', () => {
     expect(await screen.findByText('Something is wrong')).toBeTruthy();
     const alarms = screen.getByRole('region', { name: 'Alarms in force' });
     expect(within(alarms).getByRole('alert').textContent).toBe(
-      'HaiNodesLost (critical): Nodes are lost. n-1 does not answer. ' +
-        'What to do: runbooks/HaiNodesLost.md in the documentation.'
+      'HaiNodesLost (critical): Nodes are lost. n-1 does not answer. ' + 'What to do'
     );
+    fireEvent.click(within(alarms).getByRole('link', { name: 'What to do' }));
+    expect((await screen.findByRole('heading', { level: 1 })).textContent).toBe('HaiNodesLost');
+    expect(screen.getByTestId('hai-runbook').textContent).toMatch('hai admin cordon NODE');
+    fireEvent.click(screen.getByRole('link', { name: 'Health' }));
+    expect(await screen.findByText('Something is wrong')).toBeTruthy();
+  });
+
+  it('names the page of an alarm of which it has no runbook', async () => {
+    const name = 'HaiOfTomorrow';
+    const alarm = {
+      name,
+      severity: 'info' as const,
+      summary: 'New.',
+      detail: '',
+      runbook: `runbooks/${name}.md`
+    };
+    showPage(<HealthPage />, { admin: { health: async () => someHealth({ alarms: [alarm] }) } });
+    expect((await screen.findByRole('region', { name: 'Alarms in force' })).textContent).toMatch(
+      'What to do: runbooks/HaiOfTomorrow.md in the documentation.'
+    );
+  });
+
+  it('has all runbooks, whose links lead to each other, and says which there is not', async () => {
+    const { router } = showPage(<HealthPage />, { query: { runbook: 'HaiApiSlow' } });
+    fireEvent.click(screen.getByRole('link', { name: 'HaiDatabaseSlow' }));
+    expect((await screen.findByRole('heading', { level: 1 })).textContent).toBe('HaiDatabaseSlow');
+    act(() => router.go({ page: 'health', query: { runbook: 'constructor' } }));
+    expect(screen.getByRole('alert').textContent).toBe('No runbook is called “constructor”.');
   });
 
   it('says why it is not known', async () => {

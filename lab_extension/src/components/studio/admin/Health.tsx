@@ -8,6 +8,8 @@ import { duration } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { Notice } from '../../react';
 import { useModel, useStudio } from '../context';
+import { useRouter } from '../router';
+import { NAMES, Runbook, RunbookLink } from './Runbook';
 import { moment } from './values';
 
 /** Seconds to the millisecond; a dash for what is not known. */
@@ -72,7 +74,13 @@ export function healthFacts(health: IPlatformHealth): [string, [string, string][
   ];
 }
 
+/** The health, or with `runbook=NAME` in the address what to do about an alarm. */
 export function HealthPage(): JSX.Element {
+  const { runbook } = useRouter().route.query;
+  return runbook === undefined ? <Health /> : <Runbook name={runbook} />;
+}
+
+function Health(): JSX.Element {
   const { api, feed } = useStudio();
   const model = useModel(
     () =>
@@ -109,7 +117,11 @@ export function HealthPage(): JSX.Element {
               health.alarms.map(alarm => (
                 <Notice key={alarm.name} kind={alarm.severity === 'critical' ? 'error' : alarm.severity}>
                   <b>{`${alarm.name} (${alarm.severity}): ${alarm.summary}`}</b> {alarm.detail}{' '}
-                  {trans.__('What to do: %1 in the documentation.', alarm.runbook)}
+                  {NAMES.includes(alarm.name) ? (
+                    <RunbookLink name={alarm.name}>{trans.__('What to do')}</RunbookLink>
+                  ) : (
+                    trans.__('What to do: %1 in the documentation.', alarm.runbook)
+                  )}
                 </Notice>
               ))
             )}
@@ -131,6 +143,19 @@ export function HealthPage(): JSX.Element {
               </section>
             ))}
           </div>
+          <section aria-label={trans.__('Runbooks')}>
+            <h2>{trans.__('Runbooks')}</h2>
+            <p className="hai-Soft">
+              {trans.__('What to do about each alert of the platform, by the names that Prometheus has too:')}
+            </p>
+            <ul className="hai-Runbooks">
+              {NAMES.map(name => (
+                <li key={name}>
+                  <RunbookLink name={name}>{name}</RunbookLink>
+                </li>
+              ))}
+            </ul>
+          </section>
         </>
       )}
     </>

@@ -4,6 +4,7 @@ import { ApiError } from '../../../api/request';
 import type { IPolicy, IPolicyNumber, IPolicyValue, ITrial, ITrialSide } from '../../../api/types';
 import { anEvent, FakeStream } from '../../../testing/fakes';
 import { showPage } from '../../../testing/studio';
+import { duration } from '../../../text/format';
 import { changeOf, othersWords, resettable } from './policy';
 import { PolicyPage } from './Policy';
 import { differenceText, trialRows } from './Trial';
@@ -15,7 +16,17 @@ function aValue(value: unknown, given: Partial<IPolicyValue> = {}): IPolicyValue
 function aNumber(name: string, kind: IPolicyNumber['kind'], value: unknown): IPolicyNumber {
   const common = aValue(value);
   const groups = { gold: common, training: common };
-  return { name, former: [], kind, rule: 'P2', help: `What ${name} does.`, default: value, common, groups };
+  return {
+    name,
+    former: [],
+    kind,
+    rule: 'P2',
+    help: `What ${name} does.`,
+    choices: [],
+    default: value,
+    common,
+    groups
+  };
 }
 
 function aPolicy(given: { slice?: IPolicyNumber; version?: string } = {}): IPolicy {
@@ -109,6 +120,28 @@ describe('the policy numbers', () => {
       'Reset'
     ]);
     expect(field('slice').value).toBe('1h');
+  });
+
+  it('are chosen where only some words are allowed, each with what it does', async () => {
+    const snapshots: IPolicyNumber = {
+      ...aNumber('snapshots', 'choice', 'offered'),
+      choices: [
+        { word: 'off', meaning: 'none does' },
+        { word: 'offered', meaning: 'users choose' }
+      ]
+    };
+    const { putPolicy } = await page({ policy: aPolicy({ slice: snapshots }) });
+    putPolicy.mockResolvedValue(aPolicy());
+    const choice = screen.getByRole<HTMLSelectElement>('combobox', { name: 'snapshots in force' });
+    expect([...choice.options].map(option => option.label)).toEqual([
+      'off (none does)',
+      'offered (users choose)'
+    ]);
+    expect(choice.value).toBe('offered');
+    fireEvent.change(choice, { target: { value: 'off' } });
+    fireEvent.click(screen.getByText('Save'));
+    await waitFor(() => expect(putPolicy).toHaveBeenCalledOnce());
+    expect(putPolicy.mock.calls[0]![0]).toEqual({ group: null, set: { snapshots: 'off' }, unset: [] });
   });
 
   it('show those of a node group, and are changed in it alone', async () => {
@@ -226,6 +259,17 @@ describe('a trial in words', () => {
       ['Interruptions', 4, '−3']
     ]);
     expect(words).toContainEqual(['Normal: 90 of 100 wait at most', 600, 'same']);
+  });
+});
+
+describe('a difference of a trial', () => {
+  const row = (old: number, tried: number, text: (value: number) => string): string =>
+    differenceText({ title: '', values: [null, old, tried], text });
+
+  it('is the same where less than a second is between two figures', () => {
+    expect(row(59.6, 59.4, duration)).toBe('same');
+    expect(row(59.4, 60.4, duration)).toBe('+1 s');
+    expect(row(7500, 7510, duration)).toBe('same');
   });
 });
 

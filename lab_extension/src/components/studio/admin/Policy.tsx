@@ -3,6 +3,7 @@
 import { useRef, useState, type JSX } from 'react';
 import type { IPolicy, IPolicyNumber } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
+import { choiceText, meaningText } from '../../../text/policyNumbers';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
 import { Notice } from '../../react';
@@ -261,18 +262,28 @@ function NumberLine(props: {
           <span className="hai-Tag">{text === null ? trans.__('reset') : trans.__('changed')}</span>
         )}
       </th>
-      <td className="hai-Admin-help">{number.help}</td>
+      <td className="hai-Admin-help">{meaningText(number)}</td>
       <td>{valueText(number.default)}</td>
       <td>
-        <input
-          className={`jp-mod-styled hai-Admin-value ${number.kind === 'weights' ? 'hai-mod-wide' : ''}`}
-          aria-label={trans.__('%1 in force', number.name)}
-          spellCheck={false}
-          value={text === null ? '' : (text ?? textOf(number, group))}
-          placeholder={text === null ? trans.__('reset') : number.kind === 'weights' ? 'alice=2, bob=1' : ''}
-          disabled={text === null}
-          onChange={event => props.onDraft(event.target.value)}
-        />
+        {number.choices.length > 0 ? (
+          <Choice
+            number={number}
+            word={text === undefined ? textOf(number, group) : text}
+            onDraft={props.onDraft}
+          />
+        ) : (
+          <input
+            className={`jp-mod-styled hai-Admin-value ${number.kind === 'weights' ? 'hai-mod-wide' : ''}`}
+            aria-label={trans.__('%1 in force', number.name)}
+            spellCheck={false}
+            value={text === null ? '' : (text ?? textOf(number, group))}
+            placeholder={
+              text === null ? trans.__('reset') : number.kind === 'weights' ? 'alice=2, bob=1' : ''
+            }
+            disabled={text === null}
+            onChange={event => props.onDraft(event.target.value)}
+          />
+        )}
       </td>
       <td>{sourceWords(force)}</td>
       {group === null && <td className="hai-Admin-help">{othersWords(number) || '–'}</td>}
@@ -288,5 +299,27 @@ function NumberLine(props: {
         )}
       </td>
     </tr>
+  );
+}
+
+/** A number that is one of a few words, each with what it does; `word` null: it is to be reset. */
+function Choice(props: {
+  number: IPolicyNumber;
+  word: string | null;
+  onDraft: (text: string) => void;
+}): JSX.Element {
+  const { number, word } = props;
+  return (
+    <Select
+      className="hai-mod-small"
+      aria-label={trans.__('%1 in force', number.name)}
+      value={word ?? ''}
+      disabled={word === null}
+      onChange={event => props.onDraft(event.target.value)}
+      options={[
+        ...(word === null ? [{ value: '', label: trans.__('reset') }] : []),
+        ...number.choices.map(choice => ({ value: choice.word, label: choiceText(number, choice) }))
+      ]}
+    />
   );
 }

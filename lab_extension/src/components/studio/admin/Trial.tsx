@@ -94,10 +94,12 @@ export function differenceText(row: IFigureRow): string {
   if (old === null || tried === null) {
     return '–';
   }
-  if (row.text(old) === row.text(tried)) {
-    return trans.__('same');
-  }
-  return `${tried > old ? '+' : '−'}${(row.apart ?? row.text)(Math.abs(tried - old))}`;
+  const text = row.apart ?? row.text;
+  const apart = text(Math.abs(tried - old));
+  // 59 s and 1 min may be a moment apart, of which nothing is left to show.
+  return row.text(old) === row.text(tried) || apart === text(0)
+    ? trans.__('same')
+    : `${tried > old ? '+' : '−'}${apart}`;
 }
 
 /** `slice=1h, for all node groups`. */

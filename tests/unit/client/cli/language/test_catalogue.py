@@ -41,6 +41,20 @@ def test_each_language_of_the_panel_has_all_texts_of_the_command(locale: str) ->
     assert all(json.loads(written).values()), "each text is filled"
 
 
+def test_the_texts_of_the_command_are_found_by_any_python() -> None:
+    """The panel's check of its catalogues asks for them without this project's environment."""
+    assert languages.CONTEXT == catalogue.CONTEXT
+    found = set(languages.keys())
+    assert {"Needs %1; free: %2.", "state\x04queued", "Submitted", "folder\x04In", "Lasted"} <= found
+
+
+def test_titles_and_labels_are_written_as_the_terminal_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (catalogue.heading("Priority"), catalogue.label("Submitted")) == ("PRIORITY", "submitted")
+    assert catalogue.label("Run %1 used", 2) == "run 2 used"
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert (catalogue.heading("Priority"), catalogue.label("Submitted")) == ("优先级", "提交时间")
+
+
 def test_values_are_put_in_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
     assert catalogue.say("%2 of %1, %3", "a", "%1") == "%1 of a, %3"
     assert catalogue.sentences("One.", None, "", "Two.") == "One. Two."
