@@ -72,6 +72,9 @@ describe('requests', () => {
   });
 });
 
+/** Longer than any request waits, in ms. Not all timers: one of JupyterLab's, which a file before this has started, has no end. */
+const LONG = 300_000;
+
 describe('a restart of the platform', () => {
   const away = (code: string, status = 503): Response =>
     Response.json({ status, code, detail: 'HAI is restarting.' }, { status });
@@ -87,7 +90,7 @@ describe('a restart of the platform', () => {
   it('is waited for by what the platform has not seen', async () => {
     const { api, requests } = answering([away('restarting'), away('restarting'), away('restarting')]);
     const stopped = api.act(7, 'stop');
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(LONG);
     expect(await stopped).toEqual({ id: 7 });
     expect(requests).toHaveLength(4);
   });
@@ -95,7 +98,7 @@ describe('a restart of the platform', () => {
   it('does not double a submission, whose key stays the same', async () => {
     const { api, requests } = answering([away('unavailable', 502), away('restarting')]);
     const submitted = api.submit({ name: 'x' } as never, 'key-1');
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(LONG);
     expect(await submitted).toEqual({ id: 7 });
     expect(requests.map(request => request.headers.get('Idempotency-Key'))).toEqual([
       'key-1',
@@ -116,7 +119,7 @@ describe('a restart of the platform', () => {
   it('is told in the end when it lasts', async () => {
     const { api, requests } = answering(Array.from({ length: 9 }, () => away('restarting')));
     const failed = expect(api.act(7, 'hold')).rejects.toMatchObject({ message: 'HAI is restarting.' });
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(LONG);
     await failed;
     expect(requests).toHaveLength(6);
   });
@@ -159,7 +162,7 @@ describe('asking for too much at once', () => {
       busy: true,
       retryAfter: 1000
     });
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(LONG);
     await failed;
     expect(requests).toHaveLength(6);
   });
