@@ -25,7 +25,7 @@ MOST_PROCESSES = 16
 #: How long after the beginning a process may still ask for the first time, seconds.
 LATE_S = 6.0
 #: A process that says so long after it was to begin that it records nothing, without a trace, has dropped the order:
-#: kineto does when its thread comes late to its turn. It is told again, so many times in all. Seconds.
+#: kineto does when its thread comes late to its turn. It is told again. Seconds, and times in all.
 BEGUN_WITHIN_S = 4.0
 DROPPED_AFTER_S = 1.5
 MOST_TELLS = 3

@@ -16,7 +16,8 @@ from uv import find_uv_bin
 
 from .conftest import PATIENCE, ROOT, make_wheel
 
-ANN, BOB, EVE, TEAM = "haienv-test-a", "haienv-test-b", "haienv-test-c", "haienv-test-g"
+#: Each worker of pytest-xdist has accounts of its own: another one may remove its at any time.
+ANN, BOB, EVE, TEAM = (f"haienv-test-{each}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for each in "abcg")
 #: A Python that every account may start; that of the tests may lie in root's home.
 PYTHON = "/usr/bin/python3.11"
 #: Everything below a folder that the account which runs this can write, but for its own home.
