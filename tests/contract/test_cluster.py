@@ -175,6 +175,12 @@ async def test_a_gpu_that_the_node_does_not_have_is_the_platforms(harness, clust
 async def test_kill_ends_every_rank(harness, cluster) -> None:
     await cluster.launch(harness.launch(1, harness.waits(), "node-1", "node-2"))
     await ranks_when(harness, cluster, "1.1", RankState.RUNNING)
+
+    async def commands_run() -> bool:
+        return all([await harness.starts(RunId("1.1"), rank) for rank in (0, 1)])
+
+    # Before that a supervisor may not hear a signal yet.
+    await harness.settle(commands_run)
     await cluster.kill(RunId("1.1"))
     await cluster.kill(RunId("1.1"))
     ranks = await ranks_when(harness, cluster, "1.1", RankState.EXITED)

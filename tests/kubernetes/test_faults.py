@@ -39,11 +39,11 @@ async def ranks_when(harness: KubernetesHarness, cluster: Any, *states: RankStat
     return await harness.settle(look)
 
 
-async def all_started(harness: KubernetesHarness) -> None:
-    """Wait until both commands of a gang of two have been started: they wait for each other's supervisors."""
+async def all_started(harness: KubernetesHarness, ranks: int = 2) -> None:
+    """Wait until the commands of a gang have been started: they wait for each other's supervisors."""
 
     async def look() -> bool:
-        return all([await harness.starts(RUN, rank) for rank in (0, 1)])
+        return all([await harness.starts(RUN, rank) for rank in range(ranks)])
 
     await harness.settle(look)
 
@@ -136,6 +136,7 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
     await cluster.launch(harness.launch(1, harness.waits()))
     await cluster.close()
     second = await harness.open()
+    await all_started(harness, 1)
     await ranks_when(harness, second, RankState.RUNNING)
     await second.kill(RUN)
     (rank,) = await ranks_when(harness, second, RankState.EXITED)
