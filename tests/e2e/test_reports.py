@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from sqlalchemy import text
@@ -44,20 +41,6 @@ def small(tmp_path: Path) -> Iterator[Platform]:
         made.end()
 
 
-def ask_hub(platform: Platform, method: str, path: str, body: object = None, *, token: str = "") -> Any:
-    """The Hub's answer as JSON; without a token of its own, the request has that of `hai`."""
-    connection = http.client.HTTPConnection(urlsplit(platform.url).netloc, timeout=PATIENCE)
-    headers = {"Authorization": f"token {token or platform.token('ann')}", "Content-Type": "application/json"}
-    try:
-        connection.request(method, f"/hub/api{path}", None if body is None else json.dumps(body).encode(), headers)
-        answer = connection.getresponse()
-        content = answer.read().decode()
-        assert answer.status < 400, content
-        return json.loads(content or "null")
-    finally:
-        connection.close()
-
-
 def two_days_pass(platform: Platform) -> None:
     """Make all that is in the ledger of a platform that does not run two days older."""
     later = timedelta(days=2) // timedelta(microseconds=1)
@@ -78,9 +61,9 @@ def two_days_pass(platform: Platform) -> None:
 
 
 def test_a_group_over_its_budget_counts_as_low_until_its_use_is_old(small: Platform) -> None:
-    ask_hub(small, "POST", "/groups/cv", {"users": []})
+    small.ask_hub("POST", "/groups/cv", {"users": []})
     small.token("bob")
-    ask_hub(small, "POST", "/groups/cv/users", {"users": ["bob"]})
+    small.ask_hub("POST", "/groups/cv/users", {"users": ["bob"]})
     small.hai("admin", "budgets", "set", "cv", "0.0005", "node-hours", "--per", "1d")
     used = small.json("submit", "--", "sleep", "4", user="bob")["id"]
     wait_for("the task to end", lambda: small.json("status", str(used))["state"] == "succeeded")
@@ -110,8 +93,8 @@ def test_a_group_over_its_budget_counts_as_low_until_its_use_is_old(small: Platf
 
 def test_a_development_container_is_in_the_ledger(small: Platform) -> None:
     sent = {"note": "test", "auth": {"username": "ann", "password": "a long enough word"}}
-    token = ask_hub(small, "POST", "/users/ann/tokens", sent)["token"]
-    ask_hub(small, "POST", "/users/ann/server", {"profile": "small"}, token=token)
+    token = small.ask_hub("POST", "/users/ann/tokens", sent)["token"]
+    small.ask_hub("POST", "/users/ann/server", {"profile": "small"}, token=token)
 
     def booked() -> dict[str, Any]:
         rows = small.json("report", "usage", "--by", "kind")["rows"]
@@ -119,8 +102,8 @@ def test_a_development_container_is_in_the_ledger(small: Platform) -> None:
         return found
 
     wait_for("its begin to be booked", lambda: booked().get("starts") == 1, MINUTES)
-    wait_for("the server", lambda: ask_hub(small, "GET", "/users/ann", token=token)["servers"][""]["ready"])
-    ask_hub(small, "DELETE", "/users/ann/server", token=token)
+    wait_for("the server", lambda: small.ask_hub("GET", "/users/ann", token=token)["servers"][""]["ready"])
+    small.ask_hub("DELETE", "/users/ann/server", token=token)
     wait_for("its end to be booked", lambda: booked()["ends"] == 1, MINUTES)
     row = booked()
     assert row["core_s"] > 2

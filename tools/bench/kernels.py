@@ -139,10 +139,8 @@ def _containers(report: Report, folder: Path) -> None:
     try:
         say("haienv: a platform for development containers")
         platform.start()
-        token = _hub(
-            platform, "POST", f"/users/{USER}/tokens",
-            {"note": "bench", "auth": {"username": USER, "password": PASSWORD}},
-        )["token"]  # fmt: skip
+        login = {"note": "bench", "auth": {"username": USER, "password": PASSWORD}}
+        token = platform.ask_hub("POST", f"/users/{USER}/tokens", login)["token"]
         # The first start makes the home and what else is made once.
         _container(platform, root, token, None)
         for at in range(CONTAINERS):
@@ -164,13 +162,13 @@ def _container(platform: Platform, root: Path, token: str, aside: Path | None) -
         (aside / USERS / USER).rename(own)
     try:
         began = time.perf_counter()
-        _hub(platform, "POST", f"/users/{USER}/server", token=token)
+        platform.ask_hub("POST", f"/users/{USER}/server", token=token)
         _until(lambda: _server(platform, token).get("ready"), platform.process)
         took = time.perf_counter() - began
         listed = _asked(platform.port, f"/user/{USER}/api/kernelspecs", token)
         assert listed is not None
         _check(listed, ENVIRONMENTS if aside is not None else 0)
-        _hub(platform, "DELETE", f"/users/{USER}/server", token=token)
+        platform.ask_hub("DELETE", f"/users/{USER}/server", token=token)
         _until(lambda: not _server(platform, token), platform.process)
     finally:
         if aside is not None:
@@ -181,22 +179,8 @@ def _container(platform: Platform, root: Path, token: str, aside: Path | None) -
 
 
 def _server(platform: Platform, token: str) -> dict[str, Any]:
-    found: dict[str, Any] = _hub(platform, "GET", f"/users/{USER}", token=token)["servers"].get("", {})
+    found: dict[str, Any] = platform.ask_hub("GET", f"/users/{USER}", token=token)["servers"].get("", {})
     return found
-
-
-def _hub(platform: Platform, method: str, path: str, body: object = None, *, token: str = "") -> Any:
-    connection = http.client.HTTPConnection("127.0.0.1", platform.port, timeout=PATIENCE_S)
-    headers = {"Authorization": f"token {token or platform.token(USER)}", "Content-Type": "application/json"}
-    try:
-        connection.request(method, f"/hub/api{path}", None if body is None else json.dumps(body).encode(), headers)
-        answer = connection.getresponse()
-        content = answer.read().decode()
-        if answer.status >= 400:
-            raise RuntimeError(f"{method} {path} was answered with {answer.status}: {content[:300]}")
-        return json.loads(content or "null")
-    finally:
-        connection.close()
 
 
 def _asked(port: int, path: str, token: str) -> Any:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 MOST_PROCESSES = 16
 #: How long after the beginning a process may still ask for the first time, seconds.
 LATE_S = 6.0
-#: A process that says so long after it was to begin that it records nothing, without a trace, has dropped the order:
-#: kineto does when its thread comes late to its turn. It is told again. Seconds, and times in all.
+#: Kineto drops an order without a word when its thread comes to its turn too late. A process that was told, has written
+#: no trace and says that it records nothing has dropped its order, and is told again. An order that begins at once
+#: takes this long to begin; how much later a process has dropped it; and how often a process is told. Seconds.
 BEGUN_WITHIN_S = 4.0
 DROPPED_AFTER_S = 1.5
 MOST_TELLS = 3

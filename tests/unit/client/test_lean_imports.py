@@ -8,16 +8,17 @@ import sys
 import pytest
 
 
+def said_by(code: str) -> str:
+    """What a new process prints that runs this."""
+    return subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize("module", ["nbclient, nbformat", "jupyterhub.app"])
 def test_address_checks_are_left_out_where_they_would_be_imported(module: str) -> None:
     code = f"import sys, {module}; print('lark' in sys.modules)"
     lean = "from hai_client.lean_imports import leave_out_address_checks as leave_out; leave_out(); "
-    said = [
-        subprocess.run([sys.executable, "-P", "-c", words], capture_output=True, text=True, check=True).stdout
-        for words in (code, lean + code)
-    ]
     # If the first is no longer true, `hai_client.lean_imports` has become useless.
-    assert said == ["True\n", "False\n"]
+    assert [said_by(words) for words in (code, lean + code)] == ["True\n", "False\n"]
 
 
 def test_what_is_there_already_stays() -> None:
@@ -27,8 +28,7 @@ def test_what_is_there_already_stays() -> None:
         "leave_out_address_checks()\n"
         "print(sys.modules[ADDRESS_CHECKS] is rfc3987_syntax)\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+    assert said_by(code) == "True\n"
 
 
 def test_imports_look_for_no_garbage_and_are_left_out_of_later_looks() -> None:
@@ -40,5 +40,4 @@ def test_imports_look_for_no_garbage_and_are_left_out_of_later_looks() -> None:
         "    import sqlalchemy\n"
         "print(gc.get_stats()[0]['collections'] - before, gc.get_freeze_count() > 10_000, gc.isenabled())\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "0 True True\n"
+    assert said_by(code) == "0 True True\n"

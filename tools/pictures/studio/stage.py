@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-import json
 import os
 import shutil
 import subprocess
@@ -15,13 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from e2e.conftest import BIN, Platform
 from hai_client import TaskRequest
 from integration.haienv.conftest import make_wheel
 from kit.databases import sqlite_url
-from kit.waiting import PATIENCE, wait_for
+from kit.waiting import wait_for
 from pictures.studio import past
 from pictures.studio.lab import ADMIN, GONE, LOOKER, PEOPLE, WATCHED, nodes_file
 
@@ -41,20 +38,6 @@ class Lab(Platform):
     def env(self) -> dict[str, str]:
         """The variables of `hai up`, whose home is a folder of its own."""
         return super().env | {"HOME": str(self.folder)}
-
-    def ask_hub(self, method: str, path: str, body: object) -> Any:
-        """Ask the Hub as the admin."""
-        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=PATIENCE)
-        headers = {"Authorization": f"token {self.token(ADMIN)}", "Content-Type": "application/json"}
-        try:
-            connection.request(method, f"/hub/api{path}", json.dumps(body).encode(), headers)
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            if answer.status >= 400:
-                raise RuntimeError(f"{method} {path}: {answer.status} {text}")
-            return json.loads(text or "null")
-        finally:
-            connection.close()
 
     def running(self) -> int:
         """Return how many tasks run."""

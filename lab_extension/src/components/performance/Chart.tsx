@@ -2,6 +2,7 @@
 
 import { memo, useEffect, useId, useRef, useState, type JSX, type KeyboardEvent } from 'react';
 import type { IRun } from '../../api/types';
+import { toggled } from '../../models/choice';
 import { moment } from '../../text/format';
 import { ENDING_WORDS } from '../task/Timeline';
 import type { IChart, ILine } from './charts';
@@ -65,10 +66,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
   useEffect(() => plot.current?.restyle(), [theme]);
 
   const toggle = (line: ILine, place: number): void => {
-    const now = new Set(hidden);
-    if (!now.delete(line.key)) {
-      now.add(line.key);
-    }
+    const now = toggled(hidden, line.key);
     setHidden(now);
     plot.current?.setShown(place, !now.has(line.key));
   };

@@ -43,7 +43,11 @@ export function CompareCharts(props: { one: ITaskDetail; other: ITaskDetail }): 
   );
   const missing = measured?.filter(each => !wasMeasured(each)) ?? [];
   return (
-    <section aria-label={trans.__('What they used')} data-testid="hai-compare-charts">
+    <section
+      className="hai-Compare-charts"
+      aria-label={trans.__('What they used')}
+      data-testid="hai-compare-charts"
+    >
       <h2>{trans.__('What they used')}</h2>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {measured === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}

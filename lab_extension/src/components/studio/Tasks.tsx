@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ITaskSummary } from '../../api/types';
+import { toggled } from '../../models/choice';
 import { TaskPagesModel } from '../../models/taskPages';
 import { count, numberText } from '../../text/words';
 import { trans } from '../../text/translate';
@@ -121,14 +122,6 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       )}
     </div>
   );
-}
-
-function toggled(chosen: ReadonlySet<number | string>, id: number): ReadonlySet<number | string> {
-  const next = new Set(chosen);
-  if (!next.delete(id)) {
-    next.add(id);
-  }
-  return next;
 }
 
 function Nothing({ none }: { none: boolean }): JSX.Element {

@@ -88,23 +88,20 @@ def codes_of(spreads: Sequence[Spread | None]) -> Codes:
     """Return the codes of the values of a metric, of which none is negative."""
     if spreads and spreads.count(spreads[0]) == len(spreads):
         # One object most often, so that this look costs nothing.
-        same = codes_of_one(spreads[0])
-        return Codes(*([code] * len(spreads) for code in same))
-    means = [NONE if spread is None else code_of(spread.mean) for spread in spreads]
-    # The least and the greatest value are near the mean: their distance from it is small. Of a value that stays the
-    # same the distances need no logarithm.
-    pairs = list(zip(spreads, means, strict=True))
-    below = [0 if s is None or s.least == s.mean else max(0, mean - code_of(s.least)) for s, mean in pairs]
-    above = [0 if s is None or s.greatest == s.mean else max(0, code_of(s.greatest) - mean) for s, mean in pairs]
-    return Codes(means, below, above)
+        return Codes(*([code] * len(spreads) for code in _codes_of_one(spreads[0])))
+    rows = [_codes_of_one(spread) for spread in spreads]
+    return Codes(*([row[place] for row in rows] for place in range(3)))
 
 
-def codes_of_one(spread: Spread | None) -> tuple[int, int, int]:
-    """Return the codes of one value: of its mean, and how far below and above the others are."""
+def _codes_of_one(spread: Spread | None) -> tuple[int, int, int]:
+    """Return the code of the mean, and how far below and above it those of the others are, which are near."""
     if spread is None:
         return NONE, 0, 0
-    mean = code_of(spread.mean)
-    return mean, max(0, mean - code_of(spread.least)), max(0, code_of(spread.greatest) - mean)
+    least, mean, greatest = spread
+    code = code_of(mean)
+    # Of a value that stays the same the distances need no logarithm.
+    below = 0 if least == mean else max(0, code - code_of(least))
+    return code, below, 0 if greatest == mean else max(0, code_of(greatest) - code)
 
 
 @lru_cache(maxsize=1 << 14)

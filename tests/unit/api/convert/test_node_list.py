@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.api.convert import node_list
 from hai_scheduler.api.convert.cluster import node_out
 from hai_scheduler.api.convert.node_list import NodeLines
-from hai_scheduler.api.wire.cluster import NodeList
+from hai_scheduler.api.wire.cluster import NodeList, NodeOut
 from hai_scheduler.core.metrics.use import MeanUse
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.task import Task, TaskState
@@ -71,24 +71,37 @@ def test_each_reader_reads_what_the_model_says() -> None:
     assert lines.encode((), EVE) == b'{"items":[]}'
 
 
-def test_what_changes_is_written_for_all_who_may_see_it() -> None:
-    lines = NodeLines()
-    use = MeanUse(cpu=1.0, memory=None, gpu_use=50.0, gpu_memory=None, gpu_power=None)
-    for change in (
-        NODES,
+def test_when_a_node_was_seen_is_its_last_field() -> None:
+    # A field behind it would be the first node's for all of them.
+    assert list(NodeOut.model_fields)[-1] == "seen_at"
+
+
+USE = MeanUse(cpu=1.0, memory=None, gpu_use=50.0, gpu_memory=None, gpu_power=None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
         (facts("node-1", replace(ANNS, name="another")), *NODES[1:]),
-        (facts("node-1", ANNS, since=at(5), by="root", reason="An admin has cordoned it."), *NODES[1:]),
-        (facts("node-1", ANNS, use={ANNS.id: use}), *NODES[1:]),
+        (facts("node-1", ANNS, since=at(5)), *NODES[1:]),
+        (facts("node-1", ANNS, by="root"), *NODES[1:]),
+        (facts("node-1", ANNS, reason="An admin has cordoned it."), *NODES[1:]),
+        (facts("node-1", ANNS, use={ANNS.id: USE}), *NODES[1:]),
         (facts("node-1", BOBS), *NODES[1:]),
         (facts("node-1"), *NODES[1:]),
+        (replace(NODES[0], tasks={}), *NODES[1:]),
         tuple(replace(one, seen_at=at(60)) for one in NODES),
         tuple(replace(one, seen_at=None) for one in NODES),
         (replace(NODES[0], view=replace(NODES[0].view, node=a_node("node-1", mark=NodeMark.DRAINING))), *NODES[1:]),
         NODES[1:],
-        NODES,
-    ):
+    ],
+    ids=["name", "since", "by", "reason", "use", "task", "free", "unknown", "later", "never seen", "drained", "gone"],
+)
+def test_what_changes_is_written_for_all_who_may_see_it(change: tuple[NodeFacts, ...]) -> None:
+    lines = NodeLines()
+    for found in (NODES, change, NODES):
         for caller in (EVE, ANN, ADMIN):
-            assert lines.encode(change, caller) == plain(change, caller)
+            assert lines.encode(found, caller) == plain(found, caller)
 
 
 def test_a_node_that_is_as_it_was_is_not_written_again(written: list[str]) -> None:

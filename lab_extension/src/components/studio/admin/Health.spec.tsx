@@ -92,7 +92,9 @@ describe('the health of the platform', () => {
     fireEvent.click(screen.getByRole('link', { name: 'HaiDatabaseSlow' }));
     expect((await screen.findByRole('heading', { level: 1 })).textContent).toBe('HaiDatabaseSlow');
     act(() => router.go({ page: 'health', query: { runbook: 'constructor' } }));
-    expect(screen.getByRole('alert').textContent).toBe('No runbook is called “constructor”.');
+    expect(screen.getByRole('alert').textContent).toBe(
+      'No runbook is called “constructor”: Health lists them all.'
+    );
   });
 
   it('says why it is not known', async () => {

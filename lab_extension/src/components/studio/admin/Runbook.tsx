@@ -24,7 +24,7 @@ export function Runbook({ name }: { name: string }): JSX.Element {
         <Link to={{ page: 'health' }}>{trans.__('Health')}</Link> / {name}
       </p>
       {text === undefined ? (
-        <Notice kind="error">{trans.__('No runbook is called “%1”.', name)}</Notice>
+        <Notice kind="error">{trans.__('No runbook is called “%1”: Health lists them all.', name)}</Notice>
       ) : (
         <article className="hai-Runbook" lang="en" data-testid="hai-runbook">
           {blocksOf(text).map((block, at) => (

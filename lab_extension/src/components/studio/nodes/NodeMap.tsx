@@ -11,6 +11,7 @@ import {
   type MouseEvent
 } from 'react';
 import type { INode } from '../../../api/types';
+import { toggled } from '../../../models/choice';
 import { trans } from '../../../text/translate';
 import { count } from '../../../text/words';
 import { SIGNS, stateWord, type ILeaf, type NodeState } from './states';
@@ -80,15 +81,7 @@ export function NodeMap(props: IMapProps): JSX.Element {
     }
   }, [here, prefix]);
 
-  const toggle = (name: string): void => {
-    const next = new Set(many ? chosen : []);
-    if (chosen.has(name)) {
-      next.delete(name);
-    } else {
-      next.add(name);
-    }
-    onChoose(next);
-  };
+  const toggle = (name: string): void => onChoose(toggled(chosen, name, many));
   const range = (to: string): void => {
     const ends = [names.indexOf(anchor.current ?? to), names.indexOf(to)].sort((a, b) => a - b);
     onChoose(new Set([...chosen, ...names.slice(Math.max(0, ends[0] ?? 0), (ends[1] ?? 0) + 1)]));

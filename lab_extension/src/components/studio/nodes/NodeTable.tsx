@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, type JSX } from 'react';
 import type { INode } from '../../../api/types';
+import { toggled } from '../../../models/choice';
 import { localTimes, moment, relative } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { valueText } from '../../performance/units';
@@ -28,15 +29,7 @@ export function NodeTable(props: INodeTableProps): JSX.Element {
   const sort = nodeSort(props.sort);
   const { by, down } = sort ?? { by: 'name', down: false };
   const rows = useMemo(() => sortNodes(nodes, { by, down }), [nodes, by, down]);
-  const toggle = (name: string): void => {
-    const next = new Set(many ? chosen : []);
-    if (chosen.has(name)) {
-      next.delete(name);
-    } else {
-      next.add(name);
-    }
-    onChoose(next);
-  };
+  const toggle = (name: string): void => onChoose(toggled(chosen, name, many));
   // The columns are made once; what a click does depends on what is chosen then.
   const choose = useRef(toggle);
   useEffect(() => {
