@@ -147,7 +147,9 @@ def done_again(records: Records) -> Iterator[str]:
         whole = len(stories) == task.nodes and all(story.finished for story in stories)
         # A supervisor that was killed could not tell how its command had ended: that run rightly counts as lost.
         known = bool(run.ranks) and all(rank.exit_code == 0 for rank in run.ranks)
-        if whole and known and not any(rank.notified for rank in run.ranks):
+        # At the deadline ranks are ended: the signal of that tells them too, though no notice came.
+        ended = run.deadline is not None and any(story.last >= run.deadline for story in stories)
+        if whole and known and not ended and not any(rank.notified for rank in run.ranks):
             yield f"{number}.{run_number} ended with 0 on every rank, untold, and is called {run.reason}"
 
 

@@ -93,8 +93,8 @@ class RunSeen:
     started_at: float
     ended_at: float | None
     ranks: tuple[RankSeen, ...]
-    #: Whether the run had been given a notice when it ended.
-    noticed: bool = False
+    #: When ranks that have not left are ended, with a signal first; None: the run had no notice.
+    deadline: float | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def seen(task: Task) -> TaskSeen:
                 run.started_at.timestamp(),
                 None if run.ended_at is None else run.ended_at.timestamp(),
                 tuple(RankSeen(r.rank, r.node, r.exit_code, r.notified_at is not None) for r in run.ranks),
-                run.notice is not None,
+                None if run.notice is None else run.notice.deadline.timestamp(),
             )
             for run in task.runs
         ),

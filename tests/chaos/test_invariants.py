@@ -37,7 +37,7 @@ def good() -> Records:
     """A task of two ranks that was told to leave once; everything is in order."""
     told = tuple(RankSeen(n, f"node-{n + 1}", 0, notified=True) for n in range(2))
     ended = tuple(RankSeen(n, f"node-{n + 1}", 0) for n in range(2))
-    first = RunSeen(1, "turn_over", 9.0, 13.0, told, noticed=True)
+    first = RunSeen(1, "turn_over", 9.0, 13.0, told, deadline=13.0)
     second = RunSeen(2, "succeeded", 19.0, 26.0, ended)
     found = Records(
         ranks=[left(0), left(1), story(0), story(1)],
@@ -102,7 +102,7 @@ def finished_untold(records: Records) -> None:
     """Let the first run finish without any notice, although there is a second run."""
     records.ranks[:2] = [story(n, run=1, at=5.0, start=0) for n in range(2)]
     unheard = tuple(RankSeen(n, f"node-{n + 1}", 0) for n in range(2))
-    with_run(1, ranks=unheard)(records)
+    with_run(1, ranks=unheard, deadline=30.0)(records)
 
 
 def one_within_another(records: Records) -> None:
@@ -190,7 +190,13 @@ def told_late(records: Records) -> None:
     with_run(1, ranks=(RankSeen(0, "node-1", 0, notified=True), RankSeen(1, "node-2", 0)))(records)
 
 
-@pytest.mark.parametrize("forge", [lost_whole_work, told_late])
+def ended_at_the_deadline(records: Records) -> None:
+    """No rank heard the notice, as the API was away; every rank finished while it was being ended."""
+    finished_untold(records)
+    with_run(1, deadline=9.5)(records)
+
+
+@pytest.mark.parametrize("forge", [lost_whole_work, told_late, ended_at_the_deadline])
 def test_what_the_rules_allow_is_no_work_done_again(forge: Forge) -> None:
     records = good()
     forge(records)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.kubernetes.client import KubernetesApi
+from hai_scheduler.adapters.kubernetes.client import ApiRefused, KubernetesApi
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Blame, RankState
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
@@ -31,6 +30,18 @@ async def quota(api: KubernetesApi, harness: KubernetesHarness) -> AsyncIterator
     """A ResourceQuota with which no pod can be created in the namespace."""
     path = f"{harness.place.path}/resourcequotas"
     await api.request("POST", path, body={"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
+    pod = {"metadata": {"name": "probe"}, "spec": {"containers": [{"name": "probe", "image": "probe:1"}]}}
+
+    async def in_force() -> bool:
+        # A busy server lets pods pass until it has heard of the quota, and says that its status is unknown until it has
+        # counted.
+        try:
+            await api.request("POST", f"{harness.place.path}/pods", query={"dryRun": "All"}, body=pod)
+        except (ApiRefused, Temporary) as refusal:
+            return "exceeded quota: none" in str(refusal)
+        return False
+
+    await harness.settle(in_force)
     yield
     await api.request("DELETE", f"{path}/none")
 
@@ -82,14 +93,7 @@ async def test_an_image_that_is_nowhere_is_named_while_the_run_is_starting(harne
 
 @pytest.mark.usefixtures("quota")
 async def test_a_quota_that_is_used_up_is_said_at_once_and_is_no_nodes_fault(harness, cluster) -> None:
-    async def launched() -> bool:
-        # Until the server has counted the use of a new quota, it says that the status of the quota is unknown.
-        with suppress(Temporary):
-            await cluster.launch(harness.launch(1, harness.waits()))
-            return True
-        return False
-
-    await harness.settle(launched)
+    await cluster.launch(harness.launch(1, harness.waits()))
     assert "exceeded quota: none" in await words(harness, cluster)
     (run,) = await cluster.observe()
     assert (run.ranks[0].state, run.ranks[0].blame) == (RankState.EXITED, Blame.NOBODY)

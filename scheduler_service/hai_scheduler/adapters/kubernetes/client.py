@@ -123,7 +123,7 @@ class KubernetesApi:
 
         Raises:
             Temporary: the server cannot be reached, is busy, or does not accept the credentials.
-            Missing, Exists, Expired, Refused: see these classes.
+            Missing, Exists, Expired, ApiRefused: see these classes.
         """
         pause = _FIRST_PAUSE_S
         for attempt in range(1, _TRIES + 1):
