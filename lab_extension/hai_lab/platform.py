@@ -71,8 +71,11 @@ class Platform:
         parameters = [(key, value) for key, value in parse_qsl(query) if key not in OWN_PARAMETERS]
         url = f"{self.api_url}/{checked(path)}" + (f"?{urlencode(parameters)}" if parameters else "")
         passed = {name: headers[name] for name in REQUEST_HEADERS if name in headers}
-        # A compressed stream could wait for more before it shows anything.
-        passed["Accept-Encoding"] = "identity"
+        # What the platform has compressed is passed on as it is. A compressed stream could wait for more before it
+        # shows anything.
+        whole = "text/event-stream" not in headers.get("Accept", "")
+        packs = whole and "gzip" in headers.get("Accept-Encoding", "")
+        passed["Accept-Encoding"] = "gzip" if packs else "identity"
         passed["Authorization"] = f"Bearer {self.token}"
         return self.client.build_request(method, url, headers=passed, content=body or None)
 

@@ -25,7 +25,14 @@ from hai_lab.snapshots import SnapshotHandler
 from hai_lab.spot import LeaveHandler, SpotHandler
 
 #: Headers of the platform that are forwarded to the browser.
-RESPONSE_HEADERS = ("Cache-Control", "Content-Disposition", "Content-Type", "Retry-After")
+RESPONSE_HEADERS = (
+    "Cache-Control",
+    "Content-Disposition",
+    "Content-Encoding",
+    "Content-Type",
+    "Retry-After",
+    "Vary",
+)
 #: Content types of answers that are passed on piece by piece.
 STREAMED = ("text/event-stream", "application/gzip")
 #: The platform's own limit, checked here so that a larger request is not sent.
@@ -121,12 +128,12 @@ class ForwardHandler(HaiHandler):
         if kind.startswith(STREAMED):
             self.set_header("X-Accel-Buffering", "no")
             await self.flush()
-            async for piece in response.aiter_bytes():
+            async for piece in response.aiter_raw():
                 self.write(piece)
                 await self.flush()
             self.finish(set_content_type=kind)
             return
-        self.finish(await response.aread(), set_content_type=kind)
+        self.finish(b"".join([piece async for piece in response.aiter_raw()]), set_content_type=kind)
 
 
 class SubmitDefaultsHandler(HaiHandler):

@@ -50,9 +50,11 @@ def measure(report: Report) -> None:
     """Measure all of it."""
     say("sampling of a rank with 8 GPUs")
     _of_a_rank(report)
-    metrics_taking.measure(report, TOPIC, RANKS)
+    api = metrics_taking.measure(report, TOPIC, RANKS)
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary:
-        asyncio.run(_of_the_store(report, Path(temporary)))
+        loop = asyncio.run(_of_the_store(report, Path(temporary)))
+    name = f"{RANKS} ranks: CPU of the service"
+    report.add(TOPIC, name, api + loop, "%", "of a core: the API at its dearer, and the loop", at_most=5)
     metrics_slowdown.measure(report, TOPIC)
     metrics_browser.measure(report, TOPIC)
 
@@ -69,7 +71,7 @@ def _of_a_rank(report: Report) -> None:
     report.add(TOPIC, "memory of sampling", found["mib"], "MiB", "beside the supervisor", at_most=2)
 
 
-async def _of_the_store(report: Report, folder: Path) -> None:
+async def _of_the_store(report: Report, folder: Path) -> float:
     store = await open_store(f"sqlite+aiosqlite:///{folder}/hai.db")
     clock, pace = SystemClock(), Pace()
     end = int(time.time()) // HOUR * HOUR - 10
@@ -78,15 +80,17 @@ async def _of_the_store(report: Report, folder: Path) -> None:
         run = a_run(task.id, nodes=1)
         await tx.tasks.save(_running(task, run))
     say("a day of 8 GPUs")
-    await _a_day(report, store, Series(store=store, clock=clock, pace=pace), run.id, end, folder / "hai.db")
+    share = await _a_day(report, store, Series(store=store, clock=clock, pace=pace), run.id, end, folder / "hai.db")
     await store.close()
+    return share
 
 
 def _running(task: Task, run: Run) -> Task:
     return replace(task, state=TaskState.RUNNING, run=run)
 
 
-async def _a_day(report: Report, store: Store, series: Series, run_id: RunId, end: int, file: Path) -> None:
+async def _a_day(report: Report, store: Store, series: Series, run_id: RunId, end: int, file: Path) -> float:
+    """Measure a day of a rank; returns what packing takes of the loop, percent of a core."""
     begin = end - DAY + HOUR
     points = list(points_of(begin, end, 0))
     current = [point for point in points if point.at > end // HOUR * HOUR]
@@ -121,6 +125,7 @@ async def _a_day(report: Report, store: Store, series: Series, run_id: RunId, en
             "CPU; read, folded, as JSON; best of 5",
             at_most=300,
         )
+    return share
 
 
 def _bytes_of(file: Path) -> int:

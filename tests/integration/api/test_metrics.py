@@ -52,6 +52,16 @@ async def test_points_come_back_as_columns(world, running) -> None:
     assert first["greatest"]["gpu0_use"][0] is None
 
 
+@pytest.mark.parametrize(("taken", "sent"), [("gzip, br", "gzip"), ("identity", None)])
+async def test_a_long_series_is_compressed_for_those_who_take_it_so(world, running, taken: str, sent: str | None):
+    await send(world, running, [point(10 * number, cpu=number) for number in range(1, 201)])
+    path = f"/tasks/{running.id}/metrics?since=1980-01-01T00:00:00Z&step=10"
+    async with world.ask("GET", path, "alice", headers={"Accept-Encoding": taken}) as response:
+        series = await response.json()
+        assert (response.headers.get("Content-Encoding"), response.headers["Vary"]) == (sent, "Accept-Encoding")
+    assert len(series["runs"][0]["ranks"][0]["at"]) == 200
+
+
 async def test_a_piece_that_is_sent_twice_counts_once(world, running) -> None:
     for _ in range(2):
         assert (await send(world, running, [point(10, cpu=1)]))[1]["newest"] == BEGIN + 10

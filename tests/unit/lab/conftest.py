@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import logging
 import signal
@@ -32,6 +33,8 @@ PROBLEM = {
     "code": "quota",
     "errors": [{"field": "nodes", "value": 99, "message": "Ask for 8 or fewer."}],
 }
+#: A long answer.
+NODES = json.dumps({"items": [{"name": f"node-{number}"} for number in range(1500)]}).encode()
 
 
 @dataclass
@@ -111,6 +114,18 @@ class Echo(tornado.web.RequestHandler):
                 await self.flush()
 
 
+class Long(tornado.web.RequestHandler):
+    """A long answer, compressed for who takes it so."""
+
+    def get(self) -> None:
+        packs = "gzip" in self.request.headers["Accept-Encoding"]
+        self.set_header("Content-Type", "application/json")
+        self.set_header("Vary", "Accept-Encoding")
+        if packs:
+            self.set_header("Content-Encoding", "gzip")
+        self.finish(gzip.compress(NODES) if packs else NODES)
+
+
 @contextlib.asynccontextmanager
 async def serving(app: tornado.web.Application) -> AsyncIterator[str]:
     server = tornado.httpserver.HTTPServer(app)
@@ -126,7 +141,7 @@ async def serving(app: tornado.web.Application) -> AsyncIterator[str]:
 @pytest.fixture
 async def upstream() -> AsyncIterator[Upstream]:
     found = Upstream()
-    app = tornado.web.Application([(f"{API_PATH}/.*", Echo, {"upstream": found})])
+    app = tornado.web.Application([(f"{API_PATH}/nodes", Long), (f"{API_PATH}/.*", Echo, {"upstream": found})])
     async with serving(app) as url:
         found.url = url
         yield found

@@ -9,6 +9,8 @@ import logging
 import httpx
 import pytest
 
+from unit.lab.conftest import NODES
+
 VERBS = ["GET", "POST", "PUT", "DELETE"]
 
 
@@ -63,6 +65,19 @@ async def test_only_listed_headers_pass_to_the_platform(lab, upstream):
     assert (seen["Accept"], seen["Last-Event-ID"], seen["Idempotency-Key"]) == ("text/event-stream", "7", "k")
     assert {"Cookie", "X-Forwarded-User", "X-Xsrftoken"}.isdisjoint(seen)
     assert "lab-token-19c2" not in str(seen)
+
+
+@pytest.mark.parametrize(("takes", "size"), [("gzip, deflate, br", len(NODES) / 5), ("identity", len(NODES) + 1)])
+async def test_what_the_platform_compressed_passes_as_it_is(lab, upstream, takes, size):
+    response = await lab.ask("GET", "hai-lab/api/nodes", headers={"Accept-Encoding": takes})
+    assert response.content == NODES
+    assert response.headers["Vary"] == "Accept-Encoding"
+    assert response.num_bytes_downloaded < size
+
+
+async def test_a_stream_is_not_asked_for_compressed(lab, upstream):
+    await lab.ask("GET", "hai-lab/api/me", headers={"Accept": "text/event-stream", "Accept-Encoding": "gzip"})
+    assert upstream.last.headers["Accept-Encoding"] == "identity"
 
 
 async def test_the_servers_own_parameters_do_not_pass(lab, upstream):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from itertools import chain, groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -29,10 +29,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from hai_scheduler.adapters.sql.engine import reading, writing
 from hai_scheduler.adapters.sql.tables import SERIES
 from hai_scheduler.adapters.sql.trouble import translated
+from hai_scheduler.core.metrics.columns import PackedColumns, folded_columns, joined_columns
 from hai_scheduler.core.metrics.levels import in_turn, merged, span_of
-from hai_scheduler.core.metrics.packing import pack, unpack, unpack_last
+from hai_scheduler.core.metrics.packing import columns_of, pack, pack_columns, unpack, unpack_last
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
-from hai_scheduler.core.metrics.series import Point, fold
+from hai_scheduler.core.metrics.series import Point
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 
@@ -82,6 +83,13 @@ _ADD_IF_NEW = insert(SERIES).from_select(
         )
     ),
 )
+
+
+class _Chunk(NamedTuple):
+    """What a row holds of some points: the end of the last one, and their bytes."""
+
+    until: int
+    data: bytes
 
 
 class SqlSeries:
@@ -231,13 +239,12 @@ class SqlSeries:
                 _of(first.run_id, first.rank, level), SERIES.c.until > end - level.chunk, SERIES.c.until <= end
             )
             rows = (await connection.execute(select(SERIES).where(inside).order_by(SERIES.c.id))).all()
-            points = await asyncio.to_thread(_joined, rows)
+            coarser = next(iter(LEVELS[LEVELS.index(level) + 1 :]), None)
+            chunk, folded = await asyncio.to_thread(_packed, rows, None if coarser is None else coarser.step)
             await connection.execute(delete(SERIES).where(inside))
-            await _add(connection, first.run_id, first.rank, level, points, packed=True)
-            coarser = LEVELS.index(level) + 1
-            if coarser < len(LEVELS):
-                folded = fold(points, LEVELS[coarser].step)
-                await _add(connection, first.run_id, first.rank, LEVELS[coarser], folded, packed=False)
+            await _insert(connection, first.run_id, first.rank, level, chunk, packed=True)
+            if coarser is not None and folded is not None:
+                await _insert(connection, first.run_id, first.rank, coarser, folded, packed=False)
         return True
 
     @asynccontextmanager
@@ -265,7 +272,7 @@ async def _add_new(connection: AsyncConnection, one: RankPiece) -> int:
         return int(end)
     new = [point for point in one.piece.points() if point.at > end]
     for _, points in groupby(new, key=lambda point: chunk_of(point.at, _FINEST)):
-        await _add(connection, one.run_id, one.rank, _FINEST, list(points), packed=False)
+        await _add(connection, one.run_id, one.rank, _FINEST, list(points))
     return new[-1].at
 
 
@@ -293,8 +300,26 @@ def _of(run_id: RunId, rank: int, level: SeriesLevel) -> ColumnElement[bool]:
     return and_(SERIES.c.run_id == run_id, SERIES.c.rank == rank, SERIES.c.step == level.step)
 
 
+def _packed(rows: Sequence[Row[Any]], coarser: int | None) -> tuple[_Chunk, _Chunk | None]:
+    """Return the points of rows as one chunk, and as one with this step, in seconds, if there is a coarser level."""
+    columns = joined_columns([columns_of(row.data) for row in rows])
+    columns.check()
+    folded = None if coarser is None else folded_columns(columns, coarser)
+    return _chunk(columns), None if folded is None else _chunk(folded)
+
+
+def _chunk(columns: PackedColumns) -> _Chunk:
+    return _Chunk(columns.ends[-1], pack_columns(columns))
+
+
 async def _add(
-    connection: AsyncConnection, run_id: RunId, rank: int, level: SeriesLevel, points: list[Point], *, packed: bool
+    connection: AsyncConnection, run_id: RunId, rank: int, level: SeriesLevel, points: Sequence[Point]
 ) -> None:
-    row = {"run_id": run_id, "rank": rank, "step": level.step, "until": points[-1].at, "packed": packed}
-    await connection.execute(insert(SERIES).values(**row, data=pack(points)))
+    await _insert(connection, run_id, rank, level, _Chunk(points[-1].at, pack(points)), packed=False)
+
+
+async def _insert(
+    connection: AsyncConnection, run_id: RunId, rank: int, level: SeriesLevel, chunk: _Chunk, *, packed: bool
+) -> None:
+    row = {"run_id": run_id, "rank": rank, "step": level.step, "packed": packed, **chunk._asdict()}
+    await connection.execute(insert(SERIES).values(**row))

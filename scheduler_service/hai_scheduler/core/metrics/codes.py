@@ -34,18 +34,29 @@ class BadChunk(ValueError):
 class Codes:
     """The codes of a metric, point by point: its mean (0: no value), and how far below and above the others are."""
 
-    __slots__ = ("above", "below", "means")
+    __slots__ = ("_same", "above", "below", "means")
 
     def __init__(self, means: Sequence[int], below: Sequence[int], above: Sequence[int]) -> None:
         self.means = means
         self.below = below
         self.above = above
+        #: Whether all points are the same; None: it was not asked yet.
+        self._same: bool | None = None
+
+    @classmethod
+    def same(cls, mean: int, below: int, above: int, count: int) -> Codes:
+        """Return the codes of a metric that has the same ones at all points."""
+        codes = cls([mean] * count, [below] * count, [above] * count)
+        codes._same = count > 0
+        return codes
 
     def check(self) -> None:
         """Raise BadChunk for a code that does not exist."""
         means, below, above = self.means, self.below, self.above
         if not means:
             return
+        if self._same:
+            means, below, above = means[:1], below[:1], above[:1]
         most = max(below)
         if min(means) < NONE or min(below) < 0 or min(above) < 0:
             raise BadChunk("a chunk with a code that does not exist")
@@ -58,23 +69,25 @@ class Codes:
 
     def is_same(self) -> bool:
         """Return whether all points have the same value, or all have none. Most metrics of a rank are such."""
-        return bool(self.means) and all(
-            column.count(column[0]) == len(column) for column in (self.means, self.below, self.above)
-        )
+        if self._same is None:
+            self._same = bool(self.means) and all(
+                column.count(column[0]) == len(column) for column in (self.means, self.below, self.above)
+            )
+        return self._same
 
     def spread(self, index: int) -> Spread | None:
         """Return the value of one point; None: it has none."""
         mean = self.means[index]
         if mean == NONE:
             return None
-        values = _values()
+        values = values_of_codes()
         return Spread(values[mean - self.below[index]], values[mean], values[mean + self.above[index]])
 
     def spreads(self) -> list[Spread | None]:
         """Return the values of all points."""
         if self.is_same():
             return [self.spread(0)] * len(self.means)
-        values = _values()
+        values = values_of_codes()
         rows = zip(self.means, self.below, self.above, strict=True)
         if NONE not in self.means:
             return [Spread(values[mean - low], values[mean], values[mean + high]) for mean, low, high in rows]
@@ -88,7 +101,7 @@ def codes_of(spreads: Sequence[Spread | None]) -> Codes:
     """Return the codes of the values of a metric, of which none is negative."""
     if spreads and spreads.count(spreads[0]) == len(spreads):
         # One object most often, so that this look costs nothing.
-        return Codes(*([code] * len(spreads) for code in _codes_of_one(spreads[0])))
+        return Codes.same(*_codes_of_one(spreads[0]), len(spreads))
     rows = [_codes_of_one(spread) for spread in spreads]
     return Codes(*([row[place] for row in rows] for place in range(3)))
 
@@ -117,6 +130,6 @@ def value_of(code: int) -> float:
 
 
 @cache
-def _values() -> list[float]:
-    """The numbers of all codes, by code."""
+def values_of_codes() -> list[float]:
+    """Return the numbers of all codes, by code."""
     return [value_of(code) for code in range(LAST + 1)]

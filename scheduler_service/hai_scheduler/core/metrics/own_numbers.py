@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hai_scheduler.core.metrics.series import OWN, Point, Spread
+from hai_scheduler.core.metrics.series import Spread
 
 
-def own_head(points: Sequence[Point]) -> dict[str, list[list[float]]]:
-    """The numbers of points for the head of a chunk, by name: places, means, and least and greatest values.
+def own_head(own: Mapping[str, Sequence[Spread | None]]) -> dict[str, list[list[float]]]:
+    """Return columns for the head of a chunk, by name: places, means, and least and greatest values.
 
     Where all values of a metric are the same as the mean, as of reports that come seldom, the last two are left out.
     """
-    found: dict[str, list[list[float]]] = {}
-    for place, point in enumerate(points):
-        for name, spread in point.values.items():
-            if name.startswith(OWN):
-                columns = found.setdefault(name, [[], [], [], []])
-                for column, value in zip(columns, (place, spread.mean, spread.least, spread.greatest), strict=True):
-                    column.append(_short(value))
-    return {name: columns[:2] if columns[1] == columns[2] == columns[3] else columns for name, columns in found.items()}
+    found = {}
+    for name, column in own.items():
+        rows = [
+            [place, *map(_short, (spread.mean, spread.least, spread.greatest))]
+            for place, spread in enumerate(column)
+            if spread is not None
+        ]
+        if rows:
+            columns = [list(one) for one in zip(*rows, strict=True)]
+            found[name] = columns[:2] if columns[1] == columns[2] == columns[3] else columns
+    return found
 
 
 def own_columns(head: Mapping[str, Any], count: int) -> dict[str, list[Spread | None]]:

@@ -18,10 +18,11 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from hai_scheduler.core.metrics.codes import BadChunk, Codes, codes_of
+from hai_scheduler.core.metrics.codes import NONE, BadChunk, Codes
+from hai_scheduler.core.metrics.columns import PackedColumns
 from hai_scheduler.core.metrics.own_numbers import own_columns, own_head
-from hai_scheduler.core.metrics.pieces import PIECE_FORM, PackedColumns, read_columns
-from hai_scheduler.core.metrics.series import OWN, Point, is_wanted
+from hai_scheduler.core.metrics.pieces import PIECE_FORM, read_columns
+from hai_scheduler.core.metrics.series import Point, is_wanted
 
 #: The first byte of a chunk: the form that follows.
 FORM: Final = 3
@@ -43,34 +44,39 @@ _DIGITS: Final = re.compile(r"(?<=^gpu)[0-9]+")
 
 def pack(points: Sequence[Point]) -> bytes:
     """Return points, in order of time, as bytes."""
-    found = set().union(*(point.values for point in points))
-    names = [name for name in found if not name.startswith(OWN)]
+    return pack_columns(PackedColumns.of(points))
+
+
+def pack_columns(columns: PackedColumns) -> bytes:
+    """Return columns, in order of time, as bytes."""
     same: dict[str, list[int]] = {}
     moving: dict[str, dict[str, Codes]] = {}
-    for name in sorted(names):
-        codes = codes_of([point.values.get(name) for point in points])
-        if codes.is_same():
-            same[name] = [codes.means[0], codes.below[0], codes.above[0]]
-        else:
+    for name, codes in sorted(columns.codes.items()):
+        if not codes.is_same():
             moving.setdefault(_kind(name), {})[name] = codes
+        elif codes.means[0] != NONE:
+            same[name] = [codes.means[0], codes.below[0], codes.above[0]]
     body, kinds = bytearray(), []
     for metrics in moving.values():
         parts = [_deflated(part) for part in _parts(list(metrics.values()))]
         body += b"".join(parts)
         kinds.append([list(metrics), [codes.means[0] for codes in metrics.values()], [len(part) for part in parts]])
-    own = {"own": own_head(points)} if len(names) < len(found) else {}
-    head = {"spans": _spans([point.at for point in points]), "same": same, "kinds": kinds, **own}
+    own = own_head(columns.own)
+    head = {"spans": _spans(columns.ends), "same": same, "kinds": kinds, **({"own": own} if own else {})}
     return bytes((FORM,)) + zlib.compress(json.dumps(head, separators=(",", ":")).encode(), 9) + body
 
 
 def unpack(chunk: bytes, names: Collection[str] | None = None) -> list[Point]:
     """Return the points of a chunk or a piece, with these metrics alone (None: with all). Raises BadChunk."""
-    return _checked(columns_of(chunk, names)).points()
+    columns = columns_of(chunk, names)
+    columns.check()
+    return columns.points()
 
 
 def unpack_last(chunk: bytes, names: Collection[str] | None = None) -> Point:
     """Return the last point of a chunk or a piece, as `unpack` does. Raises BadChunk, also if it has no points."""
-    found = _checked(columns_of(chunk, names))
+    found = columns_of(chunk, names)
+    found.check()
     if not found.ends:
         raise BadChunk("a chunk without points")
     return found.last()
@@ -90,12 +96,6 @@ def columns_of(chunk: bytes, names: Collection[str] | None = None) -> PackedColu
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
 
 
-def _checked(columns: PackedColumns) -> PackedColumns:
-    for codes in columns.codes.values():
-        codes.check()
-    return columns
-
-
 def _read(chunk: bytes, names: Collection[str] | None) -> PackedColumns:
     inflate = zlib.decompressobj()
     head = inflate.decompress(chunk[1:], _MOST_BYTES)
@@ -104,8 +104,8 @@ def _read(chunk: bytes, names: Collection[str] | None) -> PackedColumns:
     body, said = inflate.unused_data, json.loads(head)
     ends = [at for first, step, count in said["spans"] for at in range(first, first + step * count, step)]
     columns = {
-        name: Codes(*([code] * len(ends) for code in codes))
-        for name, codes in said["same"].items()
+        name: Codes.same(mean, below, above, len(ends))
+        for name, (mean, below, above) in said["same"].items()
         if is_wanted(name, names)
     }
     begin = 0

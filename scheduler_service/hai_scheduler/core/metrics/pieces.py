@@ -8,68 +8,32 @@ is checked before it is stored.
 from __future__ import annotations
 
 import json
+import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 from hai_scheduler.core.metrics.codes import BadChunk, Codes
+from hai_scheduler.core.metrics.columns import PackedColumns
 from hai_scheduler.core.metrics.own_numbers import own_columns
-from hai_scheduler.core.metrics.series import Point, Spread, is_wanted
+from hai_scheduler.core.metrics.series import is_wanted
 
 #: The first byte of a piece.
 PIECE_FORM: Final = 2
 #: Bytes of an element of a column, and what `array` calls it; 0: the column stays the same.
 _WIDTHS: Final = {1: "b", 2: "h", 8: "q"}
 _SAME: Final = 0
-#: Bytes of the first number of a column.
-_FIRST: Final = 8
+#: What a column begins with: the width of its differences, and its first number.
+_BEGIN: Final = struct.Struct("<Bq")
+#: The three columns of a metric that stays the same.
+_ALL_SAME: Final = struct.Struct("<BqBqBq")
 #: Most bytes of an unpacked piece: more is no piece of ours.
 _MOST_BYTES: Final = 32 * 2**20
 #: Most points of a chunk: those of ten seconds in four days.
 _MOST_POINTS: Final = 35_000
-
-
-class PackedColumns:
-    """The columns of a chunk: when its points end, and of each metric its codes, or of a job's own numbers the values.
-
-    Args:
-        ends: The ends of the points, Unix time in seconds.
-        codes: The codes by metric.
-        own: The values of the job's own numbers by name.
-    """
-
-    __slots__ = ("codes", "ends", "own")
-
-    def __init__(
-        self, ends: Sequence[int], codes: Mapping[str, Codes], own: Mapping[str, Sequence[Spread | None]]
-    ) -> None:
-        self.ends = ends
-        self.codes = codes
-        self.own = own
-
-    def points(self) -> list[Point]:
-        """Return the points."""
-        columns: dict[str, Sequence[Spread | None]] = {name: codes.spreads() for name, codes in self.codes.items()}
-        columns.update(self.own)
-        if not columns:
-            return [Point(at, {}) for at in self.ends]
-        if any(None in column for column in columns.values()):
-            return [
-                Point(at, {name: spread for name, column in columns.items() if (spread := column[index]) is not None})
-                for index, at in enumerate(self.ends)
-            ]
-        found = tuple(columns)
-        rows: Any = zip(*columns.values(), strict=True)
-        return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(self.ends, rows, strict=True)]
-
-    def last(self) -> Point:
-        """Return the last point, without a look at the others. Raises LookupError if there is none."""
-        columns = [(name, codes.spread(-1)) for name, codes in self.codes.items()]
-        columns += [(name, column[-1]) for name, column in self.own.items()]
-        return Point(self.ends[-1], {name: spread for name, spread in columns if spread is not None})
 
 
 def read_columns(
@@ -103,14 +67,23 @@ def read_columns(
         columns = {}
         for name in said["names"]:
             if is_wanted(name, names):
-                columns[name] = Codes(reader.next(), reader.next(), reader.next())
+                columns[name] = reader.codes()
             else:
                 reader.skip(3)
         own = {name: found for name, found in said.get("own", {}).items() if is_wanted(name, names)}
         return PackedColumns(ends, columns, own_columns(own, count))
     except BadChunk:
         raise
-    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (
+        zlib.error,
+        struct.error,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise BadChunk(f"a damaged chunk ({type(error).__name__})") from error
 
 
@@ -128,26 +101,32 @@ class _Columns:
         self._at = 0
 
     def next(self) -> Sequence[int]:
-        """Return the next column. Raises BadChunk, LookupError, ValueError."""
-        width = self._body[self._at]
-        begin = self._at + 1 + _FIRST
-        first = int.from_bytes(self._cut(begin - _FIRST, _FIRST), "little", signed=True)
+        """Return the next column. Raises BadChunk, LookupError, ValueError, struct.error."""
+        width, first = _BEGIN.unpack_from(self._body, self._at)
+        begin = self._at + _BEGIN.size
         self._at = begin + width * self._count
         if width == _SAME:
             return [first] * self._count
-        differences = array(_WIDTHS[width])
-        differences.frombytes(self._cut(begin, width * self._count))
+        differences = array(_WIDTHS[width], self._body[begin : self._at])
+        if len(differences) != self._count:
+            raise BadChunk("a chunk that is cut off")
         if sys.byteorder == "big":
             differences.byteswap()
-        return list(accumulate(differences, initial=first))[1:]
+        numbers = accumulate(differences, initial=first)
+        next(numbers)
+        return list(numbers)
+
+    def codes(self) -> Codes:
+        """Return the next three columns, which are those of a metric. Raises as `next` does."""
+        body, at = self._body, self._at
+        # Most metrics stay the same while a piece lasts.
+        if body[at : at + _ALL_SAME.size : _BEGIN.size] == b"\0\0\0":
+            _, mean, _, below, _, above = _ALL_SAME.unpack_from(body, at)
+            self._at = at + _ALL_SAME.size
+            return Codes.same(mean, below, above, self._count)
+        return Codes(self.next(), self.next(), self.next())
 
     def skip(self, columns: int) -> None:
         """Pass over columns. Raises LookupError."""
         for _ in range(columns):
-            self._at += 1 + _FIRST + self._body[self._at] * self._count
-
-    def _cut(self, begin: int, size: int) -> bytes:
-        found = self._body[begin : begin + size]
-        if len(found) != size:
-            raise BadChunk("a chunk that is cut off")
-        return found
+            self._at += _BEGIN.size + self._body[self._at] * self._count

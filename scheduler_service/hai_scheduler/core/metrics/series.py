@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -110,11 +110,12 @@ def _joined(points: list[Point], at: int) -> Point:
             spreads.setdefault(name, []).append(spread)
     return Point(
         at,
-        {name: _spread_of(seen) for name, seen in spreads.items()},
+        {name: spread_of(seen) for name, seen in spreads.items()},
     )
 
 
-def _spread_of(seen: list[Spread]) -> Spread:
+def spread_of(seen: Sequence[Spread]) -> Spread:
+    """Return the least, the mean of the means, and the greatest of the values of some spans, at least one."""
     if seen.count(seen[0]) == len(seen):
         return seen[0]
     least, means, greatest = zip(*seen, strict=True)

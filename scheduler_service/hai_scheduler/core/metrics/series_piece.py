@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from hai_scheduler.core.metrics.codes import BadChunk
+from hai_scheduler.core.metrics.columns import PackedColumns
 from hai_scheduler.core.metrics.packing import columns_of, pack
-from hai_scheduler.core.metrics.pieces import PackedColumns, read_columns
+from hai_scheduler.core.metrics.pieces import read_columns
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.core.model.ids import RunId
 

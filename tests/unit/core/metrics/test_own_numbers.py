@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hai_scheduler.core.metrics.columns import PackedColumns
 from hai_scheduler.core.metrics.own_numbers import own_columns, own_head
 from hai_scheduler.core.metrics.packing import pack, unpack
 from hai_scheduler.core.metrics.series import Point, Spread
@@ -34,9 +35,9 @@ def test_both_kinds_of_numbers_share_a_point() -> None:
     assert back.values["job_lr"] == (-3e-5, 3e-5, 4e-5)
 
 
-def test_the_head_has_only_the_jobs_numbers_and_one_column_where_one_says_all() -> None:
+def test_the_head_has_one_column_where_one_says_all() -> None:
     points = [Point(10, {"cpu": Spread(1, 2, 3), "job_a": Spread(5, 5, 5)}), Point(20, {"job_b": Spread(1, 2, 3)})]
-    assert own_head(points) == {"job_a": [[0], [5]], "job_b": [[1], [2], [1], [3]]}
+    assert own_head(PackedColumns.of(points).own) == {"job_a": [[0], [5]], "job_b": [[1], [2], [1], [3]]}
 
 
 @pytest.mark.parametrize(
