@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from hai_scheduler.core.explaining.explain import message_of
 from hai_scheduler.core.explaining.short import ShortWait, short_of
@@ -34,6 +34,7 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.scheduling.unsaved_alarm import hint_of
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, NotFound
+from hai_scheduler.service.shared.joint_read import JointRead
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
@@ -85,8 +86,7 @@ class TaskStory:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeHolder:
+class NodeHolder(NamedTuple):
     """A task that holds a node, or GPUs of it."""
 
     task_id: TaskId
@@ -153,25 +153,45 @@ class ClusterView:
     groups: Sequence[GroupView]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Present:
+    """What is read for every reader of the cluster."""
+
+    marks: Mapping[str, NodeMark]
+    #: The tasks that have not ended; the same object as long as none of them changes.
+    tasks: Sequence[Task]
+    quotas: Sequence[Quota]
+    paused: bool
+
+
+@dataclass(slots=True)
+class _Views:
+    """All nodes with their holders as they were made last, and what they were made of."""
+
+    made_of: tuple[Sequence[Node], Sequence[Task], Mapping[str, NodeMark]] | None = None
+    views: Sequence[NodeView] = ()
+
+    def of(self, nodes: Sequence[Node], present: _Present, live: LiveTasks) -> Sequence[NodeView]:
+        """The nodes by name; the same object as long as nothing has changed."""
+        tasks, marks = present.tasks, present.marks
+        known = self.made_of
+        if known is None or known[0] is not nodes or known[1] is not tasks or known[2] != marks:
+            self.views = _node_views(_marked(nodes, marks), live.of(tasks))
+            self.made_of = nodes, tasks, marks
+        return self.views
+
+
 @dataclass(slots=True)
 class _Summed:
     """The summary of the cluster that was made last, and what it was made of."""
 
-    made_of: tuple[object, object, object, object, bool] | None = None
+    made_of: tuple[object, object, bool] | None = None
     view: ClusterView | None = None
 
-    def of(
-        self,
-        nodes: Sequence[Node],
-        tasks: Sequence[Task],
-        verdicts: Mapping[TaskId, Verdict],
-        marks: Mapping[str, NodeMark],
-        paused: bool,
-    ) -> ClusterView | None:
+    def of(self, views: Sequence[NodeView], verdicts: Mapping[TaskId, Verdict], paused: bool) -> ClusterView | None:
         """The summary if it was made of the very same; None: another one is needed, which `view` then takes."""
-        before, self.made_of = self.made_of, (nodes, tasks, verdicts, marks, paused)
-        same = before is not None and before[0] is nodes and before[1] is tasks and before[2] is verdicts
-        if not same or before is None or before[3:] != (marks, paused):
+        before, self.made_of = self.made_of, (views, verdicts, paused)
+        if before is None or before[0] is not views or before[1] is not verdicts or before[2] != paused:
             self.view = None
         return self.view
 
@@ -186,7 +206,22 @@ class Queries:
     locations: RankLocations
     census: Census = field(default_factory=Census)
     live: LiveTasks = field(default_factory=LiveTasks)
+    _views: _Views = field(default_factory=_Views)
     _summed: _Summed = field(default_factory=_Summed)
+    #: All open pages read at about the same time, when something has changed.
+    _present: JointRead[_Present] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_present", JointRead(self._read_present))
+
+    async def _read_present(self) -> _Present:
+        async with self.store.read() as tx:
+            return _Present(
+                marks=await tx.nodes.marks(),
+                tasks=await tx.tasks.unfinished(),
+                quotas=await tx.quotas.all(),
+                paused=await tx.settings.get("paused") is not None,
+            )
 
     async def task(self, caller: Caller, ref: str) -> TaskStory:
         """One task with its specification and runs. Raises NotFound."""
@@ -271,16 +306,12 @@ class Queries:
     async def everything(self) -> tuple[Mapping[TaskKind, Count], Sequence[NodeView]]:
         """The number of unfinished tasks of each kind, and all nodes; the same for every caller."""
         await self.latest_plan.asked()
-        async with self.store.read() as tx:
-            marks, tasks = await tx.nodes.marks(), await tx.tasks.unfinished()
-        nodes = _marked(self.latest_plan.nodes, marks)
-        return self.census.of(tasks, self.latest_plan.verdicts), _node_views(nodes, self.live.of(tasks))
+        present, plan = await self._present.result(), self.latest_plan
+        return self.census.of(present.tasks, plan.verdicts), self._views.of(plan.nodes, present, self.live)
 
     async def demand(self) -> OverallDemand:
         """Who waits how long, and who holds and wants how much."""
-        async with self.store.read() as tx:
-            tasks = await tx.tasks.unfinished()
-        return demand_of(tasks, self.latest_plan.verdicts, self.clock.now())
+        return demand_of((await self._present.result()).tasks, self.latest_plan.verdicts, self.clock.now())
 
     async def node(self, name: str) -> NodeView:
         """One node. Raises NotFound."""
@@ -292,18 +323,15 @@ class Queries:
     async def cluster(self) -> ClusterView:
         """A summary of the cluster."""
         await self.latest_plan.asked()
-        async with self.store.read() as tx:
-            marks, tasks = await tx.nodes.marks(), await tx.tasks.unfinished()
-            paused = await tx.settings.get("paused") is not None
-        plan = self.latest_plan
+        present, plan = await self._present.result(), self.latest_plan
+        nodes = self._views.of(plan.nodes, present, self.live)
         # All open pages ask for it, again and again: it is made once of what has not changed.
-        shown = self._summed.of(plan.nodes, tasks, plan.verdicts, marks, paused)
+        shown = self._summed.of(nodes, plan.verdicts, present.paused)
         if shown is None:
-            counts, nodes = self.census.of(tasks, plan.verdicts), _marked(plan.nodes, marks)
-            names = sorted({node.group for node in nodes} | {kind.group for kind in counts})
-            held = _node_views(nodes, self.live.of(tasks))
-            groups = [_group_view(name, held, counts) for name in names]
-            shown = self._summed.view = ClusterView(paused=paused, groups=groups)
+            counts = self.census.of(present.tasks, plan.verdicts)
+            names = sorted({view.node.group for view in nodes} | {kind.group for kind in counts})
+            groups = [_group_view(name, nodes, counts) for name in names]
+            shown = self._summed.view = ClusterView(paused=present.paused, groups=groups)
         return shown
 
     async def quotas(self, caller: Caller) -> Sequence[Quota]:
@@ -315,11 +343,10 @@ class Queries:
 
     async def own_quota(self, caller: Caller) -> Sequence[QuotaView]:
         """The caller's limits and held nodes, for levels with a row or a held node; highest level first."""
-        async with self.store.read() as tx:
-            rows, tasks = await tx.quotas.all(), await tx.tasks.unfinished()
+        present = await self._present.result()
         return quota_views(
-            rows,
-            self.live.of(tasks),
+            present.quotas,
+            self.live.of(present.tasks),
             {caller.name: caller.groups},
             now=self.clock.now(),
             node_groups=self.latest_plan.groups(),

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from hai_scheduler.core.lifecycle.events import GpusIdle
@@ -14,18 +15,22 @@ from hai_scheduler.core.metrics.series import WINDOW_S, Point
 from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.policy import Policy
+from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.policy.store import PolicyStore
-from hai_scheduler.service.runs.rank_reports import live_rank
+from hai_scheduler.service.runs.rank_reports import live_rank, live_run
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict
+from hai_scheduler.service.shared.joint_read import JointRead
 
 #: Ranks that are remembered at most; those that have sent nothing for longest are forgotten first.
 MOST: Final = 20_000
+#: Runs whose reads are remembered at most.
+MOST_RUNS: Final = 1_000
 
 
 class _Known(NamedTuple):
@@ -48,6 +53,7 @@ class IdleGpus:
     clock: Clock
     policies: PolicyStore
     _known: OrderedDict[tuple[RunId, int], _Known] = field(default_factory=OrderedDict)
+    _reads: OrderedDict[RunId, JointRead[Run | None]] = field(default_factory=OrderedDict)
 
     async def saw(self, task: Task, rank: int, piece: SeriesPiece) -> None:
         """Look at points of a rank, which are stored already.
@@ -96,12 +102,8 @@ class IdleGpus:
 
     async def _note(self, run_id: RunId, rank: int, since: datetime | None) -> None:
         """Note it in the task, unless it is noted already."""
-        async with self.store.read() as tx:
-            try:
-                _, run = await live_rank(tx, run_id, rank)
-            except Conflict:
-                return
-        if (run.ranks[rank].idle_gpus_since is None) == (since is None):
+        run = await self._run(run_id)
+        if run is None or (run.ranks[rank].idle_gpus_since is None) == (since is None):
             return
         async with self.store.write() as tx:
             try:
@@ -112,3 +114,21 @@ class IdleGpus:
             changed, _ = await change(tx, task, event, actor=f"run {run_id}")
         if changed != task:
             await ring_change(self.bus)
+
+    async def _run(self, run_id: RunId) -> Run | None:
+        """The run as it is now; None: it is over.
+
+        After a restart all ranks of a gang ask at once, and a run of 1,500 ranks takes long to read.
+        """
+        if run_id not in self._reads:
+            self._reads[run_id] = JointRead(partial(self._read, run_id))
+            while len(self._reads) > MOST_RUNS:
+                self._reads.popitem(last=False)
+        return await self._reads[run_id].result()
+
+    async def _read(self, run_id: RunId) -> Run | None:
+        async with self.store.read() as tx:
+            try:
+                return (await live_run(tx, run_id))[1]
+            except Conflict:
+                return None

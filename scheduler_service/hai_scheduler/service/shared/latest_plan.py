@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from hai_scheduler.core.model.ids import TaskId
@@ -66,6 +67,8 @@ class LatestPlan:
     policy_trouble: str | None = None
     #: How often P7's alarm was raised since the service started.
     rotation_alarms: int = 0
+    #: The GPUs of the largest node of each group, and the nodes of which that was found.
+    _largest: tuple[Sequence[Node], Mapping[str, int]] = ((), MappingProxyType({}))
 
     @property
     def leads(self) -> bool:
@@ -102,7 +105,9 @@ class LatestPlan:
 
     def gpus_per_node(self, group: str) -> int:
         """The number of GPUs of the group's largest node; 0 for an unknown group."""
-        return largest(self.nodes).get(group, 0)
+        if self._largest[0] is not self.nodes:
+            self._largest = self.nodes, largest(self.nodes)
+        return self._largest[1].get(group, 0)
 
     def by_name(self) -> dict[str, Node]:
         """The nodes by name."""
