@@ -96,8 +96,7 @@ class NodeHolder(NamedTuple):
     gpus: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeView:
+class NodeView(NamedTuple):
     """A node and its holders: one task with the whole node, or several tasks with some of its GPUs each."""
 
     node: Node
@@ -107,7 +106,8 @@ class NodeView:
     @property
     def gpus_free(self) -> int:
         """The number of GPUs that neither a task nor an orphaned run holds."""
-        if self.node.orphan is not None or any(not holder.gpus for holder in self.holders):
+        # Who holds the whole node is the first.
+        if self.node.orphan is not None or (self.holders and not self.holders[0].gpus):
             return 0
         return self.node.gpus - sum(len(holder.gpus) for holder in self.holders)
 
@@ -401,26 +401,28 @@ def _node_views(nodes: Iterable[Node], tasks: Iterable[Task]) -> list[NodeView]:
     holders: defaultdict[str, list[NodeHolder]] = defaultdict(list)
     for task in tasks:
         for rank in task.live_run.ranks if task.live_run else ():
-            holders[rank.node].append(NodeHolder(task_id=task.id, user=task.user, gpus=rank.gpus))
-    return [
-        NodeView(node=node, holders=tuple(sorted(holders[node.name], key=lambda holder: holder.gpus))) for node in nodes
-    ]
+            holders[rank.node].append(NodeHolder(task.id, task.user, rank.gpus))
+    for several in holders.values():
+        if len(several) > 1:
+            several.sort(key=attrgetter("gpus"))
+    return [NodeView(node, tuple(holders.get(node.name, ()))) for node in nodes]
 
 
 def _group_view(group: str, nodes: Iterable[NodeView], counts: Mapping[TaskKind, Count]) -> GroupView:
     own = [view for view in nodes if view.node.group == group]
     members = {kind: count for kind, count in counts.items() if kind.group == group}
     held = sum(bool(view.holders) for view in own)
-    free = sum(view.node.schedulable and not view.holders for view in own)
+    free = sum(not view.holders and view.node.schedulable for view in own)
+    gpus_free = [view.gpus_free for view in own]
     return GroupView(
         group=group,
         nodes=len(own),
         held=held,
         free=free,
         unavailable=len(own) - held - free,
-        shared=sum(bool(view.holders) and view.gpus_free > 0 for view in own),
+        shared=sum(gpus > 0 and bool(view.holders) for view, gpus in zip(own, gpus_free, strict=True)),
         gpus=sum(view.node.gpus for view in own),
-        gpus_free=sum(view.gpus_free for view in own if view.node.schedulable),
+        gpus_free=sum(gpus for view, gpus in zip(own, gpus_free, strict=True) if gpus and view.node.schedulable),
         levels=[level for priority in LEVELS if (level := _level_view(priority, members)) is not None],
     )
 

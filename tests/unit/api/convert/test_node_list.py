@@ -92,7 +92,7 @@ USE = MeanUse(cpu=1.0, memory=None, gpu_use=50.0, gpu_memory=None, gpu_power=Non
         (replace(NODES[0], tasks={}), *NODES[1:]),
         tuple(replace(one, seen_at=at(60)) for one in NODES),
         tuple(replace(one, seen_at=None) for one in NODES),
-        (replace(NODES[0], view=replace(NODES[0].view, node=a_node("node-1", mark=NodeMark.DRAINING))), *NODES[1:]),
+        (replace(NODES[0], view=NODES[0].view._replace(node=a_node("node-1", mark=NodeMark.DRAINING))), *NODES[1:]),
         NODES[1:],
     ],
     ids=["name", "since", "by", "reason", "use", "task", "free", "unknown", "later", "never seen", "drained", "gone"],
