@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.error import HTTPError
 
 from bench.browser import CHROMIUM, FLAGS, SLOW
 from bench.figures import Report, percentile, say
@@ -211,7 +213,12 @@ def measure_events(
         note = f"slowest of {len(found)}; p50 {percentile(found, 50):.2f} s"
         report.add(TOPIC, f"a submission to the screen, {crowd}: {what}", max(found), "s", note, at_most=2)
     for number in ids:
-        platform.ask(who, "POST", f"/tasks/{number}/stop")
+        try:
+            platform.ask(who, "POST", f"/tasks/{number}/stop")
+        except HTTPError as error:
+            # Some have had their turn, and have ended.
+            if error.code != HTTPStatus.CONFLICT:
+                raise
 
 
 def _submitted(platform: StudioPlatform, who: str, name: str, options: Mapping[str, Any]) -> int:

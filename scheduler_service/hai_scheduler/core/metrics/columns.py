@@ -6,7 +6,7 @@ points of them first would take twice as long.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import compress, pairwise
 from operator import add, sub
 from typing import Any
@@ -60,10 +60,14 @@ class PackedColumns:
         rows: Any = zip(*columns.values(), strict=True)
         return [Point(at, dict(zip(found, row, strict=True))) for at, row in zip(self.ends, rows, strict=True)]
 
-    def last(self) -> Point:
-        """Return the last point, without a look at the others. Raises LookupError if there is none."""
-        columns = [(name, codes.spread(-1)) for name, codes in self.codes.items()]
-        columns += [(name, column[-1]) for name, column in self.own.items()]
+    def last(self, names: Collection[str] | None = None) -> Point:
+        """Return the last point, without a look at the others. Raises LookupError if there is none.
+
+        Args:
+            names: The metrics that are wanted; None: all.
+        """
+        columns = [(name, codes.spread(-1)) for name, codes in self.codes.items() if names is None or name in names]
+        columns += [(name, column[-1]) for name, column in self.own.items() if names is None or name in names]
         return Point(self.ends[-1], {name: spread for name, spread in columns if spread is not None})
 
     def check(self) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
-from hai_scheduler.core.metrics.series import WINDOW_S, Point, Spread
+from hai_scheduler.core.metrics.columns import PackedColumns
+from hai_scheduler.core.metrics.series import OF_A_GPU, WINDOW_S, Point, Spread
 from hai_scheduler.core.model.policy import Policy
+
+#: The metrics of a rank's first GPU.
+_OF_THE_FIRST: Final = frozenset(f"gpu0_{name}" for name in OF_A_GPU)
 
 
 def idle_since(points: Iterable[Point], since: int | None, policy: Policy) -> int | None:
@@ -25,6 +30,15 @@ def idle_since(points: Iterable[Point], since: int | None, policy: Policy) -> in
         elif since is None:
             since = point.at - WINDOW_S
     return since
+
+
+def idle_at_end(columns: PackedColumns, policy: Policy) -> bool:
+    """Return whether all GPUs are idle at the last point. Raises LookupError if there is none."""
+    first = columns.last(_OF_THE_FIRST)
+    # Most GPUs work, and where the first one does, the others need no look.
+    if first.values and not all_idle(first, policy):
+        return False
+    return all_idle(columns.last(), policy)
 
 
 def all_idle(point: Point, policy: Policy) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from hai_scheduler.core.lifecycle.events import GpusIdle
-from hai_scheduler.core.metrics.idle import all_idle, idle_since
+from hai_scheduler.core.metrics.idle import idle_at_end, idle_since
 from hai_scheduler.core.metrics.series import WINDOW_S, Point
 from hai_scheduler.core.metrics.series_piece import SeriesPiece
 from hai_scheduler.core.model.ids import RunId
@@ -71,7 +71,7 @@ class IdleGpus:
         end = piece.ends[-1]
         since: int | None = None
         # Most GPUs work: a rank that does at the end is not idle, whatever was before.
-        if all_idle(piece.columns.last(), policy):
+        if idle_at_end(piece.columns, policy):
             points = piece.points()
             if known is None or points[0].at > known.newest + WINDOW_S:
                 known = await self._from_series(run.id, rank, points, policy)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.metrics.idle import all_idle, idle_since
+from hai_scheduler.core.metrics.columns import PackedColumns
+from hai_scheduler.core.metrics.idle import all_idle, idle_at_end, idle_since
 from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.model.policy import Policy
 
@@ -45,6 +46,13 @@ def point(at: int, **values: float) -> Point:
 )
 def test_i1_all_gpus_do_nothing(values: dict[str, float], idle: bool) -> None:
     assert all_idle(point(10, **values), POLICY) is idle
+
+
+@pytest.mark.parametrize("first", [{"gpu0_use": 0.0}, {"gpu0_use": 50.0}, {"cpu": 3.0}, {"gpu0_power": 90.0}])
+@pytest.mark.parametrize("other", [{"gpu1_use": 0.0}, {"gpu1_use": 50.0}, {}])
+def test_i1_the_end_of_columns_is_as_their_last_point(first: dict[str, float], other: dict[str, float]) -> None:
+    points = [point(10, gpu0_use=70, gpu1_use=70), point(20, **first, **other)]
+    assert idle_at_end(PackedColumns.of(points), POLICY) is all_idle(points[-1], POLICY)
 
 
 def test_i1_numbers_of_the_policy_count() -> None:
