@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from hai_client.backports import dataclass
+from hai_client.wire.schema import Assumption
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +133,8 @@ class Trial:
     new: TrialSide
     #: What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes.
     measured: TrialSide
-    #: What the figures rest on, and what they cannot know, as sentences.
-    assumptions: tuple[str, ...]
+    #: What the figures rest on, and what they cannot know.
+    assumptions: tuple[Assumption, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -658,6 +658,19 @@ class LaterTask(PreviewTask):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Assumption:
+    """Something that computed times or figures rest on, or what they cannot know."""
+
+    #: Which it is. Who does not know it shows the sentence.
+    name: str
+    sentence: str
+    #: The number of tasks or nodes that it is about; None: it is about no number.
+    count: int | None = None
+    #: The length of time that it names, in seconds; None: it names none.
+    length_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkPreview:
     """What a mark on nodes would do, from the planner itself; nothing was done."""
 
@@ -679,8 +692,8 @@ class MarkPreview:
     #: Up to when the planner was run, and the precision of its times, in seconds.
     computed_until: datetime
     step_s: float
-    #: What the times rest on, as sentences.
-    assumptions: tuple[str, ...]
+    #: What the times rest on.
+    assumptions: tuple[Assumption, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

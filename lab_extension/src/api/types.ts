@@ -179,6 +179,17 @@ export interface ILaterTask extends IPreviewTask {
   with_mark: string | null;
 }
 
+/** Something that computed times or figures rest on, or what they cannot know. */
+export interface IAssumption {
+  /** Which it is. Who does not know it shows the sentence. */
+  name: string;
+  sentence: string;
+  /** The number of tasks or nodes that it is about; null: it is about no number. */
+  count: number | null;
+  /** The length of time that it names, in seconds; null: it names none. */
+  length_s: number | null;
+}
+
 /** What a mark on nodes would do, from the planner itself; nothing was done. */
 export interface IMarkPreview {
   at: string;
@@ -198,8 +209,8 @@ export interface IMarkPreview {
   /** Up to when the planner was run, and the precision of its times, in seconds. */
   computed_until: string;
   step_s: number;
-  /** What the times rest on, as sentences. */
-  assumptions: string[];
+  /** What the times rest on. */
+  assumptions: IAssumption[];
 }
 
 /** A rate. Amounts are decimal texts, so that no program rounds them. */
@@ -976,8 +987,8 @@ export interface ITrial {
   new: ITrialSide;
   /** What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes. */
   measured: ITrialSide;
-  /** What the figures rest on, and what they cannot know, as sentences. */
-  assumptions: string[];
+  /** What the figures rest on, and what they cannot know. */
+  assumptions: IAssumption[];
 }
 
 /** How far a trial has come. */

@@ -199,7 +199,7 @@ async def test_a_drain_is_tried_before_it_is_done(world) -> None:
     assert first["away_by"] <= drain["empty_by"]
     assert set(first["goes_on_nodes"]) == {"node-2", "node-3"}
     assert drain["sentence"].startswith("2 tasks would be told to leave these 2 nodes.")
-    assert drain["assumptions"]
+    assert [one["name"] for one in drain["assumptions"]] == ["lengths", "submissions", "leaving"]
     status, cordon = await world.json("POST", "/nodes/preview", "admin", json={**body, "mark": "cordoned"})
     assert (status, cordon["displaced"], cordon["empty_by"]) == (200, [], None)
     assert [one["name"] for one in cordon["staying"]] == ["runs", "stays"]

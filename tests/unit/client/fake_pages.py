@@ -57,7 +57,7 @@ def _preview(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         "empty_by": LATER if drains else None,
         "computed_until": LATER,
         "step_s": 1.0,
-        "assumptions": ["Nobody submits anything."],
+        "assumptions": [{"name": "submissions", "sentence": "Nobody submits anything."}],
     }
 
 
@@ -72,7 +72,7 @@ def _try(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     if "nosuch" in call.body["set"]:
         raise Refuse(400, "invalid", "set: there is no policy number 'nosuch'")
     trial = {
-        "since": AT, "until": LATER, "tasks": 4, "assumptions": ["No node fails."],
+        "since": AT, "until": LATER, "tasks": 4, "assumptions": [{"name": "now", "sentence": "No node fails."}],
         "old": _side(), "new": _side(interruptions=1, occupancy=None),
         "measured": _side(lost_node_s=None, levels=[]),
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 from jupyterlab_server.translation_utils import get_language_packs
 
+from hai_scheduler.api.convert import cluster
 from hai_scheduler.core.explaining.alternatives import ChangeKind
 from hai_scheduler.core.explaining.short import QUOTA_OF_OTHERS
 from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.service.insight import trial
 from hai_scheduler.service.policy.numbers import NUMBERS
 
 _LAB = Path(__file__).parents[3] / "lab_extension"
@@ -52,6 +55,21 @@ def test_each_policy_number_and_each_word_of_one_is_said_in_all_languages() -> N
     assert said == {number.name: number.about for number in NUMBERS} | {
         f"{number.name} {choice.word}": choice.meaning for number in NUMBERS for choice in number.choices
     }
+
+
+def test_each_assumption_of_a_trial_and_a_preview_is_said_in_all_languages() -> None:
+    made = {
+        name
+        for module, pattern in ((trial, r'TrialAssumption\(\s*"(\w+)"'), (cluster, r'AssumptionOut\(\s*name="(\w+)"'))
+        for name in re.findall(pattern, inspect.getsource(module))
+    }
+    assert "work" in made
+    assert "lengths" in made
+    said = re.findall(
+        r"^  (\w+): \(?[\w, ]*\)? =>", (_TEXTS / "assumptions.ts").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert set(said) == made
+    assert len(said) == len(made)
 
 
 @pytest.mark.parametrize("locale", [path.name for path in _LOCALES.iterdir()])

@@ -50,8 +50,8 @@ def show(out: Output, preview: MarkPreview) -> None:
     if preview.empty_by is not None:
         out.line(f"\nThe last of them is away by {local(preview.empty_by)}.")
     out.line("Nothing was done: leave --preview out to do it.")
-    for sentence in preview.assumptions:
-        out.line(f"- {sentence}")
+    for assumption in preview.assumptions:
+        out.line(f"- {assumption.sentence}")
 
 
 def _task(task: PreviewTask) -> list[Cell | str]:

@@ -61,8 +61,8 @@ def show(out: Output, trial: Trial) -> None:
         f"\n{trial.tasks} tasks since {trial.since:%Y-%m-%d %H:%M} UTC. MEASURED is what happened; NOW and TRIED are"
         " simulated with the numbers in force and with those that you try."
     )
-    for sentence in trial.assumptions:
-        out.line(f"- {sentence}")
+    for assumption in trial.assumptions:
+        out.line(f"- {assumption.sentence}")
 
 
 def _percent(share: float | None) -> str:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from hai_scheduler.api.wire.cluster import (
+    AssumptionOut,
     ClusterOut,
     DisplacedTask,
     GroupOverview,
@@ -122,12 +123,16 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def _assumptions(preview: MarkPreview) -> list[str]:
+def _assumptions(preview: MarkPreview) -> list[AssumptionOut]:
     found = [
-        "Tasks run as long as their time limits say, or as similar tasks did.",
-        "Until then there are no other submissions, changes or failures.",
-        "A task that is told to leave takes as long as the last time, else all of its grace.",
+        AssumptionOut(name="lengths", sentence="Tasks run as long as their time limits say, or as similar tasks did."),
+        AssumptionOut(name="submissions", sentence="Until then there are no other submissions, changes or failures."),
+        AssumptionOut(
+            name="leaving",
+            sentence="A task that is told to leave takes as long as the last time, else all of its grace.",
+        ),
     ]
     if preview.step > timedelta(seconds=1):
-        found.append(f"The queue is long: it is looked at every {human_duration(preview.step)}.")
+        every = f"The queue is long: it is looked at every {human_duration(preview.step)}."
+        found.append(AssumptionOut(name="steps", sentence=every, length_s=preview.step.total_seconds()))
     return found

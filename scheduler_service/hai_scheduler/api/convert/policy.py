@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from hai_scheduler.api.wire.cluster import AssumptionOut
 from hai_scheduler.api.wire.policy import (
     NumberChoiceOut,
     PolicyNumber,
@@ -13,7 +14,7 @@ from hai_scheduler.api.wire.policy import (
     TrialOut,
     TrialSideOut,
 )
-from hai_scheduler.service.insight.trial import Trial
+from hai_scheduler.service.insight.trial import Trial, TrialAssumption
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
 from hai_scheduler.service.policy.store import NumberOrigin
@@ -52,8 +53,13 @@ def trial_out(trial: Trial) -> TrialOut:
         old=TrialSideOut.model_validate(trial.old),
         new=TrialSideOut.model_validate(trial.new),
         measured=TrialSideOut.model_validate(trial.measured),
-        assumptions=list(trial.assumptions),
+        assumptions=[_assumption(one) for one in trial.assumptions],
     )
+
+
+def _assumption(found: TrialAssumption) -> AssumptionOut:
+    length = None if found.length is None else found.length.total_seconds()
+    return AssumptionOut(name=found.name, sentence=found.sentence, count=found.count, length_s=length)
 
 
 def _policy_value(origin: NumberOrigin) -> PolicyValue:

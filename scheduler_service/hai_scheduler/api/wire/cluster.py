@@ -185,6 +185,18 @@ class LaterTask(PreviewTask):
     with_mark: datetime | None
 
 
+class AssumptionOut(Output):
+    """Something that computed times or figures rest on, or what they cannot know."""
+
+    #: Which it is. Who does not know it shows the sentence.
+    name: str
+    sentence: str
+    #: The number of tasks or nodes that it is about; null: it is about no number.
+    count: int | None = None
+    #: The length of time that it names, in seconds; null: it names none.
+    length_s: float | None = None
+
+
 class MarkPreviewOut(Output):
     """What a mark on nodes would do, from the planner itself; nothing was done."""
 
@@ -205,8 +217,8 @@ class MarkPreviewOut(Output):
     #: Up to when the planner was run, and the precision of its times, in seconds.
     computed_until: datetime
     step_s: float
-    #: What the times rest on, as sentences.
-    assumptions: list[str]
+    #: What the times rest on.
+    assumptions: list[AssumptionOut]
 
 
 class PauseRequest(Input):

@@ -10,6 +10,7 @@ from pydantic.config import JsonDict
 
 from hai_scheduler.api.wire import shapes
 from hai_scheduler.api.wire.base import Input, Output, PriorityChoice
+from hai_scheduler.api.wire.cluster import AssumptionOut
 from hai_scheduler.service.policy.numbers import NUMBERS, NumberKind
 
 _VALUES: dict[NumberKind, JsonDict] = {
@@ -145,8 +146,8 @@ class TrialOut(Output):
     new: TrialSideOut
     #: What has happened, as the ledger has it: it tells how near the simulation with the old numbers comes.
     measured: TrialSideOut
-    #: What the figures rest on, and what they cannot know, as sentences.
-    assumptions: list[str]
+    #: What the figures rest on, and what they cannot know.
+    assumptions: list[AssumptionOut]
 
 
 class TrialProgressOut(Output):

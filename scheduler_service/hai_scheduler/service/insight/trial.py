@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Final
@@ -90,10 +90,22 @@ class Trial:
     new: TrialSide | None = None
     #: What the ledger says that has happened. It tells how near the simulation comes.
     measured: TrialSide | None = None
-    #: What the figures rest on, as sentences.
-    assumptions: tuple[str, ...] = ()
+    #: What the figures rest on.
+    assumptions: tuple[TrialAssumption, ...] = ()
     #: Why there are no figures, as a sentence with a remedy.
     fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialAssumption:
+    """Something that the figures of a trial rest on."""
+
+    name: str
+    sentence: str
+    #: The number of tasks or nodes that it is about.
+    count: int | None = field(default=None, kw_only=True)
+    #: The length of time that it names.
+    length: timedelta | None = field(default=None, kw_only=True)
 
 
 class _OutOfTime(Exception):
@@ -172,7 +184,7 @@ class MadeJobs:
     #: Tasks that were submitted in the time: the others count in no wait.
     fresh: frozenset[TaskId]
     start_takes: timedelta
-    assumptions: tuple[str, ...]
+    assumptions: tuple[TrialAssumption, ...]
 
 
 def jobs_of(past: Past, order: TrialOrder, nodes: Sequence[Node]) -> MadeJobs:
@@ -252,30 +264,38 @@ def _as_submitted(task: Task, at: datetime) -> Task:
 
 def _assumptions(
     counts: Mapping[str, int], start_takes: timedelta, saves_in: timedelta, nodes: Sequence[Node]
-) -> Iterable[str]:
-    away = sum(not node.ready or node.closed or node.mark is not NodeMark.NONE for node in nodes)
-    yield "Each task does as much useful work as it did in this time."
-    if counts["cut"]:
-        yield (
-            f"{_tasks(counts['cut'])} stopped or still running: how long they would have run is not known, "
-            "so they end after what they have done."
+) -> Iterable[TrialAssumption]:
+    yield TrialAssumption("work", "Each task does as much useful work as it did in this time.")
+    if cut := counts["cut"]:
+        why = "how long they would have run is not known, so they end after what they have done."
+        yield TrialAssumption("cut", f"{_tasks(cut)} stopped or still running: {why}", count=cut)
+    if unstarted := counts["unstarted"]:
+        why = "how long they would run is not known."
+        yield TrialAssumption(
+            "unstarted", f"{_tasks(unstarted)} without any start and left out: {why}", count=unstarted
         )
-    if counts["unstarted"]:
-        yield f"{_tasks(counts['unstarted'])} without any start and left out: how long they would run is not known."
-    if counts["idle"]:
-        yield f"{_tasks(counts['idle'])} without useful work in this time and left out."
-    if counts["older"]:
-        yield (
-            f"{_tasks(counts['older'])} older than this time: such tasks are submitted at its begin, "
-            "and count in no wait."
-        )
-    yield f"A start takes {start_takes.total_seconds():.0f} s, the median of this time."
-    yield f"A task that is told to leave saves in the time that it took last, else in {saves_in.total_seconds():.0f} s."
-    yield "Nodes, quota and user groups are those of now, and no node fails."
-    if away:
-        yield f"Nodes that take no new runs now have none in the simulation either: {away}."
-    yield "Holds, suspensions by users and changes of priority are left out, and users submit what they did."
-    yield f"The simulated scheduler plans every {TICK.total_seconds():.0f} s."
+    if idle := counts["idle"]:
+        yield TrialAssumption("idle", f"{_tasks(idle)} without useful work in this time and left out.", count=idle)
+    if older := counts["older"]:
+        how = "such tasks are submitted at its begin, and count in no wait."
+        yield TrialAssumption("older", f"{_tasks(older)} older than this time: {how}", count=older)
+    took = f"{start_takes.total_seconds():.0f} s"
+    yield TrialAssumption("start", f"A start takes {took}, the median of this time.", length=start_takes)
+    saving = f"{saves_in.total_seconds():.0f} s"
+    yield TrialAssumption(
+        "saving",
+        f"A task that is told to leave saves in the time that it took last, else in {saving}.",
+        length=saves_in,
+    )
+    yield TrialAssumption("now", "Nodes, quota and user groups are those of now, and no node fails.")
+    if away := sum(not node.ready or node.closed or node.mark is not NodeMark.NONE for node in nodes):
+        words = f"Nodes that take no new runs now have none in the simulation either: {away}."
+        yield TrialAssumption("away", words, count=away)
+    yield TrialAssumption(
+        "users", "Holds, suspensions by users and changes of priority are left out, and users submit what they did."
+    )
+    every = f"The simulated scheduler plans every {TICK.total_seconds():.0f} s."
+    yield TrialAssumption("plans", every, length=TICK)
 
 
 def _tasks(count: int) -> str:

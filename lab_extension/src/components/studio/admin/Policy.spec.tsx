@@ -71,7 +71,9 @@ const TRIAL: ITrial = {
   measured: aSide({ occupancy: null }),
   old: aSide(),
   new: aSide({ useful: 0.85, interruptions: 1, lost_node_s: 1800 }),
-  assumptions: ['Users would have submitted the same tasks.']
+  assumptions: [
+    { name: 'users', sentence: 'Users would have submitted the same tasks.', count: null, length_s: null }
+  ]
 };
 
 async function page(given: { policy?: IPolicy; query?: Record<string, string> } = {}) {

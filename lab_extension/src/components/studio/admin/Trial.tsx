@@ -3,6 +3,7 @@
 import { useEffect, useState, type JSX } from 'react';
 import type { IPolicyTrial, ITrial, ITrialSide } from '../../../api/types';
 import { TrialModel } from '../../../models/trial';
+import { assumptionText } from '../../../text/assumptions';
 import { duration, percent } from '../../../text/format';
 import { numberText, priorityLabel } from '../../../text/words';
 import { language, trans } from '../../../text/translate';
@@ -199,8 +200,8 @@ function Compared({ result }: { result: ITrial }): JSX.Element {
       </div>
       <h2>{trans.__('What these figures rest on, and what they cannot know')}</h2>
       <ul>
-        {result.assumptions.map(sentence => (
-          <li key={sentence}>{sentence}</li>
+        {result.assumptions.map(found => (
+          <li key={found.name}>{assumptionText(found)}</li>
         ))}
       </ul>
     </>

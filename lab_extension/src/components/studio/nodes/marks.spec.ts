@@ -38,7 +38,9 @@ describe('what is asked before nodes are marked', () => {
         moved: [{ ...task, task_id: 43, at: at(6), beneficiary: 41 }],
         later: [{ ...task, task_id: 44, without: at(5), with_mark: null }],
         later_left_out: 3,
-        assumptions: ['Runs last as long as their limits.']
+        assumptions: [
+          { name: 'lengths', sentence: 'Runs last as long as their limits.', count: null, length_s: null }
+        ]
       }),
       NOW
     );
