@@ -1,30 +1,43 @@
-"""Writes the runbooks of docs/runbooks for Studio, which shows them beside the alarms that they are about.
+"""Writes the runbooks for Studio, which shows them beside the alarms that they are about, in the reader's language.
 
 `PYTHONPATH=tools python -m runbooks`, as `make reference` does. The documentation is not on the platform, and an admin
-whose cluster has a problem may have no way to where it is published.
+whose cluster has a problem may have no way to where it is published. The English pages are those of docs/runbooks; a
+folder of `lab_extension/runbooks` holds their translations into the language that it is named after.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
-ROOT = Path(__file__).parents[1]
-PAGES = ROOT / "docs" / "runbooks"
-TARGET = ROOT / "lab_extension" / "src" / "text" / "runbooks.ts"
+ROOT: Final = Path(__file__).parents[1]
+PAGES: Final = ROOT / "docs" / "runbooks"
+TRANSLATIONS: Final = ROOT / "lab_extension" / "runbooks"
+TARGET: Final = ROOT / "lab_extension" / "src" / "text" / "runbooks"
 
-_HEAD = """/**
+_HEAD: Final = """/**
  * The runbooks by the names of their alerts, as Markdown.
- * Written by `make reference` from docs/runbooks: change those, not this.
+ * Written by `make reference` from {}: change those, not this.
  */
 
-export const RUNBOOKS: Readonly<Record<string, string>> = {
+export const RUNBOOKS: Readonly<Record<string, string>> = {{
 """
 
 
-def text() -> str:
-    """Return the file of Studio."""
-    pages = [path for path in sorted(PAGES.glob("*.md")) if path.stem != "README"]
-    return _HEAD + ",\n".join(f"  {path.stem}: `{_escaped(path)}`" for path in pages) + "\n};\n"
+def languages() -> dict[str, Path]:
+    """Return the folders of runbooks by the names of their languages, as `zh_CN`."""
+    return {"en": PAGES} | {folder.name: folder for folder in sorted(TRANSLATIONS.iterdir())}
+
+
+def pages(folder: Path) -> list[Path]:
+    """Return the runbooks of a folder."""
+    return [path for path in sorted(folder.glob("*.md")) if path.stem != "README"]
+
+
+def text(folder: Path) -> str:
+    """Return the file of Studio with the runbooks of a folder."""
+    head = _HEAD.format(folder.relative_to(ROOT).as_posix())
+    return head + ",\n".join(f"  {path.stem}: `{_escaped(path)}`" for path in pages(folder)) + "\n};\n"
 
 
 def _escaped(path: Path) -> str:
@@ -33,8 +46,9 @@ def _escaped(path: Path) -> str:
 
 
 def main() -> None:
-    """Write the file."""
-    TARGET.write_text(text(), encoding="utf-8")
+    """Write the files."""
+    for name, folder in languages().items():
+        (TARGET / f"{name}.ts").write_text(text(folder), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -162,6 +162,9 @@ class Alarm:
     severity: str
     summary: str
     detail: str
+    #: The node group that it is about, and how many of its nodes; None: it is about no node group.
+    group: str | None = None
+    count: int | None = None
     #: The page that says what to do, from the root of the documentation.
     runbook: str
 

@@ -872,6 +872,9 @@ export interface IAlarm {
   severity: 'critical' | 'warning' | 'info';
   summary: string;
   detail: string;
+  /** The node group that it is about, and how many of its nodes; null: it is about no node group. */
+  group: string | null;
+  count: number | null;
   /** The page that says what to do, from the root of the documentation. */
   runbook: string;
 }

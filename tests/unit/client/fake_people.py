@@ -62,7 +62,8 @@ def _health(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     admins_only(platform)
     alarm = {
         "name": "HaiNodesLost", "severity": "warning", "summary": "Nodes do not answer",
-        "detail": "1 nodes of group training do not answer.", "runbook": "runbooks/HaiNodesLost.md",
+        "detail": "Nodes of group training: 1; their tasks go on elsewhere.", "group": "training", "count": 1,
+        "runbook": "runbooks/HaiNodesLost.md",
     }  # fmt: skip
     return 200, {
         "status": "degraded",

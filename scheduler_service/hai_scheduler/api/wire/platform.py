@@ -61,6 +61,9 @@ class AlarmOut(Output):
     severity: Literal["critical", "warning", "info"]
     summary: str
     detail: str
+    #: The node group that it is about, and how many of its nodes; null: it is about no node group.
+    group: str | None
+    count: int | None
     #: The page that says what to do, from the root of the documentation.
     runbook: str
 

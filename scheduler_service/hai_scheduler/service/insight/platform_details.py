@@ -38,6 +38,9 @@ class AlarmView:
     severity: Literal["critical", "warning", "info"]
     summary: str
     detail: str
+    #: The node group that it is about, and how many of its nodes; None: it is about no node group.
+    group: str | None = None
+    count: int | None = None
 
     @property
     def runbook(self) -> str:
@@ -157,7 +160,9 @@ def alarms(told: WellBeing, loop: LoopStatus | None, nodes: Sequence[NodeView]) 
             name="HaiNodesLost",
             severity="warning",
             summary="Nodes do not answer",
-            detail=f"{count} nodes of group {group} do not answer; their tasks go on elsewhere.",
+            detail=f"Nodes of group {group}: {count}; their tasks go on elsewhere.",
+            group=group,
+            count=count,
         )
         for group, count in sorted(lost.items())
     ]
@@ -166,7 +171,9 @@ def alarms(told: WellBeing, loop: LoopStatus | None, nodes: Sequence[NodeView]) 
             name="HaiNodesQuarantined",
             severity="warning",
             summary="Nodes are in quarantine, because runs kept failing there",
-            detail=f"{count} nodes of group {group} get no new runs until an admin has looked at them.",
+            detail=f"Nodes of group {group}: {count}; they get no new runs until an admin has looked at them.",
+            group=group,
+            count=count,
         )
         for group, count in sorted(quarantined.items())
     ]

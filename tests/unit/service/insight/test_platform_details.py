@@ -51,6 +51,7 @@ def test_every_alarm_is_an_alert_of_the_table_with_its_words_and_a_runbook() -> 
     for alarm in found:
         assert (alarm.severity, alarm.summary) == (table[alarm.name].severity, table[alarm.name].summary)
         assert (ROOT / "docs" / alarm.runbook).is_file()
+        assert ((alarm.group, alarm.count) == ("training", 1)) == alarm.name.startswith("HaiNodes")
     assert [alarm.detail for alarm in found if alarm.name == "HaiEffectsFail"] == [
         "The loop cannot see the nodes of the cluster.",
         "Decisions cannot be carried out: no pods",

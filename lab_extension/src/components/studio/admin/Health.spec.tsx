@@ -2,6 +2,7 @@ import { act, fireEvent, screen, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../../../api/request';
 import type { IPlatformHealth } from '../../../api/types';
+import { takeCatalogue } from '../../../text/translate';
 import { showPage } from '../../../testing/studio';
 import { healthFacts, HealthPage } from './Health';
 
@@ -54,8 +55,10 @@ describe('the health of the platform', () => {
     const alarm = {
       name: 'HaiNodesLost',
       severity: 'critical' as const,
-      summary: 'Nodes are lost.',
-      detail: 'n-1 does not answer.',
+      summary: 'Nodes do not answer',
+      detail: 'Nodes of group a: 1; their tasks go on elsewhere.',
+      group: 'a',
+      count: 1,
       runbook: 'runbooks/HaiNodesLost.md'
     };
     const health = someHealth({ status: 'degraded', alarms: [alarm] });
@@ -63,7 +66,7 @@ describe('the health of the platform', () => {
     expect(await screen.findByText('Something is wrong')).toBeTruthy();
     const alarms = screen.getByRole('region', { name: 'Alarms in force' });
     expect(within(alarms).getByRole('alert').textContent).toBe(
-      'HaiNodesLost (critical): Nodes are lost. n-1 does not answer. ' + 'What to do'
+      'HaiNodesLost (critical): Nodes do not answer. Nodes of group a: 1; their tasks go on elsewhere. What to do'
     );
     fireEvent.click(within(alarms).getByRole('link', { name: 'What to do' }));
     expect((await screen.findByRole('heading', { level: 1 })).textContent).toBe('HaiNodesLost');
@@ -77,8 +80,10 @@ describe('the health of the platform', () => {
     const alarm = {
       name,
       severity: 'info' as const,
-      summary: 'New.',
+      summary: 'New',
       detail: '',
+      group: null,
+      count: null,
       runbook: `runbooks/${name}.md`
     };
     showPage(<HealthPage />, { admin: { health: async () => someHealth({ alarms: [alarm] }) } });
@@ -95,6 +100,20 @@ describe('the health of the platform', () => {
     expect(screen.getByRole('alert').textContent).toBe(
       'No runbook is called “constructor”: Health lists them all.'
     );
+  });
+
+  it.each([
+    ['zh-CN', 'zh-CN', '节点没有应答。'],
+    ['fr-FR', 'en', 'Nodes do not answer.']
+  ])('has a runbook in the language %s as far as there is one: %s', (tag, shown, text) => {
+    takeCatalogue(null, tag);
+    try {
+      showPage(<HealthPage />, { query: { runbook: 'HaiNodesLost' } });
+      expect(screen.getByTestId('hai-runbook').lang).toBe(shown);
+      expect(screen.getByText(text)).toBeTruthy();
+    } finally {
+      takeCatalogue(null, 'en');
+    }
   });
 
   it('says why it is not known', async () => {

@@ -3,14 +3,20 @@
 import type { JSX } from 'react';
 import type { IPlatformHealth } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
+import { alarmDetail, alarmText, severityText } from '../../../text/alarms';
+import { RUNBOOK_NAMES } from '../../../text/runbook';
 import { numberText } from '../../../text/words';
 import { duration } from '../../../text/format';
 import { trans } from '../../../text/translate';
 import { Notice } from '../../react';
 import { useModel, useStudio } from '../context';
 import { useRouter } from '../router';
-import { NAMES, Runbook, RunbookLink } from './Runbook';
+import { Runbook, RunbookLink } from './Runbook';
 import { moment } from './values';
+import { NODE_STATES, stateWord, type NodeState } from '../nodes/states';
+
+/** States that the health calls otherwise than the list of nodes does. */
+const HEALTH_STATES: Record<string, NodeState> = { lost: 'down', orphan: 'orphaned' };
 
 /** Seconds to the millisecond; a dash for what is not known. */
 function milliseconds(seconds: number | null): string {
@@ -19,6 +25,16 @@ function milliseconds(seconds: number | null): string {
 
 function yes(value: boolean): string {
   return value ? trans.__('yes') : trans.__('no');
+}
+
+/** The word of a state that the health counts nodes by; of a newer service: its own. */
+function nodesWord(state: string): string {
+  const known = NODE_STATES.find(each => each === (HEALTH_STATES[state] ?? state));
+  return known === undefined ? state : stateWord(known);
+}
+
+function lastTick({ scheduler }: IPlatformHealth): string | null {
+  return scheduler.last_tick_s === null ? null : trans.__('%1 ago', duration(scheduler.last_tick_s));
 }
 
 /** A part of the platform: what is known of it, in words. */
@@ -32,10 +48,7 @@ export function healthFacts(health: IPlatformHealth): [string, [string, string][
         [trans.__('Paused by an admin'), yes(scheduler.paused)],
         [trans.__('Leader'), scheduler.leader ?? '–'],
         [trans.__('Leads until'), scheduler.lease_until === null ? '–' : moment(scheduler.lease_until)],
-        [
-          trans.__('Last tick'),
-          scheduler.last_tick_s === null ? '–' : trans.__('%1 ago', duration(scheduler.last_tick_s))
-        ],
+        [trans.__('Last tick'), lastTick(health) ?? '–'],
         [trans.__('Ticks'), numberText(scheduler.ticks)],
         [trans.__('Half of the ticks within'), milliseconds(scheduler.tick_p50_s)],
         [trans.__('95 of 100 ticks within'), milliseconds(scheduler.tick_p95_s)]
@@ -62,7 +75,7 @@ export function healthFacts(health: IPlatformHealth): [string, [string, string][
         [trans.__('Answers'), yes(cluster.reachable)],
         [trans.__('Answer time'), milliseconds(cluster.answer_s)],
         ...Object.entries(cluster.nodes).map(([state, n]): [string, string] => [
-          trans.__('Nodes: %1', state),
+          trans.__('Nodes: %1', nodesWord(state)),
           numberText(n)
         ])
       ]
@@ -115,9 +128,13 @@ function Health(): JSX.Element {
               <p className="hai-Empty">{trans.__('No alarm is in force.')}</p>
             ) : (
               health.alarms.map(alarm => (
-                <Notice key={alarm.name} kind={alarm.severity === 'critical' ? 'error' : alarm.severity}>
-                  <b>{`${alarm.name} (${alarm.severity}): ${alarm.summary}`}</b> {alarm.detail}{' '}
-                  {NAMES.includes(alarm.name) ? (
+                <Notice
+                  key={`${alarm.name} ${alarm.detail}`}
+                  kind={alarm.severity === 'critical' ? 'error' : alarm.severity}
+                >
+                  <b>{`${alarm.name} (${severityText(alarm.severity)}): ${alarmText(alarm)}`}</b>{' '}
+                  {alarmDetail(alarm, lastTick(health))}{' '}
+                  {RUNBOOK_NAMES.includes(alarm.name) ? (
                     <RunbookLink name={alarm.name}>{trans.__('What to do')}</RunbookLink>
                   ) : (
                     trans.__('What to do: %1 in the documentation.', alarm.runbook)
@@ -149,7 +166,7 @@ function Health(): JSX.Element {
               {trans.__('What to do about each alert of the platform, by the names that Prometheus has too:')}
             </p>
             <ul className="hai-Runbooks">
-              {NAMES.map(name => (
+              {RUNBOOK_NAMES.map(name => (
                 <li key={name}>
                   <RunbookLink name={name}>{name}</RunbookLink>
                 </li>

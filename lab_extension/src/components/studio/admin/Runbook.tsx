@@ -2,13 +2,10 @@
 
 import type { JSX } from 'react';
 import { blocksOf, type Block, type IPiece } from '../../../text/markdown';
-import { RUNBOOKS } from '../../../text/runbooks';
+import { runbookOf } from '../../../text/runbook';
 import { trans } from '../../../text/translate';
 import { Notice } from '../../react';
 import { Link } from '../router';
-
-/** The names of all runbooks, which are those of alerts. */
-export const NAMES: readonly string[] = Object.keys(RUNBOOKS);
 
 /** A link to a runbook. */
 export function RunbookLink(props: { name: string; children: string }): JSX.Element {
@@ -17,17 +14,17 @@ export function RunbookLink(props: { name: string; children: string }): JSX.Elem
 
 /** The runbook of that name, or that there is none. */
 export function Runbook({ name }: { name: string }): JSX.Element {
-  const text = Object.hasOwn(RUNBOOKS, name) ? RUNBOOKS[name] : undefined;
+  const found = runbookOf(name);
   return (
     <>
       <p className="hai-Crumbs">
         <Link to={{ page: 'health' }}>{trans.__('Health')}</Link> / {name}
       </p>
-      {text === undefined ? (
+      {found === null ? (
         <Notice kind="error">{trans.__('No runbook is called “%1”: Health lists them all.', name)}</Notice>
       ) : (
-        <article className="hai-Runbook" lang="en" data-testid="hai-runbook">
-          {blocksOf(text).map((block, at) => (
+        <article className="hai-Runbook" lang={found.lang} data-testid="hai-runbook">
+          {blocksOf(found.text).map((block, at) => (
             <Shown key={at} block={block} />
           ))}
         </article>
