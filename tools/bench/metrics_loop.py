@@ -1,7 +1,6 @@
-"""A training loop that measures its own processor time: `metrics_loop.py SECONDS`; figures go to `figures.json`.
+"""A training loop that measures what computes beside it: `metrics_loop.py PAIRS`; figures go to `figures.json`.
 
-Run by `bench.metrics_slowdown` under a supervisor. Where there is no PyTorch, a thread asks the supervisor in its
-place, as often as it would, when the environment says that the supervisor can be asked.
+Run by `bench.metrics_slowdown` under a supervisor, which it asks whether to record every other second.
 """
 
 from __future__ import annotations
@@ -11,81 +10,59 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from statistics import median
+from typing import Final
 
 from unit.client.profiling.kineto_client import KinetoClient
 
-ASKS_EVERY_S = 1.0
+WINDOW_S: Final = 1.0
 
 
-def _steps_of_torch() -> Callable[[], object] | None:
-    try:
-        import torch
-    except ImportError:
-        return None
-    torch.set_num_threads(1)
-    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    data, target = torch.randn(64, 256), torch.randint(10, (64,))
-
-    def step() -> None:
-        for _ in range(10):
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(data), target).backward()
-            optimizer.step()
-
-    return step
-
-
-def _plain_step() -> int:
-    return sum(number * number % 7 for number in range(60_000))
-
-
-def _ask(folder: str, seconds: float, heard: list[str]) -> None:
-    with KinetoClient(folder) as client:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            client.say()
-            time.sleep(ASKS_EVERY_S)
-            answer = client.heard()
-            if answer is not None:
-                heard.append(answer)
+def _step() -> int:
+    return sum(number * number % 7 for number in range(20_000))
 
 
 def _cpu_of(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """The processor time of all threads of a process, in seconds: the first number of `schedstat` is in nanoseconds."""
+    return sum(int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
 
 
-def main(seconds: float) -> None:
-    """Turn for that long."""
-    step, heard = _steps_of_torch(), list[str]()
-    folder = os.environ.get("KINETO_IPC_SOCKET_DIR")
-    if step is None and folder and os.environ.get("KINETO_USE_DAEMON"):
-        threading.Thread(target=_ask, args=(folder, seconds, heard), daemon=True).start()
-    step = step or _plain_step
-    step()
-    steps: list[float] = []
-    began, supervisor = time.monotonic(), _cpu_of(os.getppid())
-    main_thread, process = time.thread_time(), time.process_time()
-    while time.monotonic() - began < seconds:
-        before = time.thread_time()
-        step()
-        steps.append(time.thread_time() - before)
-    main_thread, process = time.thread_time() - main_thread, time.process_time() - process
-    found = {
-        "step": median(steps),
-        # What other threads of the process took, as a share of what its loop took.
-        "beside": (process - main_thread) / main_thread,
-        "supervisor": (_cpu_of(os.getppid()) - supervisor) / (time.monotonic() - began),
-        "asked": len(heard),
-    }
+def _ask(client: KinetoClient, heard: list[str]) -> None:
+    client.say()
+    time.sleep(WINDOW_S / 2)
+    answer = client.heard()
+    if answer is not None:
+        heard.append(answer)
+
+
+def _beside(window: float) -> float:
+    """Turn for a window, and return the seconds that the supervisor and the loop's other threads computed in it."""
+    end = time.monotonic() + window
+    before = time.process_time() - time.thread_time() + _cpu_of(os.getppid())
+    while time.monotonic() < end:
+        _step()
+    return time.process_time() - time.thread_time() + _cpu_of(os.getppid()) - before
+
+
+def main(pairs: int) -> None:
+    """Measure pairs of windows, with and without asking; each pair in the other order than the one before."""
+    found, heard = list[tuple[float, float]](), list[str]()
+    with KinetoClient(os.environ["KINETO_IPC_SOCKET_DIR"]) as client:
+        _beside(WINDOW_S)
+        for pair in range(pairs):
+            taken = {}
+            for asks in (True, False) if pair % 2 else (False, True):
+                asking = threading.Thread(target=_ask, args=(client, heard)) if asks else None
+                if asking is not None:
+                    asking.start()
+                taken[asks] = _beside(WINDOW_S) / WINDOW_S
+                if asking is not None:
+                    asking.join()
+            found.append((taken[False], taken[True]))
     draft = Path("figures.draft")
-    draft.write_text(json.dumps(found))
+    draft.write_text(json.dumps({"pairs": found, "heard": len(heard)}))
     draft.rename("figures.json")
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))
+    main(int(sys.argv[1]))

@@ -93,9 +93,11 @@ _APPEARS: Final = """text => {
     look();
   });
 }"""
-#: The requests that a page has sent since a time of day in ms: address, milliseconds until it was sent, and until it was answered.
+#: The requests that a page has sent since a time of day in ms: their addresses, how many milliseconds later they were
+#: sent, and after how many more they were answered.
 _REQUESTS: Final = """since => performance.getEntriesByType('resource')
-  .map(one => [one.name.split('/api/v1')[1], performance.timeOrigin + one.startTime - since, one.duration, one.responseStatus])
+  .map(({ name, startTime, duration, responseStatus }) =>
+    [name.split('/api/v1')[1], performance.timeOrigin + startTime - since, duration, responseStatus])
   .filter(([, began]) => began > -2000)
   .map(([name, began, took, status]) => `${name} ${status} ${Math.round(began)}+${Math.round(took)}`)
   .join('; ')"""

@@ -31,7 +31,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
-from hai_scheduler.service.insight.forecast import Assumption, Cost, Forecast, Outcome, forecast_start
+from hai_scheduler.service.insight.forecast import ForecastAssumption, Cost, Forecast, Outcome, forecast_start
 from hai_scheduler.service.insight.history import KEPT, Basis, History
 from hai_scheduler.service.insight.mark_preview import Displaced, Later, MarkPreview, Moved, preview_mark
 from hai_scheduler.service.insight.past import read_past
@@ -65,7 +65,7 @@ from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(
     *(
-        Assumption,
+        ForecastAssumption,
         Basis,
         Blame,
         Bounds,

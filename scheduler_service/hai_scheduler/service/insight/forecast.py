@@ -63,7 +63,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assumption:
+class ForecastAssumption:
     """An assumption of the forecast."""
 
     name: str
@@ -88,7 +88,7 @@ class Forecast:
     suspends: Sequence[Cost] = ()
     #: Why the task waits now, if it does.
     verdict: Verdict | None = None
-    assumptions: Sequence[Assumption] = ()
+    assumptions: Sequence[ForecastAssumption] = ()
     horizon: timedelta = HORIZON
     #: Up to when the planner was run.
     computed_until: datetime
@@ -211,7 +211,7 @@ def _job(task: Task, history: History, now: datetime, bases: Counter[Basis]) -> 
     return SimulatedJob(task=task, work=left, saves_in=task.leaving_took)
 
 
-def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) -> tuple[Assumption, ...]:
+def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) -> tuple[ForecastAssumption, ...]:
     """The assumptions of a forecast, as sentences and as data.
 
     Args:
@@ -222,20 +222,24 @@ def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) 
     counts = {basis.value: bases[basis] for basis in Basis if bases.get(basis)}
     known = ", ".join(f"{count} {_BASES[Basis(name)]}" for name, count in counts.items())
     found = [
-        Assumption(name="lengths", sentence=f"How long the tasks of the group run: {known}.", tasks=counts),
-        Assumption(name="submissions", sentence="Until then there are no other submissions, changes or failures."),
-        Assumption(
+        ForecastAssumption(name="lengths", sentence=f"How long the tasks of the group run: {known}.", tasks=counts),
+        ForecastAssumption(
+            name="submissions", sentence="Until then there are no other submissions, changes or failures."
+        ),
+        ForecastAssumption(
             name="leaving",
             sentence="A task that is told to leave takes as long as the last time, else all of its grace.",
         ),
-        Assumption(name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."),
+        ForecastAssumption(
+            name="checkpoints", sentence="Checkpoints that running tasks will still make are not foreseen."
+        ),
     ]
     if step > step_for(0):
         every = human_duration(step)
         sentence = f"The queue is long: it is looked at every {every}, so each turn in it may end that much late."
-        found.append(Assumption(name="steps", sentence=sentence))
+        found.append(ForecastAssumption(name="steps", sentence=sentence))
     if held:
-        found.append(Assumption(name="held", sentence="It is held: counted as if it were resumed now."))
+        found.append(ForecastAssumption(name="held", sentence="It is held: counted as if it were resumed now."))
     return tuple(found)
 
 
