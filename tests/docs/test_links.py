@@ -26,7 +26,7 @@ def dead(page: Path, text: str) -> list[str]:
     return found
 
 
-#: Translated runbooks have the links of their English pages, beside which they are shown: tests/unit/lab/test_runbooks.py.
+#: Translated runbooks have the links of their English pages: tests/unit/lab/test_runbooks.py.
 TRANSLATED = Path("lab_extension/runbooks")
 
 

@@ -31,11 +31,11 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
-from hai_scheduler.service.insight.forecast import ForecastAssumption, Cost, Forecast, Outcome, forecast_start
+from hai_scheduler.service.insight.forecast import Cost, Forecast, ForecastAssumption, Outcome, forecast_start
 from hai_scheduler.service.insight.history import KEPT, Basis, History
 from hai_scheduler.service.insight.mark_preview import Displaced, Later, MarkPreview, Moved, preview_mark
 from hai_scheduler.service.insight.past import read_past
-from hai_scheduler.service.insight.trial import GroupTrial, LevelTrial, Trial, TrialSide, try_policies
+from hai_scheduler.service.insight.trial import GroupTrial, LevelTrial, Trial, TrialAssumption, TrialSide, try_policies
 from hai_scheduler.service.logs.lines import Cursor, Hits, Line
 from hai_scheduler.service.logs.search import CHUNK, Search, ranks_of, search
 from hai_scheduler.service.scheduling.snapshot_reader import snapshot_of
@@ -65,7 +65,6 @@ from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(
     *(
-        ForecastAssumption,
         Basis,
         Blame,
         Bounds,
@@ -77,11 +76,15 @@ PLAIN: Final = Plain(
         SnapshotFacts,
         ExperimentFault,
         ExperimentFaults,
+        Forecast,
+        ForecastAssumption,
+        ForecastOrder,
     ),
-    *(Forecast, ForecastOrder, Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
+    *(Hits, Holder, Line, LogPlace, Node, NodeMark, Notice, Origin, Outcome, Policies, Policy),
     *(Left, Priority, Profile, Rank, RankState, Reason, Retry, Run, RunLog, SearchOrder, Signal, SignalName, Source),
-    *(Displaced, GroupTrial, Later, LevelTrial, MarkPreview, Moved, PreviewOrder, Trial, TrialOrder, TrialSide),
-    *(Submission, Task, TaskState, TraceOrder, TraceRead, Verdict, VerdictKind, WhatIf, WhatIfOrder),
+    *(Displaced, GroupTrial, Later, LevelTrial, MarkPreview, Moved, PreviewOrder),
+    *(Submission, Task, TaskState, TraceOrder, TraceRead, Trial, TrialAssumption, TrialOrder, TrialSide),
+    *(Verdict, VerdictKind, WhatIf, WhatIfOrder),
     *(MergeOrder, Pin, SnapshotRef, TraceMerged, UsageLevel, UsageSummary),
 )
 
