@@ -173,6 +173,7 @@ def test_an_admin_sees_what_a_cordon_would_do_and_takes_it_back(ann: Visit, loop
         "policy",
         "storage?user=ann",
         "health",
+        "health?runbook=HaiNodesLost",
         "audit",
     ],
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
+
+import pytest
 
 from kit.helm.rendering import Render
 from monitoring.alerts import ALERTS
@@ -41,3 +44,29 @@ def test_rules_look_at_this_release_alone_and_name_their_pages(render: Render) -
         assert re.search(r'namespace=~"platform"', made["expr"])
         assert made["annotations"]["runbook_url"] == f"https://docs.example/runbooks/{alert.name}.md"
         assert made["annotations"]["description"] == alert.description, "Prometheus fills it in"
+
+
+@pytest.mark.parametrize(
+    ("values", "page"),
+    [
+        ({}, "docs/runbooks/HaiApiSlow.md"),
+        ({"ingress": {"enabled": True}}, "docs/runbooks/HaiApiSlow.md"),
+        (
+            {"ingress": {"enabled": True, "hosts": ["hai.example", "b.example"]}},
+            "http://hai.example/services/hai/health?runbook=HaiApiSlow",
+        ),
+        (
+            {
+                "ingress": {"enabled": True, "hosts": ["hai.example"], "tls": [{"hosts": ["hai.example"]}]},
+                "hub": {"baseUrl": "/lab/"},
+            },
+            "https://hai.example/lab/services/hai/health?runbook=HaiApiSlow",
+        ),
+    ],
+)
+def test_runbooks_are_in_studio_where_it_can_be_reached(render: Render, values: dict[str, Any], page: str) -> None:
+    found = render({"monitoring": {"prometheusRule": {"enabled": True}}, **values}).one("PrometheusRule", "hai")
+    (group,) = found["spec"]["groups"]
+    pages = {rule["alert"]: rule["annotations"]["runbook_url"] for rule in group["rules"]}
+    assert pages["HaiApiSlow"] == page
+    assert not [each for each in pages.values() if "$" in each]
