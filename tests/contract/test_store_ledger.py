@@ -171,6 +171,16 @@ class TestSums:
         months = await ask(store, LedgerQuestion(since=since, until=until, by=(By.MONTH,)))
         assert [line.values[0].month for line in months if isinstance(line.values[0], datetime)] == [1, 2, 3]
 
+    @pytest.mark.parametrize(("by", "lines"), [(By.HOUR, 24 * 59), (By.DAY, 59), (By.MONTH, 2)])
+    async def test_periods_are_told_apart_over_times_that_have_longer_ones(
+        self, store: Store, by: By, lines: int
+    ) -> None:
+        begin, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+        await put(store, ended_rows(1, hours=24 * 59, since=begin))
+        found = await ask(store, LedgerQuestion(since=begin, until=end, by=(by,), waits=False))
+        assert len(found) == lines
+        assert sum(line.sums.useful_us for line in found) == 24 * 59 * HOUR_US
+
     async def test_what_is_told_apart_and_left_out(self, store: Store) -> None:
         await put(
             store,

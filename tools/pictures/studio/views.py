@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from string import Formatter
 from typing import Final
 
 from playwright.sync_api import Page
 
+from hai_client import Client
 from pictures.studio.camera import SLOW, Camera, settled
 from pictures.studio.lab import ADMIN, LOOKER, WATCHED
 from pictures.studio.stage import Lab, mount_rules
@@ -103,16 +105,25 @@ VIEWS: Final = (
 )
 
 
-def _numbers(lab: Lab) -> dict[str, int]:
-    """Return the numbers of the tasks that addresses name."""
-    client = lab.client(LOOKER)
-    rotated = [client.task(task.id) for task in client.tasks(state="suspended")]
-    return {
-        "watched": client.task(WATCHED).id,
-        "waiting": next(task.id for task in client.tasks(state="queued") if not task.held),
-        "rotated": max(rotated, key=lambda task: (len(task.runs) > 1, task.served_s)).id,
-        "failed": client.task("llama-8b-lr3e-4").id,
-    }
+def _rotated(client: Client) -> int:
+    """Return the number of the suspended task that has had the most turns and service."""
+    tasks = [client.task(task.id) for task in client.tasks(state="suspended")]
+    return max(tasks, key=lambda task: (len(task.runs) > 1, task.served_s)).id
+
+
+#: The tasks that addresses name.
+_TASKS: Final[Mapping[str, Callable[[Client], int]]] = {
+    "watched": lambda client: client.task(WATCHED).id,
+    "waiting": lambda client: next(task.id for task in client.tasks(state="queued") if not task.held),
+    "rotated": _rotated,
+    "failed": lambda client: client.task("llama-8b-lr3e-4").id,
+}
+
+
+def _address(lab: Lab, path: str) -> str:
+    """Return the path with the numbers of the tasks that it names."""
+    names = [name for _, name, _, _ in Formatter().parse(path) if name is not None]
+    return path.format(**{name: _TASKS[name](lab.client(LOOKER)) for name in names})
 
 
 def take(lab: Lab, camera: Camera, view: View) -> int:
@@ -121,7 +132,7 @@ def take(lab: Lab, camera: Camera, view: View) -> int:
     if view.way is not None:
         view.way(lab, page)
     else:
-        camera.studio(page, view.path.format(**_numbers(lab)), view.user)
+        camera.studio(page, _address(lab, view.path), view.user)
         if view.act is not None:
             view.act(lab, page)
             settled(page)
