@@ -82,14 +82,18 @@ async def test_me_says_what_i_may_hold_and_hold(world) -> None:
 
 
 async def test_the_overview_adds_up(world) -> None:
+    async with world.store.write() as tx:
+        await tx.quotas.put(Quota(subject="user:bob", group="training", priority=Priority.LOW, limit=1))
     await world.start(await world.submit("a", nodes=2), nodes=("node-1", "node-2"))
     await world.submit("b", user="bob", nodes=3, priority=Priority.HIGH)
+    await world.submit("c", user="bob", nodes=1, priority=Priority.LOW)
     await world.json("POST", "/nodes/node-3/cordon", "admin")
     group = (await world.json("GET", "/cluster"))[1]["groups"][0]
     assert (group["nodes"], group["held"], group["free"], group["unavailable"]) == (4, 2, 1, 1)
     assert group["levels"] == [
         {"priority": "HIGH", "running_tasks": 0, "running_nodes": 0, "waiting_tasks": 1, "waiting_nodes": 3},
         {"priority": "NORMAL", "running_tasks": 1, "running_nodes": 2, "waiting_tasks": 0, "waiting_nodes": 0},
+        {"priority": "LOW", "running_tasks": 0, "running_nodes": 0, "waiting_tasks": 1, "waiting_nodes": 1},
     ]
 
 

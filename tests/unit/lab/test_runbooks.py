@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 import runbooks
 
 LANGUAGES = runbooks.languages()
@@ -42,7 +43,7 @@ def test_a_translation_has_the_parts_the_commands_and_the_links_of_its_page(lang
 
 def _parts(page: Path) -> list[str]:
     """What kinds of lines follow each other: headings, items and paragraphs, which a translation writes in one line."""
-    outside = re.sub(r"^```.*?^```$", "code", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    outside = re.sub(r"^```.*?^```$", "code", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     kinds = [re.match(r"#+ |- |code$|\S?", part) for block in outside.split("\n\n") for part in _items(block)]
     return [found.group() if found and found.group() in {"# ", "## ", "- ", "code"} else "text" for found in kinds]
 
@@ -53,7 +54,7 @@ def _items(block: str) -> list[str]:
 
 def _commands(page: Path) -> list[str]:
     """The lines of code blocks without their comments, which are translated."""
-    blocks = re.findall(r"^```$(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    blocks = re.findall(r"^```$(.*?)^```$", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return [re.sub(r"\s+# .*$", "", line) for block in blocks for line in block.splitlines()]
 
 
@@ -62,5 +63,5 @@ def _links(page: Path) -> list[str]:
 
 
 def _words(page: Path) -> set[str]:
-    outside = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    outside = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     return set(re.findall(r"`([^`]+)`", outside))

@@ -140,8 +140,7 @@ class LedgerSums:
 
     async def ask(self, question: LedgerQuestion) -> list[LedgerLine]:
         """See `ports.stored.ledger.StoredLedger.sums`."""
-        longest = Period.MONTH if question.period is None else question.period
-        spans = list(cover(question.since, question.until, longest=longest))
+        spans = list(cover(question.since, question.until, longest=question.period or Period.MONTH))
         reach = _reach_of(question)
         keys = {} if question.everybody and not question.waits else await self._keys(reach, question)
         ids = sorted(keys)

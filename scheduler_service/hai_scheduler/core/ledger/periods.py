@@ -17,6 +17,10 @@ class Period(IntEnum):
     DAY = 1
     MONTH = 2
 
+    def __bool__(self) -> bool:
+        """An hour is a period as well, so that `period or other` is the other one where there is none."""
+        return True
+
 
 class Span(NamedTuple):
     """Whole periods of one length, one after the other."""

@@ -15,3 +15,7 @@ class Priority(IntEnum):
     HIGH = 30
     VERY_HIGH = 40
     EXTREME_HIGH = 50
+
+    def __bool__(self) -> bool:
+        """LOW is a level as well, so that `level or other` is the other one where there is none."""
+        return True
