@@ -48,13 +48,21 @@ export function Figures({ overview }: { overview: IOverview }): JSX.Element {
         value={numberText(totals.gpusFree)}
         more={trans.__('of %1', count(totals.gpus, 'GPU'))}
       />
-      <Figure title={trans.__('Running')} value={numberText(totals.running)} more={trans.__('tasks')} />
+      <Figure
+        title={trans.__('Running')}
+        value={numberText(totals.running)}
+        more={trans._n('task', 'tasks', totals.running)}
+      />
       <Figure
         title={trans.__('Waiting')}
         value={numberText(totals.waiting)}
-        more={trans.__('tasks, for %1', count(totals.waitingNodes, 'node'))}
+        more={trans._n('task, for %2', 'tasks, for %2', totals.waiting, count(totals.waitingNodes, 'node'))}
       />
-      <Figure title={trans.__('Created, 3 h')} value={numberText(submitted_3h)} more={trans.__('tasks')} />
+      <Figure
+        title={trans.__('Created, 3 h')}
+        value={numberText(submitted_3h)}
+        more={trans._n('task', 'tasks', submitted_3h)}
+      />
       <Figure
         title={trans.__('Ended, 3 h')}
         value={numberText(ended)}
@@ -68,7 +76,7 @@ export function Figures({ overview }: { overview: IOverview }): JSX.Element {
       <Figure
         title={trans.__('Out of service')}
         value={numberText(totals.unavailable)}
-        more={trans.__('nodes')}
+        more={trans._n('node', 'nodes', totals.unavailable)}
       />
     </dl>
   );
