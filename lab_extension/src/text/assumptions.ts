@@ -53,7 +53,7 @@ const SENTENCES: Record<string, Say> = {
       'Holds, suspensions by users and changes of priority are left out, and users submit what they did.'
     ),
   plans: (_, length) => trans.__('The simulated scheduler plans every %1.', length),
-  lengths: () => trans.__('Tasks run as long as their time limits say, or as similar tasks did.'),
+  lengths: () => trans.__('Tasks run as long as their reports or time limits say, or as similar tasks did.'),
   submissions: () => trans.__('Until then there are no other submissions, changes or failures.'),
   leaving: () =>
     trans.__('A task that is told to leave takes as long as the last time, else all of its grace.'),

@@ -97,6 +97,7 @@ def _steps(found: ForecastAssumption) -> str | None:
 
 #: By the source of the assumed length of a task: how it is known.
 BASES: Mapping[str, Callable[[], str]] = {
+    "progress": lambda: say("by the steps that they report"),
     "time_limit": lambda: say("by their time limits"),
     "name": lambda: say("as their user's tasks of the same name did"),
     "size": lambda: say("as their user's tasks of the same size did"),

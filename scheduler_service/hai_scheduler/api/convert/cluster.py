@@ -125,7 +125,9 @@ def _task(task: Task) -> dict[str, Any]:
 
 def _assumptions(preview: MarkPreview) -> list[AssumptionOut]:
     found = [
-        AssumptionOut(name="lengths", sentence="Tasks run as long as their time limits say, or as similar tasks did."),
+        AssumptionOut(
+            name="lengths", sentence="Tasks run as long as their reports or time limits say, or as similar tasks did."
+        ),
         AssumptionOut(name="submissions", sentence="Until then there are no other submissions, changes or failures."),
         AssumptionOut(
             name="leaving",

@@ -31,15 +31,20 @@ class StepProgress:
     #: Seconds of running for a step; None: not known yet. A later run begins with that of the run before.
     pace_s: float | None = None
 
-    def left(self, now: datetime, *, running: bool) -> timedelta | None:
-        """How long the job still has to run, at this pace; None: not known, or it is done."""
+    def left(self, now: datetime, *, running_since: datetime | None) -> timedelta | None:
+        """How long the job still has to run, at this pace; None: not known, or it is done.
+
+        Args:
+            now: The present time.
+            running_since: Since when its run has been running, perhaps after the report; None: it does not run.
+        """
         if self.total is None or self.pace_s is None or self.step >= self.total:
             return None
         seconds = (self.total - self.step) * self.pace_s
         if seconds > LONGEST.total_seconds():
             return None
-        # While it runs, time has passed since the report.
-        passed = max(timedelta(0), now - self.at) if running else timedelta(0)
+        # Since the report it has run on; what it waited before it was resumed does not count.
+        passed = timedelta(0) if running_since is None else max(timedelta(0), now - max(self.at, running_since))
         return max(timedelta(0), timedelta(seconds=seconds) - passed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
@@ -28,7 +28,7 @@ from hai_scheduler.core.profiling.summary import summary_of
 from hai_scheduler.core.profiling.trace_reading import NoTrace
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Store
+from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.insight.forecast import Cost, Forecast, ForecastAssumption, Outcome, forecast_start
@@ -152,20 +152,24 @@ async def _forecast(order: ForecastOrder, facts: SnapshotFacts | None, store: St
     if order.hypothetical:
         task = replace(task, id=TaskId(max((one.id for one in snapshot.tasks), default=0) + 1))
     async with store.read() as tx:
-        ended = await tx.tasks.page(TaskFilter(states=_ENDED, group=task.group), before=None, limit=KEPT)
-    return lambda: forecast_start(
-        snapshot, policies, task, History(ended), order.bounds, hypothetical=order.hypothetical
-    )
+        history = await _history(tx, snapshot, [task.group])
+    return lambda: forecast_start(snapshot, policies, task, history, order.bounds, hypothetical=order.hypothetical)
 
 
 async def _preview(order: PreviewOrder, facts: SnapshotFacts | None, store: Store) -> Callable[[], MarkPreview]:
     snapshot, policies = await _snapshot(order, facts, store), _policies(facts)
     groups = sorted({node.group for node in snapshot.nodes if node.name in order.nodes})
-    ended: list[Task] = []
     async with store.read() as tx:
-        for group in groups:
-            ended += await tx.tasks.page(TaskFilter(states=_ENDED, group=group), before=None, limit=KEPT)
-    return lambda: preview_mark(snapshot, policies, frozenset(order.nodes), order.mark, History(ended), order.bounds)
+        history = await _history(tx, snapshot, groups)
+    return lambda: preview_mark(snapshot, policies, frozenset(order.nodes), order.mark, history, order.bounds)
+
+
+async def _history(tx: Tx, snapshot: Snapshot, groups: Collection[str]) -> History:
+    """What is known of how long tasks of those node groups run."""
+    ended: list[Task] = []
+    for group in groups:
+        ended += await tx.tasks.page(TaskFilter(states=_ENDED, group=group), before=None, limit=KEPT)
+    return History(ended, await tx.progress.of([task.id for task in snapshot.tasks if task.group in groups]))
 
 
 async def _trial(order: TrialOrder, facts: SnapshotFacts | None, store: Store) -> Computation:

@@ -244,6 +244,7 @@ def assumptions_for(bases: Mapping[Basis, int], *, step: timedelta, held: bool) 
 
 
 _BASES: Final[Mapping[Basis, str]] = {
+    Basis.PROGRESS: "by the steps that they report",
     Basis.TIME_LIMIT: "by their time limits",
     Basis.NAME: "as their user's tasks of the same name did",
     Basis.SIZE: "as their user's tasks of the same size did",

@@ -283,7 +283,9 @@ class Queries:
             effective=level_of(task, self.latest_plan.verdicts) if verdict is None else verdict.priority,
             served=task.served + _running_for(task.live_run, now),
             progress=progress,
-            left=None if progress is None or task.state.ended else progress.left(now, running=_running(task)),
+            left=None
+            if progress is None or task.state.ended
+            else progress.left(now, running_since=_running_since(task)),
             short=None if verdict is None else short_of(task, verdict, now, private=True),
         )
 
@@ -378,8 +380,8 @@ async def _progress_of(tx: Tx, task: Task) -> StepProgress | None:
     return (await tx.progress.of([task.id])).get(task.id)
 
 
-def _running(task: Task) -> bool:
-    return task.live_run is not None and task.live_run.running_at is not None
+def _running_since(task: Task) -> datetime | None:
+    return None if task.live_run is None else task.live_run.running_at
 
 
 def _running_for(run: Run | None, now: datetime) -> timedelta:

@@ -97,7 +97,7 @@ class NewestUse:
             use=use_of(ranks.values()) if ranks else None,
             turn_left=self._turn_left(task, run, now),
             progress=progress,
-            left=None if progress is None else progress.left(now, running=run.running_at is not None),
+            left=None if progress is None else progress.left(now, running_since=run.running_at),
         )
 
     def _turn_left(self, task: Task, run: Run, now: datetime) -> timedelta | None:

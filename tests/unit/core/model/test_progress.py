@@ -26,14 +26,16 @@ def some(before: StepProgress | None, step: int, second: float, **other: int) ->
 
 def test_the_pace_is_that_of_the_steps_since_the_first_report() -> None:
     first = some(None, 10, 0)
-    assert (first.pace_s, first.left(at(0), running=True)) == (None, None)
+    assert (first.pace_s, first.left(at(0), running_since=T0)) == (None, None)
     later = some(first, 15, 50)
     assert later.pace_s == 10
-    assert later.left(at(50), running=True) == timedelta(seconds=850)
+    assert later.left(at(50), running_since=T0) == timedelta(seconds=850)
     # Time passes after the report while it runs, and none of it while it waits.
-    assert later.left(at(60), running=True) == timedelta(seconds=840)
-    assert later.left(at(60), running=False) == timedelta(seconds=850)
-    assert later.left(at(10_000), running=True) == timedelta(0)
+    assert later.left(at(60), running_since=T0) == timedelta(seconds=840)
+    assert later.left(at(60), running_since=None) == timedelta(seconds=850)
+    assert later.left(at(10_000), running_since=T0) == timedelta(0)
+    # It was suspended after the report, and has been running again for five seconds.
+    assert later.left(at(10_000), running_since=at(9_995)) == timedelta(seconds=845)
 
 
 def test_a_few_seconds_say_nothing_of_the_pace() -> None:
@@ -82,12 +84,12 @@ def test_a_report_without_a_step_more_is_newer_and_no_pace() -> None:
 @pytest.mark.parametrize(("step", "total"), [(100, 100), (101, 100), (0, 0), (5, None)])
 def test_what_is_done_or_has_no_end_has_no_time_left(step: int, total: int | None) -> None:
     one = StepProgress(run=1, rank=0, step=step, total=total, at=T0, begin_step=0, begin_at=T0, pace_s=1.0)
-    assert one.left(T0, running=True) is None
+    assert one.left(T0, running_since=T0) is None
 
 
 def test_centuries_are_not_told() -> None:
     one = StepProgress(run=1, rank=0, step=1, total=10**15, at=T0, begin_step=0, begin_at=T0, pace_s=1e6)
-    assert one.left(T0, running=True) is None
+    assert one.left(T0, running_since=T0) is None
 
 
 def test_old_steps_count_no_more() -> None:
@@ -111,7 +113,7 @@ def test_any_reports_give_a_pace_that_is_no_nonsense(reports: list[tuple[int, in
         assert now.begin_step <= max(now.step, 0)
         assert now.begin_at <= now.at
         assert now.pace_s is None or now.pace_s > 0
-        left = now.left(at(second), running=True)
+        left = now.left(at(second), running_since=T0)
         assert left is None or left >= timedelta(0)
     if now is not None and now.at - now.begin_at > 2 * WITHIN:
         assert now.step == now.begin_step

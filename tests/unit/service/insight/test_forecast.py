@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
+from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task, TaskState
@@ -251,6 +253,41 @@ def test_the_closest_kin_says_how_long_a_task_runs(
     task = a_task(name="t", nodes=2)
     expected = None if left is None else left * MINUTES
     assert History(ended).left(task, at()) == (basis, expected), sentence
+
+
+def reported(step: int = 10, total: int | None = 20) -> StepProgress:
+    """A report at the first moment, of a job that takes a minute for a step."""
+    return StepProgress(run=1, rank=0, step=step, total=total, at=at(), begin_step=0, begin_at=at(), pace_s=60)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "progress", "basis", "left"),
+    [
+        ("its job says more than similar tasks do", reported(), Basis.PROGRESS, 7),
+        ("a job that does not say its end says nothing", reported(total=None), Basis.NAME, 2),
+        ("one that has done all steps may do more", reported(20), Basis.NAME, 2),
+        ("one that is overdue may hang", reported(18), Basis.NAME, 2),
+    ],
+)
+def test_the_steps_that_a_job_reports_say_how_long_it_runs(
+    sentence: str, progress: StepProgress, basis: Basis, left: float
+) -> None:
+    task = a_task(name="t", state=TaskState.RUNNING, run=a_run(started_at=at()), time_limit=None)
+    history = History([an_ended(5, name="t")], {task.id: progress})
+    assert history.left(task, at(minutes=3)) == (basis, left * MINUTES), sentence
+
+
+async def test_a_forecast_knows_what_the_jobs_before_it_report() -> None:
+    service = await Service(nodes=1).open()
+    other = await service.submit("other", "bob", priority=Priority.HIGH)
+    await service.step()
+    assert (await forecast(service)).outcome is Outcome.NEVER
+    async with service.store.write() as tx:
+        await tx.progress.put(other, replace(reported(), at=service.clock.now(), begin_at=service.clock.now()))
+    found = await forecast(service)
+    assert (found.outcome, after(found)) == (Outcome.LATER, 600)
+    assert found.assumptions[0].tasks == {"progress": 1, "unknown": 1}
+    assert "1 by the steps that they report" in found.assumptions[0].sentence
 
 
 def test_what_a_task_has_run_counts_and_a_limit_needs_no_history() -> None:

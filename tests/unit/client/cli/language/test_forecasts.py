@@ -76,7 +76,7 @@ def test_when_it_starts(changed: dict[str, Any], said: str) -> None:
 @pytest.mark.usefixtures("chinese")
 def test_what_is_assumed() -> None:
     said = {one.name: forecasts.assumption(one) for one in every_assumption()}
-    assert said["lengths"].startswith("组内任务的运行时长：2 个按其时间上限, 2 个参照其用户的同名任务")
+    assert said["lengths"].startswith("组内任务的运行时长：2 个按其上报的步数, 2 个按其时间上限")
     assert said["steps"].startswith("队列较长：每1 分钟查看一次")
     assert all(text.endswith("。") for text in said.values())
 
