@@ -309,7 +309,8 @@ def test_an_admin_reads_that_the_platform_is_well_and_what_to_do_where_it_is_not
     view.get_by_role("link", name="HaiApiSlow").click()
     view.get_by_test_id("hai-runbook").get_by_role("link", name="HaiDatabaseSlow").click()
     expect(view.get_by_role("heading", name="HaiDatabaseSlow")).to_be_visible()
-    expect(view.get_by_role("heading", name="What to do")).to_be_visible()
+    what_to_do = {"en": "What to do", "zh": "处理方法"}[ann.seat.language]
+    expect(view.get_by_role("heading", name=what_to_do)).to_be_visible()
 
 
 @of_ann(9)
