@@ -63,7 +63,9 @@ describe('the queue', () => {
   });
 
   it('shows a move at once, until a plan knows of it, and after that what the plan says', async () => {
-    const feed = new Feed({ events: () => new FakeStream() });
+    const stream = new FakeStream();
+    const feed = new Feed({ events: () => stream });
+    feed.start();
     let [tasks, at] = [[aQueueTask(1), aQueueTask(2), aQueueTask(3)], '2026-11-21T04:00:00Z'];
     const queue = vi.fn(async (query: Parameters<ReturnType<typeof queueOf>>[0]) => ({
       ...(await queueOf(tasks)(query)),
@@ -73,18 +75,40 @@ describe('the queue', () => {
     const model = new QueueModel({ queue, reorder }, feed);
     const order = (): number[] => model.groups[0]!.items.map(task => task.task_id);
     void model.start();
+    stream.send('hello', { seq: 8 });
     await vi.advanceTimersByTimeAsync(10);
+    // A plan that was made shortly before the move is read after it, and so is one that was made in the same moment.
+    at = '2026-11-21T03:59:59.9Z';
     await model.move(3, { before: 1 });
     expect(order()).toEqual([3, 1, 2]);
     expect(model.groups[0]!.items.map(task => task.position)).toEqual([1, 2, 3]);
-    // The plan from before the move is read once more.
     await vi.advanceTimersByTimeAsync(2_000);
     expect(queue.mock.calls.length).toBeGreaterThan(1);
+    expect(order()).toEqual([3, 1, 2]);
+    at = '2026-11-21T04:00:00.1Z';
+    stream.send('task.order', anEvent(9, 'task.order', 3), '9');
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(model.plannedAt).toBe(at);
     expect(order()).toEqual([3, 1, 2]);
     at = '2026-11-21T04:00:03Z';
     tasks = [aQueueTask(3), aQueueTask(2), aQueueTask(1)];
     await vi.advanceTimersByTimeAsync(3_000);
     expect(order()).toEqual([3, 2, 1]);
+    model.dispose();
+    feed.dispose();
+  });
+
+  it('shows what the plan says some seconds after a move whose event was not heard', async () => {
+    const feed = new Feed({ events: () => new FakeStream() });
+    const tasks = [aQueueTask(1), aQueueTask(2)];
+    const model = new QueueModel({ queue: queueOf(tasks), reorder: vi.fn(async () => ({}) as never) }, feed);
+    void model.start();
+    await vi.advanceTimersByTimeAsync(10);
+    await model.move(2, { before: 1 });
+    await vi.advanceTimersByTimeAsync(4_500);
+    expect(model.groups[0]!.items[0]!.task_id).toBe(2);
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(model.groups[0]!.items[0]!.task_id).toBe(1);
     model.dispose();
     feed.dispose();
   });

@@ -10,8 +10,10 @@ import { LiveModel } from './live';
 export const PAGE = 20;
 /** The most that one answer has. */
 const MOST = 200;
+/** In ms after a move; a plan that is read then knows of it, also where its event was not heard. */
+const KNOWN = 9_000;
 /** After a move the queue is read again then, in ms: the plan that knows of it comes a moment later. */
-const AFTER_MOVE = [1_500, 4_000, 9_000];
+const AFTER_MOVE = [1_500, 4_000, KNOWN];
 
 /** A plan may not know what was stored so shortly before it, in ms. */
 const MARGIN = 250;
@@ -20,8 +22,8 @@ const MARGIN = 250;
 interface IMove {
   id: number;
   place: Place;
-  /** When the plan was made that was shown then. */
-  at: string | null;
+  /** When the page had its answer, in ms. */
+  since: number;
 }
 
 /** Who waits, in order; each group as far as it was asked for. */
@@ -32,6 +34,8 @@ export class QueueModel extends LiveModel {
   /** How many tasks of a group are wanted. */
   private readonly wanted = new Map<string, number>();
   private moves: readonly IMove[] = [];
+  /** From when on, in ms, a plan knows of the newest move of a task: a moment after its event. */
+  private readonly stored = new Map<number, number>();
   private timers: readonly ReturnType<typeof setTimeout>[] = [];
 
   constructor(
@@ -60,8 +64,9 @@ export class QueueModel extends LiveModel {
 
   /** Move a waiting task of the user's own, and show it there at once. Rejects with the service's sentence. */
   async move(id: number, place: Place): Promise<void> {
+    this.stored.delete(id);
     await this.api.reorder(id, place);
-    this.moves = [...this.moves, { id, place, at: this.at }];
+    this.moves = [...this.moves, { id, place, since: Date.now() }];
     this._groups = this._groups.map(group => ({ ...group, items: moved(group.items, id, place) }));
     this.emit();
     this.timers.forEach(clearTimeout);
@@ -78,6 +83,9 @@ export class QueueModel extends LiveModel {
     if (does) {
       this.catchUp.expect(Date.parse(event.at) + MARGIN);
     }
+    if (event.kind === 'task.order' && event.task_id !== null) {
+      this.stored.set(event.task_id, Date.parse(event.at) + MARGIN);
+    }
     return does;
   }
 
@@ -89,12 +97,17 @@ export class QueueModel extends LiveModel {
     if (first.at !== null && this.catchUp.again(Date.parse(first.at))) {
       this.readSoon();
     }
-    // A later plan knows of a move.
-    this.moves = this.moves.filter(move => move.at === first.at);
+    this.moves = this.moves.filter(move => !this.isPlanned(move, first.at));
     this._groups = groups.map(group => ({
       ...group,
       items: this.moves.reduce((items, { id, place }) => moved(items, id, place), group.items)
     }));
+  }
+
+  /** Whether a plan of this time knows of a move. Where its event is not heard, that is so after some time. */
+  private isPlanned(move: IMove, at: string | null): boolean {
+    const stored = this.stored.get(move.id);
+    return stored === undefined ? Date.now() - move.since >= KNOWN : at !== null && Date.parse(at) >= stored;
   }
 
   private page(query: Parameters<IOperations['queue']>[0]): Promise<IQueue> {
