@@ -17,6 +17,7 @@ def main(argv: list[str]) -> int:
             from hai_scheduler.adapters.sql.refusal import StateUnusable
             from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
             from hai_scheduler.app.config import ConfigError, HaiScheduler
+            from hai_scheduler.app.listening import CannotListen
             from hai_scheduler.app.serve import serve
             from hai_scheduler.ports.errors import Temporary
     except ModuleNotFoundError as error:
@@ -30,6 +31,9 @@ def main(argv: list[str]) -> int:
     except (ConfigError, NodesError, StateDamaged, StateTooNew, StateUnusable) as error:
         print(f"hai-scheduler: {error}", file=sys.stderr)
         return 2
+    except CannotListen as error:
+        print(f"hai-scheduler: {error}", file=sys.stderr)
+        return 1
     except Temporary as error:
         print(f"hai-scheduler: {error}; start it again when it can be reached", file=sys.stderr)
         return 1

@@ -42,12 +42,17 @@ class Pair:
         one, other = self.replicas
 
         async def found() -> tuple[Replica, Replica] | None:
+            ended = [each.returncode for replica in self.replicas for each in replica.processes]
+            assert set(ended) == {None}, f"of loop and API of both, some have ended: {ended}"
             for leader, follower in ((one, other), (other, one)):
                 if await leader.leads() and await follower.follows():
                     return leader, follower
             return None
 
-        return await until("a leader and a follower", found, within=SOON)
+        try:
+            return await until("a leader and a follower", found, within=SOON)
+        except AssertionError as error:
+            pytest.fail(f"{error}\n{one.said}{other.said}")
 
     def inside(self, names: Iterable[str]) -> list[str]:
         """The tests run more than once in one folder."""

@@ -15,6 +15,7 @@ from hai_scheduler.api.server.auth import Auth
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.config import Settings
+from hai_scheduler.app.listening import listen_at
 from hai_scheduler.app.loop import assemble_loop
 from hai_scheduler.app.opening import Adapters as Adapters
 from hai_scheduler.app.starting import WaitingRoom
@@ -291,7 +292,7 @@ async def serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, 
         # The loop and all ranks of this machine keep their share of the processor during a flood of requests.
         os.nice(NICER)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
-    room = WaitingRoom(address=settings.ip, port=settings.port, root=f"{settings.prefix}{API}")
+    room = WaitingRoom(address=settings.ip, port=settings.port, setting="port", root=f"{settings.prefix}{API}")
     async with opened(settings, secret, lock, room, stop) as world:
         if world is not None:
             parts = assemble_api(world.adapters, settings.service, locations=world.locations)
@@ -309,7 +310,7 @@ async def _run_api(
     try:
         # The first request finds the nodes already known.
         await parts.follower.asked()
-        server.listen(settings.port, address=settings.ip)
+        listen_at(server, settings.ip, settings.port, setting="port")
         log.info("listening on http://%s:%d%s", settings.ip, settings.port, settings.prefix)
         if settings.kubernetes is None:
             # Only now: ranks send their tokens to this address, so this process must own the port.

@@ -154,7 +154,7 @@ async def serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *,
     """Run the scheduling loop until it is told to stop. `alone`: no other replica may run beside it."""
     holder = f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(4)}"
     lock = await take(settings.state_dir, holder, alone=alone, stop=stop)
-    room = WaitingRoom(address=settings.health_ip, port=settings.health_port, root="")
+    room = WaitingRoom(address=settings.health_ip, port=settings.health_port, setting="health-port", root="")
     async with opened(settings, secret, lock, room, stop) as world:
         if world is not None:
             parts = assemble_loop(

@@ -12,6 +12,7 @@ from tornado.web import Application, RequestHandler
 from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler import __version__
 from hai_scheduler.api.server.serving import ResilientServer
+from hai_scheduler.app.listening import listen_at
 from hai_scheduler.service.platform.health import Health
 from hai_scheduler.service.platform.readiness import Readiness
 from hai_scheduler.service.shared.errors import Unavailable
@@ -49,7 +50,7 @@ class _Health(RequestHandler):
 
 
 def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> HTTPServer:
-    """Serve `/health`, `/health/live` and `/health/ready` at the address; port 0 is any free port. Raises OSError."""
+    """Serve `/health`, `/health/live` and `/health/ready` there; port 0 is any free port. Raises CannotListen."""
     handlers: list[Any] = [
         (r"/health/live", _Live),
         (r"/health/ready", _Ready, {"readiness": readiness}),
@@ -61,7 +62,7 @@ def listen(readiness: Readiness, health: Health, *, address: str, port: int) -> 
         idle_connection_timeout=IDLE_S,
         max_body_size=1024,
     )
-    server.listen(port, address=address)
+    listen_at(server, address, port, setting="health-port")
     for listener in server._sockets.values():
         log.info("the loop tells its health at http://%s:%d/health", *listener.getsockname()[:2])
     return server

@@ -12,6 +12,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
 from hai_scheduler.api.server import problems
+from hai_scheduler.app.listening import listen_at
 from hai_scheduler.ports.errors import Temporary
 
 log = logging.getLogger(__name__)
@@ -50,17 +51,17 @@ class WaitingRoom:
     It answers probes as live and not ready, so that JupyterHub or Kubernetes does not restart the process.
     """
 
-    def __init__(self, *, address: str, port: int, root: str) -> None:
-        """Prepare the server for that address; `root` is the path above `/health`."""
-        self._address, self._port = address, port
+    def __init__(self, *, address: str, port: int, setting: str, root: str) -> None:
+        """Prepare the server for that address; `setting` chooses the port, `root` is the path above `/health`."""
+        self._address, self._port, self._setting = address, port, setting
         live = (rf"{root}/health/live", _Live)
         self._server = HTTPServer(
             Application([live, (r".*", _NotYet)], log_function=_say_nothing), max_body_size=1024 * 1024
         )
 
     def open(self) -> None:
-        """Begin to answer. Raises OSError when the port is taken."""
-        self._server.listen(self._port, address=self._address)
+        """Begin to answer. Raises CannotListen."""
+        listen_at(self._server, self._address, self._port, setting=self._setting)
 
     async def close(self) -> None:
         """Free the port for the service."""
