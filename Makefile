@@ -57,13 +57,13 @@ test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass 
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
 	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-	$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
+	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
 	$(PYTEST) -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
+	$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
