@@ -51,8 +51,8 @@ check-lab:
 test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
 	@# Side by side: the tests of the whole platform mostly wait. What they say is shown at the end. `make test-parts e2e` is one after the other.
 	@mkdir -p test-results
-	@$(MAKE) --no-print-directory e2e >test-results/e2e.log 2>&1 & platform=$$!; \
-	$(MAKE) --no-print-directory test-parts; parts=$$?; \
+	@$(MAKE) --no-print-directory e2e AT_ONCE=$(or $(AT_ONCE),2) >test-results/e2e.log 2>&1 & platform=$$!; \
+	$(MAKE) --no-print-directory test-parts AT_ONCE=$(or $(AT_ONCE),3); parts=$$?; \
 	wait $$platform; platform=$$?; cat test-results/e2e.log; [ $$parts = 0 ] && [ $$platform = 0 ]
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
