@@ -1,5 +1,6 @@
 /** The queues of the node groups, in pages, or of the user's own tasks. */
 
+import { EventKind } from '../api/constants';
 import type { IOperations, Place } from '../api/operations';
 import type { IEvent, IGroupQueue, IQueue, IQueueTask } from '../api/types';
 import { CatchUp } from './catchUp';
@@ -83,7 +84,7 @@ export class QueueModel extends LiveModel {
     if (does) {
       this.catchUp.expect(Date.parse(event.at) + MARGIN);
     }
-    if (event.kind === 'task.order' && event.task_id !== null) {
+    if (event.kind === EventKind.TASK_ORDER && event.task_id !== null) {
       this.stored.set(event.task_id, Date.parse(event.at) + MARGIN);
     }
     return does;

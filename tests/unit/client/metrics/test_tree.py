@@ -12,7 +12,7 @@ COMPARED = """
 import subprocess, sys, time, psutil
 from hai_client.metrics.tree import TreeReader
 
-BUSY = "print('up', flush=True); input(); x = sum(i for i in range(6_000_000)); print('done', flush=True); input()"
+BUSY = "print('up', flush=True); input(); x = sum(i for i in range(12_000_000)); print('done', flush=True); input()"
 HOLDS = f'''
 import subprocess, sys
 x = bytearray(60 << 20)
@@ -73,7 +73,7 @@ def figures(code: str) -> list[float]:
 def test_it_agrees_with_psutil() -> None:
     count, cpu, their_cpu, memory, their_memory = figures(COMPARED)
     assert count == 2
-    assert their_cpu > 0.1
+    assert their_cpu >= 0.1
     # Times are counted in ticks of 10 ms for each process.
     assert cpu == pytest.approx(their_cpu, rel=0.02, abs=0.03)
     assert memory > 60 << 20
