@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -115,8 +116,8 @@ def test_one_that_writes_all_the_time_has_no_pause(monkeypatch: pytest.MonkeyPat
         nonlocal now
         now += seconds
 
-    monkeypatch.setattr(standstill.time, "monotonic", lambda: now)
-    monkeypatch.setattr(standstill.time, "sleep", sleep)
+    # Of the module alone: threads of other tests may sleep, too.
+    monkeypatch.setattr(standstill, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
     evidence = Evidence(*[True] * 1000)
     assert not standstill_of(evidence).await_pause([10], a_table(a_process(10)))
     assert now == pytest.approx(standstill.PAUSE_S, abs=2 * standstill.PAUSE_LOOK_S)

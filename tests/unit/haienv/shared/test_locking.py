@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,8 +38,8 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.slept = 0.0, 0
         self.then: dict[int, contextlib.ExitStack] = {}
-        monkeypatch.setattr(locking.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(locking.time, "sleep", self.sleep)
+        # Of the module alone: threads of other tests may sleep, too.
+        monkeypatch.setattr(locking, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=self.sleep))
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
