@@ -51,7 +51,7 @@ check-lab:
 test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass every test, those in a browser where there is a Chromium
 	@# Side by side: the tests of the whole platform mostly wait. What they say is shown at the end. `make test-parts e2e` is one after the other.
 	@mkdir -p test-results
-	@$(MAKE) --no-print-directory e2e AT_ONCE=$(or $(AT_ONCE),2) >test-results/e2e.log 2>&1 & platform=$$!; \
+	@$(MAKE) --no-print-directory e2e >test-results/e2e.log 2>&1 & platform=$$!; \
 	$(MAKE) --no-print-directory test-parts AT_ONCE=$(or $(AT_ONCE),3); parts=$$?; \
 	wait $$platform; platform=$$?; cat test-results/e2e.log; [ $$parts = 0 ] && [ $$platform = 0 ]
 
@@ -63,7 +63,7 @@ test-fast: $(VENV)/.dev  ## the tests that start no process
 	$(PYTEST) -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
-	$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
+	$(PYTEST) -n $(or $(AT_ONCE),2) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "e2e or browser" tests/e2e
 
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
