@@ -33,7 +33,7 @@ up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="
 
 install: $(VENV)/.up $(VENV)/.dev  ## only set up .venv, with everything for development
 
-check: $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture's contracts
+check: $(VENV)/.up $(VENV)/.dev $(VENV)/.node  ## linters, type checks and the architecture's contracts
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-types check-python check-lab
 
 check-types:
