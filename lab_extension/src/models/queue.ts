@@ -35,8 +35,8 @@ export class QueueModel extends LiveModel {
   /** How many tasks of a group are wanted. */
   private readonly wanted = new Map<string, number>();
   private moves: readonly IMove[] = [];
-  /** From when on, in ms, a plan knows of the newest move of a task: a moment after its event. */
-  private readonly stored = new Map<number, number>();
+  /** From when on, in ms, a plan knows of the newest move of a task: a moment after its event. Null: it is not heard yet. */
+  private readonly stored = new Map<number, number | null>();
   private timers: readonly ReturnType<typeof setTimeout>[] = [];
 
   constructor(
@@ -65,7 +65,7 @@ export class QueueModel extends LiveModel {
 
   /** Move a waiting task of the user's own, and show it there at once. Rejects with the service's sentence. */
   async move(id: number, place: Place): Promise<void> {
-    this.stored.delete(id);
+    this.stored.set(id, null);
     await this.api.reorder(id, place);
     this.moves = [...this.moves, { id, place, since: Date.now() }];
     this._groups = this._groups.map(group => ({ ...group, items: moved(group.items, id, place) }));
@@ -84,7 +84,7 @@ export class QueueModel extends LiveModel {
     if (does) {
       this.catchUp.expect(Date.parse(event.at) + MARGIN);
     }
-    if (event.kind === EventKind.TASK_ORDER && event.task_id !== null) {
+    if (event.kind === EventKind.TASK_ORDER && event.task_id !== null && this.stored.has(event.task_id)) {
       this.stored.set(event.task_id, Date.parse(event.at) + MARGIN);
     }
     return does;
@@ -107,8 +107,8 @@ export class QueueModel extends LiveModel {
 
   /** Whether a plan of this time knows of a move. Where its event is not heard, that is so after some time. */
   private isPlanned(move: IMove, at: string | null): boolean {
-    const stored = this.stored.get(move.id);
-    return stored === undefined ? Date.now() - move.since >= KNOWN : at !== null && Date.parse(at) >= stored;
+    const stored = this.stored.get(move.id) ?? null;
+    return stored === null ? Date.now() - move.since >= KNOWN : at !== null && Date.parse(at) >= stored;
   }
 
   private page(query: Parameters<IOperations['queue']>[0]): Promise<IQueue> {

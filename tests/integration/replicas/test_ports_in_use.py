@@ -19,8 +19,8 @@ async def test_a_port_in_use_ends_the_process_with_a_sentence(single: Replica) -
             taken.enter_context(socket.create_server(("127.0.0.1", port)))
         await single.launch()
         assert [await process.wait() for process in single.processes] == [1, 1]
-    assert f"hai-scheduler: --health-port {single.health_port}: nothing can listen at" in single.log.read_text()
-    assert f"hai-scheduler: --port {single.port}: nothing can listen at" in single.api_log.read_text()
+    assert f"hai-scheduler: --health-port {single.health_port}: cannot listen at 127.0.0.1" in single.log.read_text()
+    assert f"hai-scheduler: --port {single.port}: cannot listen at 127.0.0.1" in single.api_log.read_text()
     assert "Traceback" not in single.said
     await single.launch()
     await until("the service to be ready", single.ready)
