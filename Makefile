@@ -15,10 +15,9 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
-PIP := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
-PIP_LOCKED := $(PIP) --require-hashes --only-binary :all:
-PIP_OURS := $(PIP) --no-deps --no-build-isolation
+INSTALL_LOCKED := $(BIN)/python tools/install.py
+PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
 UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
 RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook notify postgres redis scheduler sim
 
@@ -141,9 +140,9 @@ $(VENV)/.venv:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.platform: pyproject.toml client/pyproject.toml haienv/pyproject.toml requirements.lock $(VENV)/.venv
-	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute or two, the first time)"
-	@$(PIP_LOCKED) -r requirements.lock
+$(VENV)/.platform: pyproject.toml client/pyproject.toml haienv/pyproject.toml requirements.lock tools/install.py $(VENV)/.venv
+	@echo "[2/3] installing JupyterHub, JupyterLab and HAI (a minute, the first time)"
+	@$(INSTALL_LOCKED) requirements.lock
 	@$(PIP_OURS) -e ./client -e ./haienv -e .
 	@touch $@
 
@@ -154,7 +153,7 @@ $(VENV)/.up: $(LAB_SOURCES) $(VENV)/.platform
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.platform
 	@echo "[dev] installing the tools for tests and checks"
-	@$(PIP_LOCKED) -r requirements-dev.lock
+	@$(INSTALL_LOCKED) requirements-dev.lock
 	@touch $@
 
 $(VENV)/.helm: helm/tools/fetch.py helm/tools/fetch_prometheus.py $(VENV)/.venv
@@ -172,7 +171,7 @@ $(FRAMEWORKS)/.installed: $(wildcard tests/frameworks/*.lock) tests/frameworks/i
 
 $(SITE)/.installed: tests/docs/requirements.lock $(VENV)/.venv
 	@$(BIN)/python -m venv --clear $(SITE)
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(SITE)/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r tests/docs/requirements.lock
+	@$(INSTALL_LOCKED) tests/docs/requirements.lock $(SITE)/bin/python
 	@touch $@
 
 $(VENV)/.node: lab_extension/package-lock.json $(VENV)/.dev

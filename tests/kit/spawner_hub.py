@@ -169,7 +169,7 @@ class Hub:
         file.write_text("\n".join(lines) + "\n")
         with (self.folder / "hub.log").open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "jupyterhub", "-f", str(file)],
+                [sys.executable, "-P", "-m", "hai_hub.up.hub", "-f", str(file)],
                 cwd=self.folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -92,12 +92,13 @@ def test_the_lock_names_what_builds_the_project_and_the_panel() -> None:
 
 def test_make_installs_nothing_from_elsewhere_but_what_a_lock_names() -> None:
     text = (ROOT / "Makefile").read_text()
-    assert re.search(r"^PIP_LOCKED := .*--require-hashes", text, re.MULTILINE)
+    # tests/unit/tools/test_install.py: with the hashes of the lock.
+    assert re.search(r"^INSTALL_LOCKED := \$\(BIN\)/python tools/install\.py$", text, re.MULTILINE)
     assert re.search(r"^PIP_OURS := .*--no-deps --no-build-isolation", text, re.MULTILINE)
-    used = [line for line in text.splitlines() if line.startswith("\t") and "$(PIP" in line]
-    assert used
+    used = [line for line in text.splitlines() if line.startswith("\t") and re.search(r"\$\((PIP|INSTALL)|pip ", line)]
+    assert len(used) >= 5
     for line in used:
-        assert re.search(r"\$\(PIP_LOCKED\) -r requirements(-dev)?\.lock$|\$\(PIP_OURS\)", line), line
+        assert re.search(r"\$\(INSTALL_LOCKED\) [a-z/-]+\.lock|\$\(PIP_OURS\)|\$\(UV_LOCK\)|uv pip compile", line), line
 
 
 def asked(line: str) -> str:

@@ -182,6 +182,8 @@ while left:
         if left.pop(n).returncode:
             os.write(1, f"worker-{n} died\\n".encode())
     time.sleep(0.01)
+# What is left when this ends gets SIGTERM by right.
+other.wait()
 """
 
 

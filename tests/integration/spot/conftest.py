@@ -180,7 +180,7 @@ class Rig:
         (self.home / "config.py").write_text(text)
 
     def start_hub(self) -> None:
-        command = [sys.executable, "-P", "-m", "jupyterhub", "-f", str(self.home / "config.py")]
+        command = [sys.executable, "-P", "-m", "hai_hub.up.hub", "-f", str(self.home / "config.py")]
         env = {name: value for name, value in os.environ.items() if not name.startswith(("HAI_", "JUPYTERHUB_"))}
         with (self.home / "hub.log").open("ab") as log:
             self.hub = subprocess.Popen(
