@@ -8,6 +8,8 @@ export function useSignal<T>(signal: ISignal<T, unknown>): void {
   const [, draw] = useReducer((n: number) => n + 1, 0);
   useEffect(() => {
     signal.connect(draw);
+    // What was emitted after the first drawing and before this would not be seen until the next signal.
+    draw();
     return () => void signal.disconnect(draw);
   }, [signal]);
 }
