@@ -1,8 +1,9 @@
 """Installs what a lock names into a Python environment: `.venv/bin/python tools/install.py LOCK [PYTHON]`.
 
-uv installs: that takes seconds where pip takes minutes. pip brings uv itself, in the version of requirements.lock. uv follows the
-settings of pip (index, folders of wheels, certificates, proxy) as it does for haienv. Where uv fails, pip is tried: it knows
-settings that uv lacks, such as certificates of clients. Both install only files that have a hash of the lock.
+uv installs: that takes seconds where pip takes minutes. pip brings uv itself, in the version of requirements.lock. uv
+follows the settings of pip (index, folders of wheels, certificates, proxy) as it does for haienv. Where uv fails, pip
+is tried: it knows settings that uv lacks, such as certificates of clients. Both install only files that have a hash of
+the lock.
 """
 
 from __future__ import annotations

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from hai_client import wire
 from hai_client.calls.base import Calls, TaskKey, task_path
-from hai_client.wire.metrics import ClusterUse, TaskSeries
 
 
 class MetricsCalls(Calls):
     """The calls of `Client` for metrics."""
 
-    def cluster_use(self, *, mine: bool = False) -> ClusterUse:
+    def cluster_use(self, *, mine: bool = False) -> wire.metrics.ClusterUse:
         """Return the tasks that hold nodes now, with what they use; of another user's task only who has which nodes.
 
         Args:
             mine: Only the caller's own tasks.
         """
-        return self._get(ClusterUse, "GET", "/cluster/use", query={"mine": "true" if mine else None})
+        return self._get(wire.metrics.ClusterUse, "GET", "/cluster/use", query={"mine": "true" if mine else None})
 
     def metrics(
         self,
@@ -30,7 +30,7 @@ class MetricsCalls(Calls):
         run: int | None = None,
         ranks: Sequence[int] | None = None,
         names: Sequence[str] | None = None,
-    ) -> TaskSeries:
+    ) -> wire.metrics.TaskSeries:
         """Return what the ranks of a task used, over all its runs (docs/metrics.md).
 
         Args:
@@ -43,7 +43,7 @@ class MetricsCalls(Calls):
             names: The metrics (default: all); `job_*` stands for all numbers that the job reports.
         """
         return self._get(
-            TaskSeries,
+            wire.metrics.TaskSeries,
             "GET",
             task_path(task, "metrics"),
             query={

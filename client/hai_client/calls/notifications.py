@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from hai_client import wire
 from hai_client.calls.base import Calls
-from hai_client.wire.notifications import Notification, NotificationPage, NotificationRules
 
 
 class NotificationCalls(Calls):
     """The calls of `Client` for notifications."""
 
-    def notification_rules(self) -> NotificationRules:
+    def notification_rules(self) -> wire.notifications.NotificationRules:
         """Return what the caller is told and where, and the channels that there are."""
-        return self._get(NotificationRules, "GET", "/me/notifications")
+        return self._get(wire.notifications.NotificationRules, "GET", "/me/notifications")
 
     def set_notification_rules(
         self,
@@ -23,7 +23,7 @@ class NotificationCalls(Calls):
         mail: str | None,
         webhook: str | None,
         new_secret: bool = False,
-    ) -> NotificationRules:
+    ) -> wire.notifications.NotificationRules:
         """Write what the caller is told, and where.
 
         Args:
@@ -46,14 +46,16 @@ class NotificationCalls(Calls):
             "webhook": webhook,
             "new_secret": new_secret,
         }
-        return self._get(NotificationRules, "PUT", "/me/notifications", body=body)
+        return self._get(wire.notifications.NotificationRules, "PUT", "/me/notifications", body=body)
 
-    def test_notifications(self, channels: Sequence[str] | None = None) -> Notification:
+    def test_notifications(self, channels: Sequence[str] | None = None) -> wire.notifications.Notification:
         """Have a test sent over these channels; None: over all that the caller can use."""
         body = {"channels": None if channels is None else list(channels)}
-        return self._get(Notification, "POST", "/me/notifications/test", body=body)
+        return self._get(wire.notifications.Notification, "POST", "/me/notifications/test", body=body)
 
-    def notifications(self, *, before: int | None = None, limit: int = 50, unread: bool = False) -> NotificationPage:
+    def notifications(
+        self, *, before: int | None = None, limit: int = 50, unread: bool = False
+    ) -> wire.notifications.NotificationPage:
         """Return what the caller was told, the newest first.
 
         Args:
@@ -62,7 +64,7 @@ class NotificationCalls(Calls):
             unread: Only those that are not read.
         """
         query = {"before": before, "limit": limit, "unread": "true" if unread else None}
-        return self._get(NotificationPage, "GET", "/notifications", query=query)
+        return self._get(wire.notifications.NotificationPage, "GET", "/notifications", query=query)
 
     def mark_notifications_read(self, up_to: int) -> None:
         """Mark the caller's notifications up to that id as read."""

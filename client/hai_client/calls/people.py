@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from hai_client import wire
 from hai_client.calls.base import Calls, quoted
 from hai_client.codec import encode
-from hai_client.wire.people import Archive, AuditEntry, AuditPage, PlatformHealth, User, UserDetail, UserList
 
 
 class PeopleCalls(Calls):
@@ -20,7 +20,7 @@ class PeopleCalls(Calls):
         group: str | None = None,
         archived: bool | None = None,
         order: str = "name",
-    ) -> Iterator[User]:
+    ) -> Iterator[wire.people.User]:
         """Return all users that match, read page by page.
 
         Args:
@@ -33,24 +33,26 @@ class PeopleCalls(Calls):
         chosen = None if archived is None else str(archived).lower()
         while True:
             query = {"name": name, "group": group, "archived": chosen, "order": order, "limit": 200, "cursor": cursor}
-            page = self._get(UserList, "GET", "/users", query=query)
+            page = self._get(wire.people.UserList, "GET", "/users", query=query)
             yield from page.items
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    def user(self, name: str) -> UserDetail:
+    def user(self, name: str) -> wire.people.UserDetail:
         """Return one user, with the rows of quota that can count for them and the latest changes about them."""
-        return self._get(UserDetail, "GET", f"/users/{quoted(name, 'user')}")
+        return self._get(wire.people.UserDetail, "GET", f"/users/{quoted(name, 'user')}")
 
-    def archive_user(self, name: str, *, note: str = "") -> Archive:
+    def archive_user(self, name: str, *, note: str = "") -> wire.people.Archive:
         """Archive a user: their tasks are told to leave and are stopped, and they may not use the platform.
 
         Args:
             name: The user.
             note: Why, for other admins.
         """
-        return self._get(Archive, "POST", f"/users/{quoted(name, 'user')}/archive", body={"note": note}, again=True)
+        return self._get(
+            wire.people.Archive, "POST", f"/users/{quoted(name, 'user')}/archive", body={"note": note}, again=True
+        )
 
     def restore_user(self, name: str) -> None:
         """Let an archived user use the platform again."""
@@ -65,7 +67,7 @@ class PeopleCalls(Calls):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int = 50,
-    ) -> Iterator[AuditEntry]:
+    ) -> Iterator[wire.people.AuditEntry]:
         """Return the newest entries of the audit that match.
 
         Args:
@@ -87,13 +89,13 @@ class PeopleCalls(Calls):
                 "limit": min(limit, 200),
                 "cursor": cursor,
             }
-            page = self._get(AuditPage, "GET", "/audit", query=query)
+            page = self._get(wire.people.AuditPage, "GET", "/audit", query=query)
             yield from page.items
             limit -= len(page.items)
             cursor = page.next_cursor
             if cursor is None:
                 return
 
-    def platform_health(self) -> PlatformHealth:
+    def platform_health(self) -> wire.people.PlatformHealth:
         """Return the health of scheduler, database and cluster, the versions of all parts, and the alarms in force."""
-        return self._get(PlatformHealth, "GET", "/health/details")
+        return self._get(wire.people.PlatformHealth, "GET", "/health/details")

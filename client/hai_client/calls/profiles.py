@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hai_client import wire
 from hai_client.calls.base import Calls, TaskKey, task_path
-from hai_client.wire.profiles import Recording, RecordingList
 
 
 class ProfileCalls(Calls):
@@ -21,7 +21,7 @@ class ProfileCalls(Calls):
         steps: int | None = None,
         ranks: Sequence[int] | None = None,
         memory: bool = False,
-    ) -> Recording:
+    ) -> wire.profiles.Recording:
         """Order a recording of a running task, and return it as it begins (docs/profiles.md).
 
         Args:
@@ -38,15 +38,15 @@ class ProfileCalls(Calls):
         body: dict[str, Any] = {"kind": kind, "memory": memory}
         given = {"seconds": seconds, "steps": steps, "ranks": None if ranks is None else list(ranks)}
         body.update({name: value for name, value in given.items() if value is not None})
-        return self._get(Recording, "POST", task_path(task, "profiles"), body=body)
+        return self._get(wire.profiles.Recording, "POST", task_path(task, "profiles"), body=body)
 
-    def profiles(self, task: TaskKey) -> tuple[Recording, ...]:
+    def profiles(self, task: TaskKey) -> tuple[wire.profiles.Recording, ...]:
         """Return the recordings of a task, the newest first."""
-        return self._get(RecordingList, "GET", task_path(task, "profiles")).items
+        return self._get(wire.profiles.RecordingList, "GET", task_path(task, "profiles")).items
 
-    def profile_of(self, task: TaskKey, number: int) -> Recording:
+    def profile_of(self, task: TaskKey, number: int) -> wire.profiles.Recording:
         """Return a recording of a task, with what it says once all ranks have ended."""
-        return self._get(Recording, "GET", task_path(task, f"profiles/{number}"))
+        return self._get(wire.profiles.Recording, "GET", task_path(task, f"profiles/{number}"))
 
     def delete_profile(self, task: TaskKey, number: int) -> None:
         """Delete a recording with its traces."""

@@ -8,12 +8,11 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any, Callable
 
-from hai_client import sse
+from hai_client import sse, wire
 from hai_client.calls.base import Calls, if_match
 from hai_client.codec import decode, encode
 from hai_client.errors import Unavailable
 from hai_client.wire import schema
-from hai_client.wire.policy import Policy, Trial, TrialProgress
 
 
 class QuotaCalls(Calls):
@@ -76,9 +75,9 @@ class QuotaCalls(Calls):
         body = {"subject": subject, "group": group, "priority": priority}
         self._http.call("DELETE", "/quotas", body=body, headers=if_match(version))
 
-    def policy(self) -> Policy:
+    def policy(self) -> wire.policy.Policy:
         """Return the scheduling policy: the numbers that rules use."""
-        return self._get(Policy, "GET", "/policy")
+        return self._get(wire.policy.Policy, "GET", "/policy")
 
     def set_policy(
         self,
@@ -87,7 +86,7 @@ class QuotaCalls(Calls):
         unset: Iterable[str] = (),
         group: str | None = None,
         version: str | None = None,
-    ) -> Policy:
+    ) -> wire.policy.Policy:
         """Change numbers of the scheduling policy; either the whole change is made, or nothing. For admins.
 
         Args:
@@ -100,7 +99,7 @@ class QuotaCalls(Calls):
             Conflict: The policy has another version.
         """
         body = {"group": group, "set": dict(values), "unset": list(unset)}
-        return self._get(Policy, "PUT", "/policy", body=body, headers=if_match(version))
+        return self._get(wire.policy.Policy, "PUT", "/policy", body=body, headers=if_match(version))
 
     def try_policy(
         self,
@@ -110,7 +109,7 @@ class QuotaCalls(Calls):
         group: str | None = None,
         days: int | None = None,
         progress: Callable[[float], None] | None = None,
-    ) -> Trial:
+    ) -> wire.policy.Trial:
         """Simulate the tasks of the last days with other policy numbers; nothing is changed. For admins.
 
         Args:
@@ -131,7 +130,7 @@ class QuotaCalls(Calls):
                 if message.event == "problem":
                     raise sse.trouble(message.data)
                 if message.event == "progress" and progress is not None:
-                    progress(decode(TrialProgress, json.loads(message.data)).done)
+                    progress(decode(wire.policy.TrialProgress, json.loads(message.data)).done)
                 if message.event == "result":
-                    return decode(Trial, json.loads(message.data))
+                    return decode(wire.policy.Trial, json.loads(message.data))
         raise Unavailable("the trial broke off before it was done; try it again")

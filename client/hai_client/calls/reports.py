@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hai_client import wire
 from hai_client.calls.base import Calls, quoted
-from hai_client.wire.reports import BudgetList, GroupBudget, NodesReport, Rate, RateList, UsageReport
 
 
 class ReportCalls(Calls):
@@ -19,7 +19,7 @@ class ReportCalls(Calls):
         until: datetime | None = None,
         user: str | None = None,
         group: str | None = None,
-    ) -> UsageReport:
+    ) -> wire.reports.UsageReport:
         """Return what tasks took in some time: the caller's own, sums of a group of theirs, or for admins all.
 
         Args:
@@ -33,11 +33,11 @@ class ReportCalls(Calls):
             Forbidden: It is for admins.
         """
         query = {"by": by, "since": _text(since), "until": _text(until), "user": user, "group": group}
-        return self._get(UsageReport, "GET", "/reports", query=query)
+        return self._get(wire.reports.UsageReport, "GET", "/reports", query=query)
 
     def nodes_report(
         self, *, by: str | None = None, since: datetime | None = None, until: datetime | None = None
-    ) -> NodesReport:
+    ) -> wire.reports.NodesReport:
         """Return how the nodes were used in some time, by all users together.
 
         Args:
@@ -46,11 +46,11 @@ class ReportCalls(Calls):
             until: As for `report`.
         """
         query = {"by": by, "since": _text(since), "until": _text(until)}
-        return self._get(NodesReport, "GET", "/reports/nodes", query=query)
+        return self._get(wire.reports.NodesReport, "GET", "/reports/nodes", query=query)
 
-    def rates(self) -> tuple[Rate, ...]:
+    def rates(self) -> tuple[wire.reports.Rate, ...]:
         """Return what node hours and GPU hours cost: all rates."""
-        return self._get(RateList, "GET", "/rates").items
+        return self._get(wire.reports.RateList, "GET", "/rates").items
 
     def set_rate(
         self,
@@ -61,7 +61,7 @@ class ReportCalls(Calls):
         per_gpu_hour: str = "0",
         node_group: str | None = None,
         priority: str | None = None,
-    ) -> Rate:
+    ) -> wire.reports.Rate:
         """Write a rate; it replaces one for the same node group, priority and day. For admins.
 
         Args:
@@ -80,20 +80,20 @@ class ReportCalls(Calls):
             "per_gpu_hour": per_gpu_hour,
             "currency": currency,
         }
-        return self._get(Rate, "PUT", "/rates", body=body)
+        return self._get(wire.reports.Rate, "PUT", "/rates", body=body)
 
     def delete_rate(self, valid_from: str, *, node_group: str | None = None, priority: str | None = None) -> None:
         """Remove a rate. For admins."""
         body = {"node_group": node_group, "priority": priority, "valid_from": valid_from}
         self._http.call("DELETE", "/rates", body=body)
 
-    def budgets(self) -> tuple[GroupBudget, ...]:
+    def budgets(self) -> tuple[wire.reports.GroupBudget, ...]:
         """Return the budgets of the caller's groups, and what is used of them; for admins all."""
-        return self._get(BudgetList, "GET", "/budgets").items
+        return self._get(wire.reports.BudgetList, "GET", "/budgets").items
 
     def set_budget(
         self, group: str, measure: str, limit: str, *, window_days: int, currency: str | None = None
-    ) -> GroupBudget:
+    ) -> wire.reports.GroupBudget:
         """Write the budget of a user group. For admins.
 
         Args:
@@ -104,7 +104,7 @@ class ReportCalls(Calls):
             currency: For amounts: the currency of the rates that count.
         """
         body = {"measure": measure, "limit": limit, "window_days": window_days, "currency": currency}
-        return self._get(GroupBudget, "PUT", f"/budgets/{quoted(group, 'group')}", body=body)
+        return self._get(wire.reports.GroupBudget, "PUT", f"/budgets/{quoted(group, 'group')}", body=body)
 
     def delete_budget(self, group: str) -> None:
         """Remove the budget of a user group. For admins."""

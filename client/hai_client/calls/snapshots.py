@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hai_client import wire
 from hai_client.calls.base import Calls, TaskKey, task_path
 from hai_client.errors import NotFound
-from hai_client.wire.storage import SnapshotRules, SnapshotState
 
 _BYTES = {"Content-Type": "application/octet-stream"}
 
@@ -12,28 +12,28 @@ _BYTES = {"Content-Type": "application/octet-stream"}
 class SnapshotCalls(Calls):
     """The calls of `Client` for snapshots of code."""
 
-    def snapshot_rules(self, group: str = "training") -> SnapshotRules:
+    def snapshot_rules(self, group: str = "training") -> wire.storage.SnapshotRules:
         """Return whether tasks of a node group start in a snapshot of their code, and how large one may be."""
-        return self._get(SnapshotRules, "GET", "/snapshots/rules", query={"group": group})
+        return self._get(wire.storage.SnapshotRules, "GET", "/snapshots/rules", query={"group": group})
 
-    def snapshot_state(self, digest: str) -> SnapshotState | None:
+    def snapshot_state(self, digest: str) -> wire.storage.SnapshotState | None:
         """Return how much of a snapshot of the caller's the service has; None: nothing."""
         try:
-            return self._get(SnapshotState, "GET", f"/snapshots/{digest}")
+            return self._get(wire.storage.SnapshotState, "GET", f"/snapshots/{digest}")
         except NotFound as error:
             # A proxy that cannot reach the service may answer 404 too.
             if error.code != "not_found":
                 raise
             return None
 
-    def offer_snapshot(self, digest: str, packed: bytes) -> SnapshotState:
+    def offer_snapshot(self, digest: str, packed: bytes) -> wire.storage.SnapshotState:
         """Send a manifest (`hai_client.snapshots.manifest`), and return which contents are missing."""
-        return self._get(SnapshotState, "PUT", f"/snapshots/{digest}", body=packed, headers=_BYTES)
+        return self._get(wire.storage.SnapshotState, "PUT", f"/snapshots/{digest}", body=packed, headers=_BYTES)
 
-    def send_contents(self, digest: str, stream: bytes) -> SnapshotState:
+    def send_contents(self, digest: str, stream: bytes) -> wire.storage.SnapshotState:
         """Send contents (`hai_client.snapshots.packing`), and return which are still missing."""
         path = f"/snapshots/{digest}/contents"
-        return self._get(SnapshotState, "POST", path, body=stream, headers=_BYTES)
+        return self._get(wire.storage.SnapshotState, "POST", path, body=stream, headers=_BYTES)
 
     def task_manifest(self, task: TaskKey) -> bytes:
         """Return the manifest of the snapshot of a task's code. Raises NotFound if it has none."""

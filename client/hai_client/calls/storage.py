@@ -7,25 +7,18 @@ import uuid
 import warnings
 from collections.abc import Iterable, Mapping
 
+from hai_client import wire
 from hai_client.calls.base import Calls, quoted
 from hai_client.http import Query
 from hai_client.wire.schema import Task
-from hai_client.wire.storage import (
-    ContainerConfig,
-    Environment,
-    EnvironmentDetail,
-    EnvironmentList,
-    MountRule,
-    MountRuleList,
-)
 
 
 class StorageCalls(Calls):
     """The calls of `Client` for mount rules and environments of tasks and development containers."""
 
-    def mounts(self) -> tuple[MountRule, ...]:
+    def mounts(self) -> tuple[wire.storage.MountRule, ...]:
         """Return all mount rules, sorted by name. For admins."""
-        return self._get(MountRuleList, "GET", "/mounts").items
+        return self._get(wire.storage.MountRuleList, "GET", "/mounts").items
 
     def set_mount(
         self,
@@ -40,7 +33,7 @@ class StorageCalls(Calls):
         priority: int = 0,
         node_group: str | None = None,
         description: str = "",
-    ) -> MountRule:
+    ) -> wire.storage.MountRule:
         """Write a complete mount rule; it replaces an earlier rule of the same name. For admins.
 
         Args:
@@ -66,13 +59,15 @@ class StorageCalls(Calls):
             "node_group": node_group,
             "description": description,
         }
-        return self._get(MountRule, "PUT", f"/mounts/{quoted(name, 'mount')}", body=body)
+        return self._get(wire.storage.MountRule, "PUT", f"/mounts/{quoted(name, 'mount')}", body=body)
 
     def delete_mount(self, name: str) -> None:
         """Remove a mount rule. For admins."""
         self._http.call("DELETE", f"/mounts/{quoted(name, 'mount')}")
 
-    def environments(self, *, everybodys: bool = False, kind: str | None = None) -> tuple[Environment, ...]:
+    def environments(
+        self, *, everybodys: bool = False, kind: str | None = None
+    ) -> tuple[wire.storage.Environment, ...]:
         """Return what the caller's tasks can run in: images by name, then environments of haienv by owner and name.
 
         Args:
@@ -81,18 +76,18 @@ class StorageCalls(Calls):
         """
         return self.environment_list(everybodys=everybodys, kind=kind).items
 
-    def environment_list(self, *, everybodys: bool = False, kind: str | None = None) -> EnvironmentList:
+    def environment_list(self, *, everybodys: bool = False, kind: str | None = None) -> wire.storage.EnvironmentList:
         """Return the same list, with the owners for whom the caller may build, and with warnings."""
         query: Query = {"all": "true" if everybodys else None, "kind": kind}
-        return self._get(EnvironmentList, "GET", "/environments", query=query)
+        return self._get(wire.storage.EnvironmentList, "GET", "/environments", query=query)
 
-    def environment(self, name: str) -> EnvironmentDetail:
+    def environment(self, name: str) -> wire.storage.EnvironmentDetail:
         """Return what a name means for the caller, with its packages: `vision`, `groups/cv/vision@3`, `images/torch`.
 
         Raises:
             NotFound: There is none that the caller may use.
         """
-        return self._get(EnvironmentDetail, "GET", f"/environments/{quoted(name, 'environment')}")
+        return self._get(wire.storage.EnvironmentDetail, "GET", f"/environments/{quoted(name, 'environment')}")
 
     def build_environment(
         self,
@@ -154,7 +149,7 @@ class StorageCalls(Calls):
         default: bool = False,
         machine: str = "",
         glibc: str = "",
-    ) -> Environment:
+    ) -> wire.storage.Environment:
         """Write a complete image; it replaces an earlier one of the same name. For admins.
 
         Args:
@@ -179,7 +174,7 @@ class StorageCalls(Calls):
             **({"machine": machine} if machine else {}),
             **({"glibc": glibc} if glibc else {}),
         }
-        return self._get(Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
+        return self._get(wire.storage.Environment, "PUT", f"/environments/{quoted(name, 'environment')}", body=body)
 
     def delete_environment(self, name: str) -> None:
         """Remove an image; tasks that name it cannot start any more. For admins."""
@@ -187,14 +182,14 @@ class StorageCalls(Calls):
 
     def places(
         self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None
-    ) -> ContainerConfig:
+    ) -> wire.storage.ContainerConfig:
         """Do what `container_config` does, by its name in earlier releases."""
         warnings.warn("places() is called container_config() now", DeprecationWarning, stacklevel=2)
         return self.container_config(user, groups=groups, node_group=node_group)
 
     def container_config(
         self, user: str, *, groups: Iterable[str] | None = None, node_group: str | None = None
-    ) -> ContainerConfig:
+    ) -> wire.storage.ContainerConfig:
         """Return the mounts and environments that a user's development container gets. For admins and spawners.
 
         Args:
@@ -204,5 +199,8 @@ class StorageCalls(Calls):
         """
         given = None if groups is None else json.dumps(sorted(groups))
         return self._get(
-            ContainerConfig, "GET", "/container-config", query={"user": user, "groups": given, "node_group": node_group}
+            wire.storage.ContainerConfig,
+            "GET",
+            "/container-config",
+            query={"user": user, "groups": given, "node_group": node_group},
         )

@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from hai_client import own_python
+from hai_client import own_python, wire
 from hai_client.calls.base import Calls, TaskKey, task_path
 from hai_client.codec import encode
 from hai_client.errors import Invalid
 from hai_client.http import Query
 from hai_client.rank.pythons import VENV
 from hai_client.wire import schema
-from hai_client.wire.explain import Decision, DecisionPage, Explanation, Forecast
 
 _PAGE = 200
 
@@ -171,16 +170,18 @@ class TaskCalls(Calls):
         """Return the runs of a task, in order."""
         return self._get(schema.RunList, "GET", task_path(task, "runs")).items
 
-    def explain(self, task: TaskKey) -> Explanation:
+    def explain(self, task: TaskKey) -> wire.explain.Explanation:
         """Return why a task waits, or what it does."""
-        return self._get(Explanation, "GET", task_path(task, "explain"))
+        return self._get(wire.explain.Explanation, "GET", task_path(task, "explain"))
 
-    def decisions(self, task: TaskKey, *, after: int | None = None, limit: int | None = None) -> tuple[Decision, ...]:
+    def decisions(
+        self, task: TaskKey, *, after: int | None = None, limit: int | None = None
+    ) -> tuple[wire.explain.Decision, ...]:
         """Return the scheduler's decisions on a task, in order, after the decision with number `after`."""
         query: Query = {"after": after, "limit": limit}
-        return self._get(DecisionPage, "GET", task_path(task, "decisions"), query=query).items
+        return self._get(wire.explain.DecisionPage, "GET", task_path(task, "decisions"), query=query).items
 
-    def forecast(self, task: TaskKey | schema.TaskRequest, *, horizon_s: float | None = None) -> Forecast:
+    def forecast(self, task: TaskKey | schema.TaskRequest, *, horizon_s: float | None = None) -> wire.explain.Forecast:
         """Return when a task would start, under the assumptions that the answer names.
 
         Args:
@@ -192,7 +193,7 @@ class TaskCalls(Calls):
             body["submit"] = _submission(task)
         else:
             body["task"] = str(task)
-        return self._get(Forecast, "POST", "/forecast", body=body, again=True)
+        return self._get(wire.explain.Forecast, "POST", "/forecast", body=body, again=True)
 
     def task_events(
         self, task: TaskKey, *, after: int | None = None, limit: int | None = None

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import install
 import pytest
+
+import install
 
 
 class Programs:

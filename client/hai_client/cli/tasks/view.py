@@ -27,7 +27,6 @@ from hai_client.cli.shared.output import (
 from hai_client.cli.tasks import failing, used
 from hai_client.constants import ENDED_STATES
 from hai_client.snapshots.amounts import amount
-from hai_client.wire.explain import ForecastCost
 from hai_client.wire.schema import (
     CodeSnapshot,
     Haienv,
@@ -40,6 +39,10 @@ from hai_client.wire.schema import (
     TaskSummary,
     Verdict,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hai_client.wire.explain import ForecastCost
 
 _LABEL = 12
 #: By how a run has left: the words for it and their colour.
