@@ -13,9 +13,6 @@ AT_ONCE ?=
 # Thousands of processes import the same files: they keep what they have compiled, whatever this machine says otherwise.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q
 SLOWEST := --durations=20 --durations-min=1
-# `make test-parts`: all tests but those of the whole platform. Those in these folders start processes of the platform; the others compute.
-IN_PARTS := -m "not e2e and not browser and not frameworks"
-WITH_PROCESSES := tests/abuse tests/integration tests/packaging
 LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/schema lab_extension/hai_lab -type f -not -path '*/labextension/*' -not -path '*/hai_lab/page/*' -not -name '*.pyc' 2>/dev/null) \
   $(wildcard examples/* lab_extension/package*.json lab_extension/tsconfig.json lab_extension/pyproject.toml lab_extension/*.py lab_extension/*.mjs)
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
@@ -25,7 +22,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --f
 RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook notify postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-panel test-computing test-processes test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -58,23 +55,11 @@ test: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## install and pass 
 	wait $$platform; platform=$$?; cat test-results/e2e.log; [ $$parts = 0 ] && [ $$platform = 0 ]
 
 test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test but those of the whole platform
-	@# Side by side: tests that start processes wait much of the time. What the others say is shown at the end.
+	@# Side by side. What the panel's tests say is shown at the end.
 	@mkdir -p test-results
-	@$(MAKE) --no-print-directory test-panel >test-results/panel.log 2>&1 & panel=$$!; \
-	$(MAKE) --no-print-directory test-computing >test-results/computing.log 2>&1 & computing=$$!; \
-	$(MAKE) --no-print-directory test-processes; processes=$$?; \
-	wait $$panel; panel=$$?; wait $$computing; computing=$$?; \
-	cat test-results/panel.log test-results/computing.log; [ $$panel = 0 ] && [ $$computing = 0 ] && [ $$processes = 0 ]
-
-test-panel: $(VENV)/.dev $(VENV)/.node
-	cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test
-
-# One process: each worker of pytest-xdist would collect all of these tests first.
-test-computing: $(VENV)/.up $(VENV)/.dev $(VENV)/.helm
-	$(PYTEST) $(SLOWEST) $(IN_PARTS) tests $(WITH_PROCESSES:%=--ignore=%)
-
-test-processes: $(VENV)/.up $(VENV)/.dev $(VENV)/.helm
-	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) $(IN_PARTS) $(WITH_PROCESSES)
+	@(cd lab_extension && PATH="$(CURDIR)/$(BIN):$$PATH" npm run --silent test) >test-results/panel.log 2>&1 & panel=$$!; \
+	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"; parts=$$?; \
+	wait $$panel; panel=$$?; cat test-results/panel.log; [ $$parts = 0 ] && [ $$panel = 0 ]
 
 test-fast: $(VENV)/.dev  ## the tests that start no process
 	$(PYTEST) -n 2 tests/unit tests/contract

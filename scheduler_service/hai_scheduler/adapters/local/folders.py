@@ -196,9 +196,21 @@ class RunFolder:
             self.path.rename(grave)
         except FileNotFoundError:
             return
-        with_rights(grave, lambda: shutil.rmtree(grave))
+        with_rights(grave, lambda: _remove_all(grave))
         with contextlib.suppress(OSError):
             self.path.parent.rmdir()
+
+
+def _remove_all(folder: Path) -> None:
+    """Remove a folder with all that is in it, also while others remove some of it. Raises OSError."""
+    while True:
+        try:
+            shutil.rmtree(folder)
+            return
+        except FileNotFoundError:
+            # A supervisor that ends removes a file of its own, perhaps between the list of files and its turn.
+            if not folder.exists():
+                return
 
 
 def sweep(root: Path) -> None:

@@ -298,6 +298,21 @@ def test_other_runs_of_the_task_stay(run: RunFolder) -> None:
     assert other.path.is_dir()
 
 
+def test_a_run_is_removed_while_its_supervisor_removes_a_file(
+    run: RunFolder, rank: RankFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, lost = os.unlink, iter([FileNotFoundError()])
+
+    def unlink(name: str, **how: Any) -> None:
+        usual(name, **how)
+        for error in lost:
+            raise error
+
+    monkeypatch.setattr(os, "unlink", unlink)
+    run.remove()
+    assert list(run.path.parents[1].iterdir()) == []
+
+
 def test_a_removed_run_leaves_nothing(run: RunFolder, rank: RankFolder) -> None:
     run.remove()
     run.remove()
