@@ -30,6 +30,9 @@ HERE = {"$namespace": ".*", "$__rate_interval": "10s"}
 #: A label whose value says what goes wrong: it is there only when that has happened.
 WRONG = re.compile(r', (?:reason|outcome|code)=~"[^"]*"')
 ROUND = ("first", "second")
+#: The alerts whose conditions may hold for seconds, where an alert needs them for a quarter of an hour and more: this
+#: platform interrupts at once, and the machine may be busy with other tests.
+PASSING = {"HaiNodeTimeLost", "HaiNoticesCut", "HaiApiSlow", "HaiDatabaseSlow"}
 
 
 class Prometheus:
@@ -104,8 +107,18 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 @pytest.fixture(scope="module")
 def prometheus(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """A Prometheus that has read a platform on which something happens: any of the tests can be run alone."""
     made = Prometheus(_program("prometheus"), tmp_path_factory.mktemp("prometheus"), platform)
     try:
+        wait_for("Prometheus to read the platform", lambda: made.has("hai_ticks"))
+        for name in ROUND:
+            _interrupt(platform, name)
+            seen = 'sum(hai_runs_ended_total{reason="user_stopped"})'
+            wait_for("Prometheus to see it", lambda: made.has(f"{seen} > {ROUND.index(name)}"))  # noqa: B023
+        # Something runs and something waits, so that there is a wait to be shown.
+        for name in ("runs", "waits"):
+            _submit(platform, name, "NORMAL", "sleep", "600")
+        wait_for("the wait to be shown", lambda: made.has("hai_oldest_wait_seconds"))
         yield made
     finally:
         made.end()
@@ -146,16 +159,7 @@ def _here(expr: str) -> str:
     return expr
 
 
-def test_every_expression_finds_data(platform: Platform, prometheus: Prometheus) -> None:
-    wait_for("Prometheus to read the platform", lambda: prometheus.has("hai_ticks"))
-    for name in ROUND:
-        _interrupt(platform, name)
-        seen = 'sum(hai_runs_ended_total{reason="user_stopped"})'
-        wait_for("Prometheus to see it", lambda: prometheus.has(f"{seen} > {ROUND.index(name)}"))  # noqa: B023
-    # Something runs and something waits, so that there is a wait to be shown.
-    for name in ("runs", "waits"):
-        _submit(platform, name, "NORMAL", "sleep", "600")
-    wait_for("the wait to be shown", lambda: prometheus.has("hai_oldest_wait_seconds"))
+def test_every_expression_finds_data(prometheus: Prometheus) -> None:
     expressions = {
         f"{dashboard.title}: {panel.title}": line.expr
         for dashboard in DASHBOARDS
@@ -185,8 +189,7 @@ def test_what_an_alert_looks_at_is_there(prometheus: Prometheus, alert: Any) -> 
 
 def test_no_alert_fires_on_a_healthy_platform(prometheus: Prometheus) -> None:
     firing = {alert.name for alert in ALERTS if prometheus.values(_here(alert.expr))}
-    # Their conditions hold here for seconds; an alert needs them for half an hour.
-    assert firing <= {"HaiNodeTimeLost", "HaiNoticesCut"}, firing
+    assert firing <= PASSING, firing
 
 
 def test_promtool_finds_nothing_wrong_with_the_metrics(platform: Platform) -> None:

@@ -53,7 +53,8 @@ class KubernetesHarness(ClusterHarness):
     def __init__(self, place: Place, **settings: Any) -> None:
         self.place = place
         self.service = RanksService()
-        self._settings = {"term_wait": timedelta(seconds=1), **settings}
+        # Pods without requests get little of a busy machine: with less time, one that would leave is killed.
+        self._settings = {"term_wait": timedelta(seconds=5), **settings}
         self._clusters: list[KubernetesCluster] = []
         self._apis: list[BreakingApi] = []
 

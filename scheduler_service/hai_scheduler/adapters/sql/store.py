@@ -66,7 +66,9 @@ class SqlStore:
         self._known_facts.forget()
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections: those in use, such as by a request that is being answered, as soon as they are free."""
+        # They come back to a pool of which nobody takes a connection any more.
+        event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
 
     def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
