@@ -66,7 +66,7 @@ class SqlStore:
         self._known_facts.forget()
 
     async def close(self) -> None:
-        """Close all connections: those in use, such as by a request that is being answered, as soon as they are free."""
+        """Close all connections; one that is in use, such as by a request, is closed after its use."""
         # They come back to a pool of which nobody takes a connection any more.
         event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
