@@ -19,6 +19,9 @@ T = TypeVar("T")
 PATIENCE = 240.0
 #: Seconds between two looks, at first and at most. What comes soon is seen at once; what takes long is left in peace.
 FIRST_PAUSE, PAUSE = 0.005, 0.05
+#: A pause is this many times as long as the look before it: a look that asks a server costs both sides processor time,
+#: which what is waited for would have. But no longer than these seconds, so that a state of a second is still seen.
+LOOKS, COSTLY_PAUSE = 9, 0.3
 
 
 def wait_for(
@@ -36,7 +39,7 @@ def wait_for(
         look: Returns what there is now. It is called at least once.
         within: Seconds after which the wait fails.
         met: Whether that is enough; by default, whether it is true.
-        pause: Seconds between two looks at most, more for looks that cost much.
+        pause: Seconds between two looks at most, for looks that cost little; others are rarer (`LOOKS`).
 
     Returns:
         The first thing seen that is enough.
@@ -44,11 +47,13 @@ def wait_for(
     Raises:
         AssertionError: It did not come in time; the message has `what` and the last thing seen.
     """
-    ends, pauses = time.monotonic() + within, _pauses(pause)
+    began, pauses = time.monotonic(), _pauses(pause)
+    ends = began + within
     while not met(seen := look()):
-        if time.monotonic() > ends:
+        if (looked := time.monotonic()) > ends:
             raise _late(what, within, seen)
-        time.sleep(next(pauses))
+        time.sleep(_rest(next(pauses), looked - began))
+        began = time.monotonic()
     return seen
 
 
@@ -69,12 +74,13 @@ async def until(
     try:
         async with asyncio.timeout(within) as limit:
             while True:
+                began = time.monotonic()
                 found = look()
                 seen: T = await found if inspect.isawaitable(found) else found
                 if met(seen):
                     return seen
                 last = seen
-                await asyncio.sleep(next(pauses))
+                await asyncio.sleep(_rest(next(pauses), time.monotonic() - began))
     except TimeoutError:
         if not limit.expired():
             raise  # the look's own
@@ -86,6 +92,11 @@ def _pauses(most: float) -> Iterator[float]:
     while True:
         yield pause
         pause = min(1.5 * pause, most)
+
+
+def _rest(pause: float, look_s: float) -> float:
+    """The pause after a look that took so many seconds."""
+    return max(pause, min(LOOKS * look_s, COSTLY_PAUSE))
 
 
 def _late(what: str, within: float, last: object) -> AssertionError:
