@@ -95,7 +95,7 @@ def _pauses(most: float) -> Iterator[float]:
 
 
 def _rest(pause: float, look_s: float) -> float:
-    """The pause after a look that took so many seconds."""
+    """The seconds to pause after a look that took `look_s` seconds."""
     return max(pause, min(LOOKS * look_s, COSTLY_PAUSE))
 
 
