@@ -19,9 +19,6 @@ T = TypeVar("T")
 PATIENCE = 240.0
 #: Seconds between two looks, at first and at most. What comes soon is seen at once; what takes long is left in peace.
 FIRST_PAUSE, PAUSE = 0.005, 0.05
-#: A pause is this many times as long as the look before it: a look that asks a server costs both sides processor time,
-#: which what is waited for would have. But no longer than these seconds, so that a state of a second is still seen.
-LOOKS, COSTLY_PAUSE = 9, 0.3
 
 
 def wait_for(
@@ -39,7 +36,7 @@ def wait_for(
         look: Returns what there is now. It is called at least once.
         within: Seconds after which the wait fails.
         met: Whether that is enough; by default, whether it is true.
-        pause: Seconds between two looks at most, for looks that cost little; others are rarer (`LOOKS`).
+        pause: Seconds between two looks at most, more for looks that cost much.
 
     Returns:
         The first thing seen that is enough.
@@ -47,13 +44,11 @@ def wait_for(
     Raises:
         AssertionError: It did not come in time; the message has `what` and the last thing seen.
     """
-    began, pauses = time.monotonic(), _pauses(pause)
-    ends = began + within
+    ends, pauses = time.monotonic() + within, _pauses(pause)
     while not met(seen := look()):
-        if (looked := time.monotonic()) > ends:
+        if time.monotonic() > ends:
             raise _late(what, within, seen)
-        time.sleep(_rest(next(pauses), looked - began))
-        began = time.monotonic()
+        time.sleep(next(pauses))
     return seen
 
 
@@ -74,13 +69,12 @@ async def until(
     try:
         async with asyncio.timeout(within) as limit:
             while True:
-                began = time.monotonic()
                 found = look()
                 seen: T = await found if inspect.isawaitable(found) else found
                 if met(seen):
                     return seen
                 last = seen
-                await asyncio.sleep(_rest(next(pauses), time.monotonic() - began))
+                await asyncio.sleep(next(pauses))
     except TimeoutError:
         if not limit.expired():
             raise  # the look's own
@@ -92,11 +86,6 @@ def _pauses(most: float) -> Iterator[float]:
     while True:
         yield pause
         pause = min(1.5 * pause, most)
-
-
-def _rest(pause: float, look_s: float) -> float:
-    """The seconds to pause after a look that took `look_s` seconds."""
-    return max(pause, min(LOOKS * look_s, COSTLY_PAUSE))
 
 
 def _late(what: str, within: float, last: object) -> AssertionError:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
 
-from kit import waiting
 from kit.waiting import until, wait_for
 
 
@@ -25,27 +23,6 @@ def test_met_says_what_is_enough() -> None:
 def test_a_failure_names_what_was_waited_for_and_what_was_seen_last() -> None:
     with pytest.raises(AssertionError, match=r"^waited 0 s for the task to run; last seen: 'queued'$"):
         wait_for("the task to run", lambda: "queued", 0, met=lambda state: state == "running", pause=0.001)
-
-
-@pytest.mark.parametrize(("look_s", "pause"), [(0.0, 0.005), (0.002, 0.018), (0.01, 0.09), (1.0, 0.3)])
-async def test_a_look_that_costs_much_is_rare(monkeypatch: pytest.MonkeyPatch, look_s: float, pause: float) -> None:
-    now, slept = [0.0], list[float]()
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-
-    def look() -> bool:
-        now[0] += look_s
-        return len(slept) > 0
-
-    time = SimpleNamespace(monotonic=lambda: now[0], sleep=slept.append)
-    monkeypatch.setattr(waiting, "time", time)
-    wait_for("a second look", look)
-    assert slept == [pytest.approx(pause)]
-    slept.clear()
-    monkeypatch.setattr(waiting, "asyncio", SimpleNamespace(sleep=sleep, timeout=asyncio.timeout))
-    await until("a second look", look)
-    assert slept == [pytest.approx(pause)]
 
 
 @pytest.mark.parametrize("coroutine", [False, True])
