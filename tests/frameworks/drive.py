@@ -238,6 +238,7 @@ class Driver:
 
     def _over(self, number: int) -> dict[str, Any] | None:
         if self._state(number) not in OVER:
+            time.sleep(LOOK_S)
             return None
         shown: dict[str, Any] = self.platform.json("status", str(number))
         return shown
@@ -257,6 +258,7 @@ class Driver:
             if self._state(number) in OVER:
                 seen = f"{self._text(number)}\n{self._other_ranks(number)}"
                 raise Broken(f"it ended before it had printed {text!r}:\n{seen}")
+            time.sleep(0.2)
             return False
 
         wait_for(f"{text!r} in the log", there)
