@@ -119,7 +119,7 @@ async def test_a_process_that_is_killed_is_replaced(workers) -> None:
 
 
 async def test_a_process_that_hangs_is_replaced(store, tmp_path) -> None:
-    workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, patience=15.0)
+    workers = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1, patience=60.0)
     assert isinstance(await workers.do("ann", ExperimentOrder(text=EXPERIMENT)), Submission)
     hangs = workers.pid
     assert hangs is not None
