@@ -18,7 +18,7 @@ LAB_SOURCES := $(shell find lab_extension/src lab_extension/style lab_extension/
 # From elsewhere comes only what a lock names, with the very bytes that it names; what is ours is built by what was locked.
 INSTALL_LOCKED := $(BIN)/python tools/install.py
 PIP_OURS := PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation
-UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
+UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate --no-emit-index-url --no-header --no-emit-package hai-client --no-emit-package hai-env pyproject.toml requirements.in
 RUNTIME_EXTRAS := cluster env examples gpu hub kubernetes kubespawner notebook notify postgres redis scheduler sim
 
 .DEFAULT_GOAL := help
@@ -126,7 +126,7 @@ images: $(VENV)/.dev  ## build the images of the chart with buildah or docker (A
 lock: $(VENV)/.dev  ## write requirements*.lock from the ranges of pyproject.toml and requirements.in (ARGS="--upgrade" for newer versions)
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) $(ARGS) -o requirements.lock
 	$(UV_LOCK) $(RUNTIME_EXTRAS:%=--extra %) --extra dev -c requirements.lock $(ARGS) -o requirements-dev.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-emit-index-url --no-header $(ARGS) tests/docs/requirements.in -o tests/docs/requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --no-header $(ARGS) tests/docs/requirements.in -o tests/docs/requirements.lock
 
 lock-frameworks: $(VENV)/.dev  ## write the locks of tests/frameworks from its requirements.in (ARGS="--upgrade" for newer versions)
 	$(BIN)/python tests/frameworks/lock.py $(ARGS)
@@ -137,8 +137,8 @@ clean:  ## remove .venv and everything that was built
 # -- stamps: what is installed already ----------------------------------------------------------------
 
 $(VENV)/.venv:
-	@test -n "$(PYTHON)" || { echo "HAI needs Python 3.11.5 or newer: install it, or name it: make up PYTHON=/path/to/python3.11"; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11, 5))' || { echo "HAI needs Python 3.11.5 or newer, $(PYTHON) is older: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@test -n "$(PYTHON)" || { echo "HAI needs Python 3.11 or newer: install it, or name it: make up PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "HAI needs Python 3.11 or newer, $(PYTHON) is older: make up PYTHON=/path/to/python3.11"; exit 2; }
 	@echo "[1/3] creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@

@@ -18,7 +18,7 @@ import pytest
 from hai_client.rank.identity import account_named, closed_folder, lacking_rights
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
-from hai_scheduler.ports.haienvs import HaienvFault, UnknownHaienv, Use
+from hai_scheduler.ports.haienvs import HaienvFault, Use
 from kit.builders import a_pin
 from kit.haienv_folders import publish
 
@@ -81,7 +81,7 @@ async def test_another_users_is_found_only_where_its_files_can_be_read(environme
     assert (await environments.find(ANN, (), theirs)).name == theirs
     closed = Path(environments.root) / theirs
     closed.chmod(0o700)
-    with pytest.raises(UnknownHaienv, match="there is no 'vision'"):
+    with pytest.raises(HaienvFault, match=r"no right to read .*; its owner can share it with you"):
         await environments.find(ANN, (), theirs)
     with pytest.raises(HaienvFault, match=f"{theirs}@3"):
         await environments.check(ANN, a_pin(theirs))

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 CPU_WHEELS = {"2.13.0": ("6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",)}
 #: How the names of the packages begin that only the build with CUDA needs.
 CUDA = ("nvidia-", "cuda-", "triton")
-UV = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11.5", "--fork-strategy", "fewest")
+UV = ("pip", "compile", "--quiet", "--universal", "--python-version", "3.11", "--fork-strategy", "fewest")
 PLAIN = ("--generate-hashes", "--no-annotate", "--no-emit-index-url", "--no-header")
 
 

@@ -11,8 +11,9 @@ from kit.interpreters import interpreter
 
 FOREIGN = """
 import sys
+before = set(sys.modules)  # what the machine's Python loads on its own, as Debian's sitecustomize
 import hai_client, hai_client.job, hai_client.api, hai_client.cli.app, hai_client.rank.supervisor
-print(sorted({name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__'}))
+print(sorted({name.partition('.')[0] for name in sys.modules.keys() - before} - sys.stdlib_module_names - {'__main__'}))
 """
 TRAINING = """
 import time

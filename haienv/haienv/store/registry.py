@@ -125,7 +125,7 @@ class Registry:
             EnvName(owner, name)
             for owner in (self._all_owners() if owners is None else owners)
             for name in _folders(folder_of(self.root, owner))
-            if os.path.lexists(folder_of(self.root, owner) / name / "generations")
+            if _may_be_one(self.folder(EnvName(owner, name)))
         ]
 
     def listed(self, owners: Sequence[Owner] | None = None, more: Sequence[EnvName] = ()) -> list[Listed]:
@@ -133,11 +133,14 @@ class Registry:
         return [self._look_at(name) for name in [*self.names(owners), *more]]
 
     def _look_at(self, name: EnvName) -> Listed:
-        current = self.folder(name).current()
+        env = self.folder(name)
+        if trust.closed(env):
+            return Listed(name, None, "it is not shared with you")
+        current = env.current()
         if current is None:
             return Listed(name, None, "its first build has not ended")
         try:
-            return Listed(name, manifests.read(current.manifest), draft=os.path.isdir(self.folder(name).draft))
+            return Listed(name, manifests.read(current.manifest), draft=os.path.isdir(env.draft))
         except FileNotFoundError:
             return Listed(name, None, f"generation {current.number} is gone")
         except Damaged as error:
@@ -161,6 +164,17 @@ def _exists(env: EnvFolder) -> bool:
     except OSError:
         return False
     return env.current_link.is_symlink()
+
+
+def _may_be_one(env: EnvFolder) -> bool:
+    """Return whether a folder is an environment's, or cannot be looked into."""
+    try:
+        os.lstat(env.generations_folder)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _is_unix_group(name: str) -> bool:

@@ -27,7 +27,7 @@ def check(env: EnvFolder) -> None:
         mode = _facts(folder).st_mode
         if mode & stat.S_IWOTH and (folder == env.folder or not mode & stat.S_ISVTX):
             raise Wrong(f"environment: {env.name} is not safe to use: everybody can write {folder}; chmod o-w {folder}")
-    if not os.access(env.folder, os.R_OK | os.X_OK):
+    if closed(env):
         raise _closed(env.folder)
     if owner.level != USERS:
         return
@@ -43,6 +43,11 @@ def check(env: EnvFolder) -> None:
                 " and not"
                 f" to {owner.name}; an admin should look at it"
             )
+
+
+def closed(env: EnvFolder) -> bool:
+    """Return whether the folder of an environment is there, and the caller has no right to read it."""
+    return os.path.isdir(env.folder) and not os.access(env.folder, os.R_OK | os.X_OK)
 
 
 def _facts(folder: Path) -> os.stat_result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -101,8 +102,9 @@ def test_an_archive_has_the_whole_environment(world: World, tmp_path: Path) -> N
     world.create("vision", "alpha==1.0", "beta", "--variable", "THREADS=4")
     file = tmp_path / "vision.tar.gz"
     made = world.json("export", "vision", str(file))
-    # No index and no wheels: all is in the archive.
-    imported = world.haienv("import", "copy", str(file), "--digest", made["contents"], UV_FIND_LINKS="")
+    # No index and no wheels: all is in the archive. The digest names the Python, so it is the same one here.
+    path = f"{Path(sys.executable).resolve().parent}:{os.environ['PATH']}"
+    imported = world.haienv("import", "copy", str(file), "--digest", made["contents"], UV_FIND_LINKS="", PATH=path)
     assert "users/ann/copy@1" in imported
     assert world.version("copy", "beta") == "1.0"
     one, two = world.json("show", "vision"), world.json("show", "copy")

@@ -7,7 +7,6 @@ a name that changes between the two leads nowhere else. A redirect is not follow
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import socket
 import ssl
@@ -121,9 +120,8 @@ class WebhookMessenger:
         except asyncio.LimitOverrunError:
             raise ValueError("the answer is no HTTP") from None
         finally:
-            writer.close()
-            with contextlib.suppress(OSError, asyncio.CancelledError):
-                writer.transport.abort()
+            # An answer's rest is of no interest. To close the transport first would break Python 3.11.2's `abort`.
+            writer.transport.abort()
 
     async def _connect(
         self, address: HookAddress, addresses: Sequence[IpAddress]
