@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -228,6 +229,12 @@ class Rig:
     def request(self, **spot: object) -> None:
         status, said = self.ask("POST", self.path, {"user_options": {"spot": spot}})
         assert status in (201, 202), said
+
+    def kept(self) -> bool:
+        """Whether the Hub's database names the task of the server: a Hub that is killed later knows it again."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.home}/hub.sqlite?mode=ro", uri=True)) as database:
+            rows = database.execute("SELECT state FROM spawners WHERE name = 'gpu'").fetchall()
+        return any(json.loads(state or "null") and '"task"' in state for (state,) in rows)
 
     def lab(self) -> dict[str, Any]:
         """What the server behind the proxy says."""

@@ -67,7 +67,8 @@ def test_a_hub_that_is_killed_finds_a_server_that_is_up_and_leaves_it_as_it_is(r
 def test_a_hub_that_is_killed_while_a_start_waits_starts_the_server_when_its_turn_comes(rig: Rig) -> None:
     rig.request()
     submitted(rig, 1)
-    wait_for("the task to be kept", lambda: rig.server().get("pending") == "spawn")
+    wait_for("the task to be kept", rig.kept)
+    assert rig.server()["pending"] == "spawn"
     rig.kill_hub()
     rig.start_hub()
     assert rig.server() == {}
