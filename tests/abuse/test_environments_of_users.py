@@ -124,6 +124,21 @@ async def test_the_list_has_what_the_users_files_rights_allow(environments: Haie
     ]
 
 
+@readable
+def test_the_command_lists_what_is_not_shared_by_its_name_alone(environments: HaienvFolder) -> None:
+    (Path(environments.root) / f"users/{BOB}/vision").chmod(0o700)
+    account = account_named(ANN)
+    assert account is not None
+    listed = subprocess.run(
+        [sys.executable, "-I", "-m", "haienv", "list", "-a"], cwd="/", check=True, capture_output=True, text=True,
+        env={"PATH": os.defpath, "HAIENV_ROOT": environments.root, "HAIENV_USER": ANN},
+        user=account.uid, group=account.gid, extra_groups=account.groups,
+    ).stdout  # fmt: skip
+    rows = {line.split()[0]: line for line in listed.splitlines()}
+    assert rows[f"users/{BOB}/vision"].endswith("it is not shared with you")
+    assert "not shared" not in rows[f"users/{ANN}/vision"]
+
+
 async def test_a_user_without_an_account_is_told(environments: HaienvFolder) -> None:
     with pytest.raises(HaienvFault, match="there is no Unix account"):
         await environments.find("hai-test-nobody", (), "vision")
