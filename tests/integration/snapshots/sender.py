@@ -33,8 +33,9 @@ async def main(root: Path, chosen: random.Random) -> None:
         files = {f"{chosen.choice('abc')}/{number}.py": bytes([chosen.randrange(9)]) * 5000 for number in range(60)}
         files["run.sh"] = b"#!/bin/sh\n" * chosen.randrange(1, 4)
         code = Code(files, {"link": "run.sh"})
-        # The clock of the other process may be days ahead: what it removes meanwhile is sent again.
-        with contextlib.suppress(NoSuchSnapshot):
+        # The clock of the other process may be days ahead, so that what is being sent looks old to it: what it removes
+        # meanwhile, drafts too, is sent again.
+        with contextlib.suppress(NoSuchSnapshot, FileNotFoundError):
             stored = await snapshots.offer("ann", code.digest, code.packed)
             while not stored.complete:
                 receiver = await snapshots.receive("ann", code.digest)
