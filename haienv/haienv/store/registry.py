@@ -125,7 +125,7 @@ class Registry:
             EnvName(owner, name)
             for owner in (self._all_owners() if owners is None else owners)
             for name in _folders(folder_of(self.root, owner))
-            if _may_be_one(self.folder(EnvName(owner, name)))
+            if trust.closed(env := self.folder(EnvName(owner, name))) or os.path.lexists(env.generations_folder)
         ]
 
     def listed(self, owners: Sequence[Owner] | None = None, more: Sequence[EnvName] = ()) -> list[Listed]:
@@ -164,17 +164,6 @@ def _exists(env: EnvFolder) -> bool:
     except OSError:
         return False
     return env.current_link.is_symlink()
-
-
-def _may_be_one(env: EnvFolder) -> bool:
-    """Return whether a folder is an environment's, or cannot be looked into."""
-    try:
-        os.lstat(env.generations_folder)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 def _is_unix_group(name: str) -> bool:

@@ -120,7 +120,7 @@ class WebhookMessenger:
         except asyncio.LimitOverrunError:
             raise ValueError("the answer is no HTTP") from None
         finally:
-            # An answer's rest is of no interest. To close the transport first would break Python 3.11.2's `abort`.
+            # The rest of the answer is not read. On Python 3.11.2, `abort` fails on a transport that was closed before.
             writer.transport.abort()
 
     async def _connect(
