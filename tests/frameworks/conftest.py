@@ -52,7 +52,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     elif KNOWN:
         RESULTS.parent.mkdir(exist_ok=True)
         before = json.loads(RESULTS.read_text())["cases"] if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps({"python": machine.python_version(), "cases": before | KNOWN}, indent=1) + "\n")
+        short_ends = any(VENV.glob("lib/python3*/site-packages/hai_short_ends.pth"))
+        found = {"python": machine.python_version(), "short_ends": short_ends, "cases": before | KNOWN}
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -128,3 +128,13 @@ def test_a_row_tells_what_failed_and_what_is_lacking() -> None:
 def test_a_page_without_the_marks_is_refused() -> None:
     with pytest.raises(ValueError, match="put them back"):
         table.within("| way |\n")
+
+
+def test_no_times_are_taken_of_a_run_whose_pythons_end_sooner_than_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "frameworks.json"
+    results.write_text('{"short_ends": true, "cases": {}}')
+    monkeypatch.setattr(table, "RESULTS", results)
+    assert table.main() == 1
+    assert "run make test-frameworks" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ T = TypeVar("T")
 #: used to measure.
 PATIENCE = 240.0
 #: Seconds between two looks, at first and at most. What comes soon is seen at once; what takes long is left in peace.
-FIRST_PAUSE, PAUSE = 0.005, 0.05
+FIRST_PAUSE, PAUSE = 0.005, 0.2
 
 
 def wait_for(
@@ -36,7 +36,7 @@ def wait_for(
         look: Returns what there is now. It is called at least once.
         within: Seconds after which the wait fails.
         met: Whether that is enough; by default, whether it is true.
-        pause: Seconds between two looks at most, more for looks that cost much.
+        pause: Seconds between two looks at most, as long as a look takes less.
 
     Returns:
         The first thing seen that is enough.
@@ -44,11 +44,13 @@ def wait_for(
     Raises:
         AssertionError: It did not come in time; the message has `what` and the last thing seen.
     """
-    ends, pauses = time.monotonic() + within, _pauses(pause)
+    began = looked = time.monotonic()
     while not met(seen := look()):
-        if time.monotonic() > ends:
+        now = time.monotonic()
+        if now > began + within:
             raise _late(what, within, seen)
-        time.sleep(next(pauses))
+        time.sleep(_pause(now - began, now - looked, pause))
+        looked = time.monotonic()
     return seen
 
 
@@ -65,27 +67,29 @@ async def until(
     A look that takes longer than `within` is cancelled.
     """
     last: object = "nothing"
-    pauses = _pauses(pause)
+    began = time.monotonic()
     try:
         async with asyncio.timeout(within) as limit:
             while True:
+                looked = time.monotonic()
                 found = look()
                 seen: T = await found if inspect.isawaitable(found) else found
                 if met(seen):
                     return seen
-                last = seen
-                await asyncio.sleep(next(pauses))
+                last, now = seen, time.monotonic()
+                await asyncio.sleep(_pause(now - began, now - looked, pause))
     except TimeoutError:
         if not limit.expired():
             raise  # the look's own
         raise _late(what, within, last) from None
 
 
-def _pauses(most: float) -> Iterator[float]:
-    pause = min(FIRST_PAUSE, most)
-    while True:
-        yield pause
-        pause = min(1.5 * pause, most)
+def _pause(waited: float, took: float, most: float) -> float:
+    """Seconds until the next look: a fifth of the time that has gone by, and no less than what the last look took.
+
+    So looks that start a process, or ask a busy server, take at most half of the processor from what they wait for.
+    """
+    return max(min(max(FIRST_PAUSE, waited / 5), most), took)
 
 
 def _late(what: str, within: float, last: object) -> AssertionError:
