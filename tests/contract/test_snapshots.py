@@ -254,6 +254,22 @@ def tail(code: Code) -> bytes:
     return code.stream([sha(b"first content")]) + b"tail"
 
 
+async def test_two_clients_may_send_the_same_code_at_the_same_time(snapshots: SnapshotFolder) -> None:
+    code = two()
+    stored = await snapshots.offer("ann", code.digest, code.packed)
+    await send(snapshots, code)
+    tree = Path((await snapshots.folder("ann", code.digest)).path)
+    # The other one was told the same, and begins later.
+    receiver = await snapshots.receive("ann", code.digest)
+    await receiver.take(code.stream(stored.missing))
+    await receiver.finish()
+    other = Code({**code.files, "c": b"third"})
+    await send(snapshots, other)
+    again = Path((await snapshots.folder("ann", other.digest)).path)
+    assert shown(again) == other.files
+    assert (again / "a").samefile(tree / "a"), "a content is stored once"
+
+
 @pytest.mark.parametrize("stream", [wrong_hash, wrong_size, not_asked, twice, bomb, tail])
 async def test_a_stream_that_is_not_what_was_agreed_is_refused(
     snapshots: SnapshotFolder, tmp_path: Path, stream: Callable[[Code], bytes]

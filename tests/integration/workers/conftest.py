@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,9 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
         await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
         await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.LOW, limit=None))
         for number in range(1, 301):
-            task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0)
+            # A task that saves when it leaves may be told to leave again and again.
+            left = timedelta(seconds=1)
+            task = a_task(number, user=f"user-{number % 7}", nodes=1 + number % 3, submitted_at=T0, leaving_took=left)
             await tx.tasks.add(task, TaskSpec(command=("x",), cwd="/"))
     yield made
     await made.close()

@@ -166,7 +166,8 @@ class SnapshotFolder:
         state = _state(place, digest)
         sizes = _parsed(place, digest).blobs
         room = self._limits.size_per_user - used_size(place)
-        return Receiver(place, {content: sizes[content] for content in state.missing}, room)
+        # A client that sends the same code at the same time may have sent some since this one was told what is missing.
+        return Receiver(place, dict(sizes), lacking=sum(sizes[content] for content in state.missing), room=room)
 
     def _complete(self, user: str, digest: str) -> StoredSnapshot:
         place = place_of(self._root, user)

@@ -23,16 +23,16 @@ class Receiver:
 
     Args:
         place: The user's snapshots.
-        expected: The sizes of the contents that may come, by SHA-256.
+        expected: The sizes of the contents that may come, by SHA-256: those that another client has sent meanwhile too.
+        lacking: How much is still to come, bytes.
         room: How many bytes the user may still store.
     """
 
-    def __init__(self, place: Place, expected: dict[str, int], room: int) -> None:
+    def __init__(self, place: Place, expected: dict[str, int], *, lacking: int, room: int) -> None:
         self._place = place
         self._unpacker = Unpacker(expected)
         self._room = room
-        #: How much is still to come, bytes.
-        self._left = sum(expected.values())
+        self._left = lacking
         self._draft: Path | None = None
         self._file: BinaryIO | None = None
         #: Contents that are complete, and not yet under their names.
@@ -117,7 +117,11 @@ class Receiver:
         for digest, draft in done:
             target = self._place.content(digest)
             target.parent.mkdir(mode=0o711, exist_ok=True)
-            draft.replace(target)
+            # What is there already is a file of the folders that were made of it: it stays.
+            if target.exists():
+                draft.unlink()
+            else:
+                draft.replace(target)
 
 
 def _to_disk(files: list[Path], folder: Path) -> None:
