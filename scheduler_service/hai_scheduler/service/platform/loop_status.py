@@ -198,10 +198,13 @@ class StatusReader:
 
     async def run(self) -> None:
         """Read the status regularly until cancelled; a change is dated by the read that finds it."""
-        while True:
-            with suppress(Temporary):
-                await self.look()
-            await self.clock.sleep(_LOOK_EVERY_S)
+        try:
+            while True:
+                with suppress(Temporary):
+                    await self.look()
+                await self.clock.sleep(_LOOK_EVERY_S)
+        finally:
+            await self._looking.end()
 
     async def look(self) -> None:
         """Read the status. Raises Temporary, also if the database does not answer in time."""

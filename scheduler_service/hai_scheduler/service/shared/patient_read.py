@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
+
+#: Seconds that a read which is cancelled has until it has given its connection back; a database that hangs never does.
+ENDS_WITHIN_S: Final = 1.0
 
 
 class PatientRead(Generic[T]):
@@ -30,3 +33,9 @@ class PatientRead(Generic[T]):
         if not done:
             raise TimeoutError
         return reading.result()
+
+    async def end(self) -> None:
+        """Cancel the read, if one goes on, and wait until it has given its connection back, a second at most."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait({self._reading}, timeout=ENDS_WITHIN_S)

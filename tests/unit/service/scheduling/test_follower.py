@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from hai_scheduler.core.model.ids import TaskId
@@ -53,3 +55,26 @@ async def test_who_asks_for_the_cluster_is_told_of_it_as_it_is_now() -> None:
     pair.cluster.faults.put_node(a_node("late"))
     await pair.clock.advance(3)
     assert "late" in {view.node.name for view in await queries.nodes()}
+
+
+async def test_a_follower_that_ends_in_a_look_has_given_back_what_it_reads_with(monkeypatch) -> None:
+    pair = await Pair(nodes=1).open()
+    follower = pair.replicas[1].parts.follower
+    held = asyncio.Event()
+
+    async def look() -> bool:
+        held.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(9):
+                await asyncio.sleep(0)  # as a connection that is closed
+            held.clear()
+        return True
+
+    monkeypatch.setattr(type(follower), "look", lambda _: look())
+    running = asyncio.create_task(follower.run())
+    await held.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert not held.is_set()

@@ -41,3 +41,23 @@ async def test_the_error_of_the_read_is_raised_and_the_next_one_reads_again() ->
     with pytest.raises(Temporary, match="away"):
         await patient.result(60)
     assert await patient.result(60) == "there"
+
+
+async def test_at_the_end_a_read_has_given_back_what_it_holds() -> None:
+    held = asyncio.Event()
+
+    async def read() -> None:
+        held.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # as a connection that is closed
+            held.clear()
+
+    patient = PatientRead(read)
+    asking = asyncio.create_task(patient.result(60))
+    await held.wait()
+    asking.cancel()
+    await patient.end()
+    assert not held.is_set()
+    await PatientRead(read).end()
