@@ -59,8 +59,6 @@ LONGEST = (
     "unit/service",
     "unit/sim",
 )
-#: Folders of tests that start no process, or few.
-COMPUTE = ("unit", "contract")
 #: Environment variables that the Makefile sets for one command alone.
 NEEDED_AGAIN = ("PYTHONPATH", "HAI_TEST_FRAMEWORKS")
 #: How a name shows a set, an address, and what gzip has compressed, in which there is the time.
@@ -89,22 +87,11 @@ def rank_of(path: Path) -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first, and refuse names of tests that may differ between the workers of a run.
 
-    Such names show a set, an address or the time. Files of tests that compute come between those that mostly wait for
-    processes, which are all begun after two thirds: so the workers of a run neither all wait nor all compute.
+    Such names show a set, an address or the time.
 
     :raises pytest.UsageError: naming the first such test.
     """
     items.sort(key=lambda item: rank_of(item.path))
-    kinds: dict[bool, list[Path]] = {True: [], False: []}
-    for path in dict.fromkeys(item.path for item in items):
-        kinds[path.relative_to(TESTS).parts[0] in COMPUTE if path.is_relative_to(TESTS) else False].append(path)
-    if all(kinds.values()):
-        place = {
-            path: number / len(paths) * (1 if compute else 2 / 3)
-            for compute, paths in kinds.items()
-            for number, path in enumerate(paths)
-        }
-        items.sort(key=lambda item: place[item.path])
     for item in items:
         if UNSTABLE.search(item.nodeid):
             raise pytest.UsageError(f"the name of a test changes from run to run, give its case an id: {item.nodeid}")
