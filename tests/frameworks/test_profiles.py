@@ -99,8 +99,8 @@ def test_the_trace_of_all_ranks_has_each_rank_by_name(recorded: dict[str, Any]) 
         assert found.count(f"rank {rank}: python") == count > 0
 
 
-def test_steps_may_be_counted(platform: Platform, training: int, recorded: dict[str, Any]) -> None:
-    found = platform.json("profile", str(training), "--steps", "5", "--ranks", "0")["recording"]
+def test_steps_may_be_counted(platform: Platform, training: int, recorded: dict[str, Any], tmp_path: Path) -> None:
+    found = platform.json("profile", str(training), "--steps", "5", "--ranks", "0", "-o", str(tmp_path))["recording"]
     [part] = found["parts"]
     assert (part["rank"], part["message"]) == (0, None)
     assert 3 <= part["traces"][0]["summary"]["steps"] <= 6
