@@ -134,7 +134,7 @@ def test_no_times_are_taken_of_a_run_whose_pythons_end_sooner_than_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = tmp_path / "frameworks.json"
-    results.write_text('{"short_ends": true, "cases": {}}')
+    results.write_text('{"cases": {"handler": {"short_ends": true}}}')
     monkeypatch.setattr(table, "RESULTS", results)
     assert table.main() == 1
     assert "run make test-frameworks" in capsys.readouterr().err

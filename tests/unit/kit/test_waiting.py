@@ -60,3 +60,21 @@ async def test_a_timeout_of_the_look_itself_is_no_end_of_patience() -> None:
 
     with pytest.raises(TimeoutError, match="the server"):
         await until("an answer", asks)
+
+
+def test_looks_that_cost_much_take_at_most_half_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, paused = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        paused.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr("kit.waiting.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("kit.waiting.time.sleep", sleep)
+
+    def look() -> bool:
+        now[0] += 3
+        return len(paused) == 4
+
+    assert wait_for("a slow answer", look)
+    assert paused == [3, 3, 3, 3]

@@ -24,7 +24,7 @@ class Receiver:
     Args:
         place: The user's snapshots.
         expected: The sizes of the contents that may come, by SHA-256: those that another client has sent meanwhile too.
-        lacking: How much is still to come, bytes.
+        lacking: The size of what the snapshot still lacks, in bytes.
         room: How many bytes the user may still store.
     """
 
@@ -94,7 +94,7 @@ class Receiver:
         rest = memoryview(part)
         while rest:
             rest = rest[self._file.write(rest) :]
-        self._left -= len(part)
+        self._left = max(0, self._left - len(part))
 
     def _keep(self, digest: str) -> None:
         assert self._file is not None
@@ -117,7 +117,7 @@ class Receiver:
         for digest, draft in done:
             target = self._place.content(digest)
             target.parent.mkdir(mode=0o711, exist_ok=True)
-            # What is there already is a file of the folders that were made of it: it stays.
+            # A content that is there already stays: folders of snapshots link to its file.
             if target.exists():
                 draft.unlink()
             else:

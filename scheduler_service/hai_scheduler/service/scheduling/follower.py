@@ -21,7 +21,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.patient_read import ENDS_WITHIN_S
+from hai_scheduler.service.shared.patient_read import end_read
 from hai_scheduler.service.shared.topics import FEED, TICK
 
 log = logging.getLogger(__name__)
@@ -79,10 +79,7 @@ class Follower:
                     await self.clock.sleep(self._rests_until - self.clock.steady())
                     await ears.wait(None if self.latest_plan.trouble is None else self.bearable)
         finally:
-            if self._looking is not None:
-                self._looking.cancel()
-                # It gives its connection back before the database is closed.
-                await asyncio.wait({self._looking}, timeout=ENDS_WITHIN_S)
+            await end_read(self._looking)
 
     async def asked(self, bearable: float | None = None) -> None:
         """Renew the view if it is older than `bearable` seconds and the rest after the last look is over.

@@ -8,8 +8,15 @@ from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
 
-#: Seconds that a read which is cancelled has until it has given its connection back; a database that hangs never does.
-ENDS_WITHIN_S: Final = 1.0
+#: Seconds that a cancelled read has to give its connection back; with a database that hangs it never does.
+_ENDS_WITHIN_S: Final = 1.0
+
+
+async def end_read(reading: asyncio.Task[Any] | None) -> None:
+    """Cancel a read, if one goes on, and wait until it has given its connection back, a second at most."""
+    if reading is not None:
+        reading.cancel()
+        await asyncio.wait({reading}, timeout=_ENDS_WITHIN_S)
 
 
 class PatientRead(Generic[T]):
@@ -35,7 +42,5 @@ class PatientRead(Generic[T]):
         return reading.result()
 
     async def end(self) -> None:
-        """Cancel the read, if one goes on, and wait until it has given its connection back, a second at most."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait({self._reading}, timeout=ENDS_WITHIN_S)
+        """End the read, if one goes on, before the database is closed."""
+        await end_read(self._reading)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+
 from hai_scheduler.service.platform.loop_status import status_of
 from unit.service.platform.status_kit import written
 from unit.service.two_replicas import Pair
@@ -45,3 +52,27 @@ async def test_who_has_lost_the_lease_writes_no_status_over_the_next_leaders() -
     pair.cluster.faults.down = True
     await first.parts.cycle._tick_safely()
     assert await written(pair) == theirs
+
+
+async def test_a_reader_that_ends_in_a_read_has_given_back_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = await Pair().open()
+    news = pair.replicas[1].parts.services.health.news
+    held = asyncio.Event()
+
+    @asynccontextmanager
+    async def read() -> AsyncIterator[None]:
+        held.set()
+        try:
+            await asyncio.Event().wait()
+            yield
+        finally:
+            for _ in range(9):
+                await asyncio.sleep(0)  # as a connection that is closed
+            held.clear()
+
+    monkeypatch.setattr(news, "store", SimpleNamespace(read=read))
+    running = asyncio.create_task(news.run())
+    await held.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert not held.is_set()
