@@ -1456,7 +1456,7 @@ export interface IFailure {
   signal: number | null;
   /** When the rank ended, by the clock of its node. */
   at: string | null;
-  /** The worker that torchrun names as the first that failed: `rank 1 (local_rank: 1), exitcode 1`. */
+  /** The worker that failed first, of those that torchrun names: `rank 1 (local_rank: 1), exitcode 1`. */
   worker: string | null;
   /** The last lines of the log that say why, 20 at most, without torchrun's own; empty without a log. */
   lines: string[];

@@ -3,6 +3,10 @@
 torchrun ends with a traceback of its own and a summary (`ChildFailedError`): some fifty lines that hide the worker's
 own error. This module skips them and shows the worker's lines. The texts are those that PyTorch prints
 (torch/distributed/elastic/multiprocessing/errors, `ChildFailedError.format_msg`).
+
+When a worker raises, the others lose their connection to it and raise as well. torchrun looks at its workers ten times
+a second: of those that have ended since its last look, the summary takes any one for the root cause. Their tracebacks
+are in the log in the order in which they raised.
 """
 
 from __future__ import annotations
@@ -31,6 +35,9 @@ _LOGGED: Final = re.compile(
     r"|(?:ERROR|WARNING|INFO):torch\.distributed\."
 )
 _ROOT_CAUSE: Final = "Root Cause (first observed failure):"
+_FAILURE: Final = re.compile(r"\[\d+\]:")
+#: The line with which PyTorch begins the traceback of a worker that has joined its process group.
+_RAISED: Final = re.compile(r"\[rank(?P<rank>\d+)\]: Traceback \(most recent call last\):")
 _FIELD: Final = re.compile(r"  (rank|exitcode|traceback) *: (.*)")
 _RULE: Final = re.compile(r"={20,}")
 
@@ -41,7 +48,7 @@ class LastWords:
 
     Attributes:
         lines: At most `COUNT` lines, in order.
-        worker: The worker that the launcher names as the first that failed, in words; None: no launcher names one.
+        worker: The worker that failed first, of those that the launcher names, in words; None: no launcher names one.
     """
 
     lines: tuple[str, ...]
@@ -59,11 +66,10 @@ def last_words(lines: Sequence[str], count: int = COUNT) -> LastWords:
     if end is None:
         return LastWords(lines=_last(lines, count))
     before = [line for line in lines[: _beginning(lines, end)] if not _LOGGED.match(line)]
-    cause = _root_cause(lines[end:]) if failed else {}
-    rank = re.match(r"\d+", cause.get("rank", ""))
-    mark = f"[rank{rank[0]}]:" if rank else None
+    cause = _first(_failures(lines[end:]), before) if failed else {}
+    mark = f"[rank{_rank(cause)}]:"
     # PyTorch marks the traceback of a worker that has joined its process group.
-    own = [line.removeprefix(mark).removeprefix(" ") for line in before if line.startswith(mark)] if mark else []
+    own = [line.removeprefix(mark).removeprefix(" ") for line in before if line.startswith(mark)]
     told = cause.get("traceback", "").split("\n")
     if not own and told[0] == _TRACEBACK:
         own = [told[0], *(line.removeprefix("  ") for line in told[1:])]
@@ -88,23 +94,50 @@ def _beginning(lines: Sequence[str], end: int) -> int:
     return end
 
 
-def _root_cause(summary: Sequence[str]) -> dict[str, str]:
-    """The fields of the first failure in torchrun's summary."""
+def _failures(summary: Sequence[str]) -> list[dict[str, str]]:
+    """The fields of each failure in torchrun's summary, the root cause first; none if no cause is named."""
     if _ROOT_CAUSE not in summary:
-        return {}
-    fields: dict[str, str] = {}
+        return []
+    cause = list(summary).index(_ROOT_CAUSE)
+    return [*_fields(summary[cause:]), *_fields(summary[:cause])]
+
+
+def _fields(part: Sequence[str]) -> list[dict[str, str]]:
+    """The fields of each failure in a part of the summary."""
+    found: list[dict[str, str]] = []
     name = None
-    for line in summary[list(summary).index(_ROOT_CAUSE) + 1 :]:
-        if _RULE.fullmatch(line):
+    for line in part:
+        if _FAILURE.fullmatch(line):
+            found.append({})
+            name = None
+        elif not found:
+            continue
+        elif _RULE.fullmatch(line):
             break
-        found = _FIELD.fullmatch(line)
         # The traceback is the last field: what follows belongs to it.
-        if found and name != "traceback":
-            name = found[1]
-            fields[name] = found[2].strip()
         elif name == "traceback":
-            fields[name] += f"\n{line}"
-    return fields
+            found[-1]["traceback"] += f"\n{line}"
+        elif field := _FIELD.fullmatch(line):
+            name = field[1]
+            found[-1][name] = field[2].strip()
+    return found
+
+
+def _first(failures: Sequence[dict[str, str]], before: Sequence[str]) -> dict[str, str]:
+    """The failure that came first, of a list whose first one is the root cause by torchrun; `before` is the log.
+
+    That is the one whose traceback comes first, unless the root cause has none: a killed worker prints nothing.
+    """
+    by_rank = {_rank(one): one for one in failures}
+    raised = [found["rank"] for line in before if (found := _RAISED.fullmatch(line))]
+    if not failures or _rank(failures[0]) not in raised:
+        return failures[0] if failures else {}
+    return next(by_rank[rank] for rank in raised if rank in by_rank)
+
+
+def _rank(failure: dict[str, str]) -> str:
+    """The number of the rank of a failure in the summary; empty if it names none."""
+    return failure.get("rank", "").partition(" ")[0]
 
 
 def _named(cause: dict[str, str]) -> str | None:

@@ -1,8 +1,9 @@
 """Why a rank has failed, by the end of its log: torchrun's own words are told apart from its workers'.
 
 The texts in `torchrun/` are what torchrun of PyTorch 2.13 has printed with two workers of which rank 1 fails first;
-only paths are shorter: `raised` (in a process group, which the other one then misses), `recorded` (with `@record`),
-`killed` (SIGKILL) and `told` (torchrun itself gets SIGTERM).
+only paths are shorter: `raised` (in a process group, which the other one then misses), `mixed_up` (the same; both had
+ended when torchrun looked, and it takes rank 0 for the root cause), `recorded` (with `@record`), `killed` (SIGKILL) and
+`told` (torchrun itself gets SIGTERM).
 """
 
 from __future__ import annotations
@@ -23,6 +24,17 @@ RAISED = (
     '    raise FileNotFoundError(f"no such file: {path}")',
     "FileNotFoundError: no such file: /data/train.bin",
 )
+MIXED_UP = (
+    "Traceback (most recent call last):",
+    '  File "/w/ddp_fails.py", line 28, in <module>',
+    "    main()",
+    '  File "/w/ddp_fails.py", line 22, in main',
+    '    points = load_shard(int(os.environ["RANK"]))',
+    "             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+    '  File "/w/ddp_fails.py", line 15, in load_shard',
+    '    raise ValueError(f"shard {rank} has no samples")',
+    "ValueError: shard 1 has no samples",
+)
 RECORDED = (
     "Traceback (most recent call last):",
     '  File "/site/torch/distributed/elastic/multiprocessing/errors/__init__.py", line 367, in wrapper',
@@ -34,6 +46,7 @@ RECORDED = (
 )
 TABLE = [
     ("raised", LastWords(lines=RAISED, worker="rank 1 (local_rank: 1), exitcode 1")),
+    ("mixed_up", LastWords(lines=MIXED_UP, worker="rank 1 (local_rank: 1), exitcode 1")),
     ("recorded", LastWords(lines=RECORDED, worker="rank 1 (local_rank: 1), exitcode 1")),
     ("killed", LastWords(lines=("hello", "hello"), worker="rank 1 (local_rank: 1), exitcode -9 (SIGKILL)")),
     ("told", LastWords(lines=("hello", "hello"))),
@@ -47,6 +60,19 @@ def test_every_text_is_in_the_table() -> None:
 @pytest.mark.parametrize(("name", "words"), TABLE, ids=[name for name, _ in TABLE])
 def test_what_the_worker_said_is_shown_and_not_what_torchrun_makes_of_it(name: str, words: LastWords) -> None:
     assert last_words(TEXTS[name]) == words
+
+
+def test_of_a_worker_that_was_killed_it_is_not_the_loss_that_another_one_met() -> None:
+    killed = [line.replace("1 (pid: 8637)", "-9 (pid: 8637)") for line in TEXTS["mixed_up"]]
+    words = last_words([line for line in killed if not line.startswith("[rank0]:")])
+    assert words.worker == "rank 0 (local_rank: 0), exitcode -9"
+    # It has said nothing: what the log ends with is shown.
+    assert words.lines[-1] == "[rank1]: ValueError: shard 1 has no samples"
+
+
+def test_a_traceback_of_a_worker_that_did_not_fail_is_not_taken_for_the_first() -> None:
+    earlier = ["[rank2]: Traceback (most recent call last):", "[rank2]: OSError: tried again"]
+    assert last_words([*earlier, *TEXTS["mixed_up"]]) == last_words(TEXTS["mixed_up"])
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
