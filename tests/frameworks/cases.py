@@ -132,22 +132,6 @@ CASES: Final = (
         middle=LIGHTNING_HOLDS,
     ),
     Case(
-        name="lightning-2-nodes",
-        title="Lightning on two nodes, one process each",
-        packages=("lightning", "torch"),
-        submit="--nodes 2 --profile slurm -- python lightning_train.py --nodes 2",
-        world=2,
-        middle=LIGHTNING_HOLDS,
-    ),
-    Case(
-        name="lightning-2-devices",
-        title="Lightning with `devices=2` on one node",
-        packages=("lightning", "torch"),
-        submit="--profile slurm --ranks-per-node 2 -- python lightning_train.py --devices 2",
-        world=2,
-        middle=LIGHTNING_HOLDS,
-    ),
-    Case(
         name="lightning-2x2",
         title="Lightning with `devices=2` on two nodes",
         packages=("lightning", "torch"),

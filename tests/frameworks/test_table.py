@@ -27,7 +27,7 @@ PROOFS = {
     "Ray Train": ("ray",),
     "notebooks": ("notebook", "notebook-file"),
     "shell scripts": ("stages",),
-    "Lightning on nodes and devices": ("lightning", "lightning-2-nodes", "lightning-2-devices", "lightning-2x2"),
+    "Lightning on nodes and devices": ("lightning", "lightning-2x2"),
     "JAX": ("jax-slurm",),
     "batch scripts": ("lightning-sbatch",),
     "`mpirun`": ("mpi-sbatch",),
