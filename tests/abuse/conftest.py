@@ -18,7 +18,7 @@ from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -27,6 +27,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from integration.api.conftest import PLACES, PREFIX, served
 from integration.api.fakes import READ, WRITE, FakeHub, a_user_model
+from kit.both_roles import Parts, assemble
 from kit.databases import sqlite_url
 from kit.memory.cluster import MemoryCluster, notices_of
 

@@ -15,7 +15,7 @@ from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind, LimitSettings
-from hai_scheduler.app.compose import Adapters, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.snapshot import Snapshot
@@ -31,6 +31,7 @@ from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served
 from integration.workers.kit import children
+from kit.both_roles import assemble
 from kit.builders import T0, a_run, a_task, some_nodes
 from kit.databases import sqlite_url
 from kit.waiting import until

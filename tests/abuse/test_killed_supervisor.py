@@ -20,7 +20,7 @@ from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -34,6 +34,7 @@ from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import assemble
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
 from kit.waiting import until

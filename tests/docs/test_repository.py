@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ RIDDLES = ("who" + "ever", "be" + "fell", "an" + "ew", "so " + "many", "for " + 
 CORE = ROOT / "scheduler_service" / "hai_scheduler" / "core"
 
 
+@cache
 def texts() -> list[tuple[Path, str]]:
     found = []
     for file in files():

@@ -24,7 +24,7 @@ from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -36,6 +36,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import Parts, assemble
 
 TOPIC = "trivial tasks through the scheduler alone"
 NODES, TASKS, QUEUED = 5, 2_000, 10_000

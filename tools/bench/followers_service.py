@@ -12,7 +12,7 @@ from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
@@ -22,6 +22,7 @@ from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from integration.api.conftest import served
 from integration.api.fakes import a_user_model
+from kit.both_roles import assemble
 from kit.builders import T0, a_run, a_task
 from kit.databases import sqlite_url
 

@@ -28,7 +28,7 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
@@ -42,6 +42,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_W
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import Parts, assemble
 from kit.builders import a_spec, a_task, some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

@@ -1,4 +1,4 @@
-"""The process of the role `api`: builds what answers requests, and serves it. For tests, both roles in one process."""
+"""The process of the role `api`: builds what answers requests, and serves it. It imports nothing that decides."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.services import Services
 from hai_scheduler.app.config import Settings
 from hai_scheduler.app.listening import listen_at
-from hai_scheduler.app.loop import assemble_loop
-from hai_scheduler.app.opening import Adapters as Adapters
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.app.starting import WaitingRoom
 from hai_scheduler.app.state_lock import take_for_api
 from hai_scheduler.app.versions import versions
@@ -51,7 +50,6 @@ from hai_scheduler.service.metrics.now import NewestUse
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.metrics.taking import MetricsIntake
-from hai_scheduler.service.notifying.notifier import Notifier
 from hai_scheduler.service.notifying.own_rules import OwnNotifications
 from hai_scheduler.service.origin.orphans import Orphans
 from hai_scheduler.service.people.archiving import Archiving
@@ -65,9 +63,7 @@ from hai_scheduler.service.runs.image_reports import ImageReports
 from hai_scheduler.service.runs.rank_reports import RankReports
 from hai_scheduler.service.runs.rendezvous import Rendezvous
 from hai_scheduler.service.runs.run_facts import RunRegistry
-from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.scheduling.follower import Follower
-from hai_scheduler.service.scheduling.housekeeping import Housekeeping
 from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.settings import ServiceSettings
@@ -78,12 +74,10 @@ from hai_scheduler.service.tasks.labels import Labels
 from hai_scheduler.service.tasks.many import ManyTasks
 from hai_scheduler.service.tasks.submissions import Submissions
 from hai_scheduler.service.workspace.catalogue import Catalogue
-from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.image_machines import ImageMachines
 from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
-from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
@@ -100,50 +94,6 @@ class ApiParts:
 
     follower: Follower
     services: Services
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """The use cases of both roles on the same adapters, for tests."""
-
-    cycle: Cycle
-    follower: Follower
-    services: Services
-    housekeeping: Housekeeping
-    references: PinReferences
-    code: CodeSnapshots
-    notifier: Notifier
-
-
-def assemble(
-    adapters: Adapters,
-    settings: ServiceSettings,
-    *,
-    tokens: RunTokens,
-    locations: RankLocations,
-    holder: str,
-    predecessor: str | None = None,
-) -> Parts:
-    """Build the use cases of both roles in one process, for tests.
-
-    They share one `LatestPlan`, which the ticks renew while this process leads.
-
-    The arguments are those of `assemble_loop` and `assemble_api`. Nothing is started.
-    """
-    views = SharedViews.of(settings)
-    loop = assemble_loop(
-        adapters, settings, tokens=tokens, locations=locations, holder=holder, predecessor=predecessor, views=views
-    )
-    api = assemble_api(adapters, settings, locations=locations, holder=holder, views=views)
-    return Parts(
-        cycle=loop.cycle,
-        follower=api.follower,
-        services=api.services,
-        housekeeping=loop.housekeeping,
-        references=loop.references,
-        code=loop.code,
-        notifier=loop.notifier,
-    )
 
 
 def assemble_api(

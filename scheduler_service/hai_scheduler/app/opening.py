@@ -47,7 +47,6 @@ from hai_scheduler.ports.timings import Timings
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.tallies.timings import ProcessTimings
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.worker.pool import ProcessWorkers, default_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +198,9 @@ def _workers(settings: Settings) -> ComputePool | None:
     """The workers of the API process, not started yet; None for the loop."""
     if settings.role == "loop":
         return None
+    # What they compute, the loop does not: it would import the forecasts and the simulator.
+    from hai_scheduler.worker.pool import ProcessWorkers, default_number
+
     return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
 
 

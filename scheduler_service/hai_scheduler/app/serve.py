@@ -8,7 +8,7 @@ import signal
 import sys
 
 from hai_client.accepting import raise_file_limit
-from hai_client.lean_imports import imports_for_good
+from hai_client.lean_imports import import_at_first_use, imports_for_good
 from hai_scheduler.app.config import ConfigError, Settings
 from hai_scheduler.app.service_secret import kept_secret
 from hai_scheduler.app.starting import writable
@@ -44,6 +44,7 @@ async def serve(settings: Settings) -> None:
 
         await serve_loop(settings, secret, stop, alone=alone)
     else:
+        import_at_first_use("jupyterhub.orm")
         with imports_for_good():
             from hai_scheduler.app.compose import serve_api
 

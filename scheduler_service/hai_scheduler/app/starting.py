@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
-from hai_scheduler.api.server import problems
 from hai_scheduler.app.listening import listen_at
 from hai_scheduler.ports.errors import Temporary
 
@@ -38,6 +37,9 @@ class _Live(RequestHandler):
 
 class _NotYet(RequestHandler):
     def prepare(self) -> None:
+        # Most starts do not wait, and the loop needs nothing else of the REST interface: a sixth of its start.
+        from hai_scheduler.api.server import problems
+
         problem = problems.make("unavailable", _WAITS)
         self.set_status(problem.status)
         self.set_header("Content-Type", "application/problem+json")

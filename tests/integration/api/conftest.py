@@ -30,7 +30,7 @@ from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.page import PageFile, StudioPage
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.app.compose import Adapters, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -104,6 +104,7 @@ from hai_scheduler.service.workspace.pinning import Pinning
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
+from kit.both_roles import assemble
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
 from kit.memory.store import MemoryStore

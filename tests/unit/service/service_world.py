@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
@@ -20,6 +20,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import Parts, assemble
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

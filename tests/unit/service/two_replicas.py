@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -21,6 +21,7 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import Parts, assemble
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

@@ -14,7 +14,7 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.compose import Adapters, Parts, assemble
+from hai_scheduler.app.opening import Adapters
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.priority import Priority
@@ -26,6 +26,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from kit.both_roles import Parts, assemble
 
 GROUP = "bench"
 USER = Caller(name="bench")
