@@ -26,6 +26,9 @@ echo test-kubernetes >>"$CALLS"
 echo "Kubernetes tests that were repeated: 0"
 [ "$FAILS" != test-kubernetes ]
 """
+PYTEST = """#!/bin/bash
+echo "pytest $2" >>"$CALLS"
+"""
 DOWN = '#!/bin/bash\necho "cluster $1" >>"$CALLS"\n'
 ORDER = ["make install", "make check", "make e2e", "make test-frameworks", "make test-parts"]
 BESIDE = ["make docs", "make chaos"]
@@ -42,7 +45,9 @@ def clone(tmp_path: Path) -> Path:
     for name in ("run", "parts", "again"):
         shutil.copy(ROOT / ".ci" / name, made / ".ci" / name)
     (tmp_path / "bin").mkdir()
-    stand_ins = {".ci/kubernetes": KUBERNETES, ".ci/test-kubernetes": TESTS, "../bin/make": MAKE, "down": DOWN}
+    (made / ".venv" / "bin").mkdir(parents=True)
+    stand_ins = {".ci/kubernetes": KUBERNETES, ".ci/test-kubernetes": TESTS, ".venv/bin/pytest": PYTEST}
+    stand_ins |= {"../bin/make": MAKE, "down": DOWN}
     for name, text in {**stand_ins, "../bin/chromium": "#!/bin/bash\n"}.items():
         (made / name).write_text(text)
         (made / name).chmod(0o755)
@@ -65,7 +70,7 @@ def test_everything_is_called_in_its_order_and_the_cluster_is_taken_down_after_i
     assert calls.index("kubernetes-up") < calls.index("test-kubernetes")
     assert calls.index("make install") < calls.index("test-kubernetes")
     assert calls.index("test-kubernetes") < calls.index("cluster down") < calls.index("make chaos")
-    assert calls.index("make install") < min(map(calls.index, BESIDE))
+    assert calls.index("make install") < min(map(calls.index, [*BESIDE, "pytest --collect-only"]))
     assert calls.count("cluster down") == 1
     assert "Kubernetes tests that were repeated: 0" in done.stdout
 
