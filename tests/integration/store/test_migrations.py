@@ -215,6 +215,45 @@ async def test_the_tables_of_the_code_are_those_of_the_migrations(engine: AsyncE
         assert await connection.run_sync(differences) == []
 
 
+def made_of(connection: Connection) -> dict[str, object]:
+    """All that the database knows of our tables, and the rows that are there from the beginning."""
+    look = inspect(connection)
+    found: dict[str, object] = {}
+    for table in sorted(set(look.get_table_names()) & {*METADATA.tables, VERSION_TABLE}):
+        found[table] = {
+            "columns": {one["name"]: {**one, "type": repr(one["type"])} for one in look.get_columns(table)},
+            "key": look.get_pk_constraint(table),
+            "unique": sorted(look.get_unique_constraints(table), key=str),
+            "checks": sorted(look.get_check_constraints(table), key=str),
+            "foreign": sorted(look.get_foreign_keys(table), key=str),
+            "indexes": sorted(look.get_indexes(table), key=str),
+            "options": look.get_table_options(table),
+            "rows": [
+                {name: value for name, value in row.items() if (table, name) != ("hai_database", "name")}
+                for row in connection.execute(text(f"SELECT * FROM {table}")).mappings()
+            ],
+        }
+    if connection.dialect.name == "sqlite":
+        words = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE name LIKE 'hai_%'")).all()
+        found["words"] = {
+            name: {word for word in ("AUTOINCREMENT", "WITHOUT ROWID") if word in sql} for name, sql in words
+        }
+    else:
+        found["sequences"] = sorted(look.get_sequence_names())
+    return found
+
+
+async def test_a_new_database_is_what_the_migrations_would_make_of_it(url: str, engine: AsyncEngine) -> None:
+    await (await open_store(url)).close()
+    async with engine.begin() as connection:
+        at_once = await connection.run_sync(made_of)
+        await connection.run_sync(METADATA.drop_all)
+        await connection.execute(text(f"DROP TABLE {VERSION_TABLE}"))
+    await upgrade(engine)
+    async with engine.connect() as connection:
+        assert await connection.run_sync(made_of) == at_once
+
+
 async def test_the_migrations_are_one_line() -> None:
     assert len(scripts().get_heads()) == 1
 
@@ -344,7 +383,7 @@ async def test_one_look_tells_whether_anything_is_to_be_migrated(engine: AsyncEn
     assert not await is_newest(engine)
 
 
-def test_a_store_on_tables_of_this_version_is_opened_without_alembic(tmp_path: Path) -> None:
+def test_only_an_older_state_needs_alembic(tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "hai.sqlite")
     opened = (
         "import asyncio, sys\n"
@@ -352,11 +391,19 @@ def test_a_store_on_tables_of_this_version_is_opened_without_alembic(tmp_path: P
         "asyncio.run(open_store(sys.argv[1]))\n"
         "print('alembic' in sys.modules)\n"
     )
-    said = [
-        subprocess.run([sys.executable, "-c", opened, url], capture_output=True, text=True, check=True).stdout.strip()
-        for _ in range(2)
-    ]
-    assert said == ["True", "False"]
+
+    def needs() -> str:
+        done = subprocess.run([sys.executable, "-c", opened, url], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    async def go_back() -> None:
+        engine = connect(parse(url))
+        await downgrade(engine, "-1")
+        await engine.dispose()
+
+    said = [needs(), needs()]
+    asyncio.run(go_back())
+    assert [*said, needs()] == ["False", "False", "True"]
 
 
 async def test_what_was_called_clean_is_saved_only_where_something_shows_it(url: str, engine: AsyncEngine) -> None:

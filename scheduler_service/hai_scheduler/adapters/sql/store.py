@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.adapters.sql.engine import connect, lock_writer, parse, reading, writing
+from hai_scheduler.adapters.sql.first_tables import make_first_tables
 from hai_scheduler.adapters.sql.known import KnownFacts, KnownTasks
 from hai_scheduler.adapters.sql.log_store import SqlLogs
 from hai_scheduler.adapters.sql.refusal import not_writable, refusal
@@ -123,7 +124,7 @@ async def open_store(url: str, timings: Timings | None = None) -> SqlStore:
         raise not_writable(parsed, error.strerror or str(error)) from None
     try:
         with translated():
-            if not await is_newest(engine):
+            if not await is_newest(engine) and not await make_first_tables(engine):
                 # Alembic is needed once a version; other starts do not import it, which saves time.
                 from hai_scheduler.adapters.sql.migrate import upgrade
 
