@@ -87,7 +87,7 @@ def test_a_group_over_its_budget_counts_as_low_until_its_use_is_old(small: Platf
     two_days_pass(small)
     small.start()
     wait_for("it to count as NORMAL", lambda: level() == "NORMAL" and explained()["budgets"] == [], MINUTES)
-    # Which of the two the platform has started first is no part of this: a third one waits, and is told of its user's share.
+    # The platform may have started either of the two first; a third one waits, and is told of its user's share.
     third = small.json("submit", "-p", "NORMAL", "--", "sleep", "600", user="bob")["id"]
     share = wait_for("the share of bob", lambda: small.json("explain", str(third), user="bob")["share"])
     assert (share["user"], share["weight"]) == ("bob", 1.0)
