@@ -8,8 +8,9 @@ import signal
 import sys
 
 from hai_client.accepting import raise_file_limit
-from hai_client.lean_imports import import_at_first_use, imports_for_good
+from hai_client.lean_imports import imports_for_good
 from hai_scheduler.app.config import ConfigError, Settings
+from hai_scheduler.app.first_use import import_at_first_use
 from hai_scheduler.app.service_secret import kept_secret
 from hai_scheduler.app.starting import writable
 from hai_scheduler.ports.secret import Secret
