@@ -111,10 +111,10 @@ CASES: Final = (
     ),
     Case(
         name="ranks-per-node",
-        title="the same without a launcher, `--ranks-per-node 2`",
+        title="the same on one node without a launcher, `--ranks-per-node 2`",
         packages=("torch",),
-        submit="--nodes 2 --ranks-per-node 2 --checkpoint-dir checkpoints -- python ddp.py",
-        world=4,
+        submit="--ranks-per-node 2 --checkpoint-dir checkpoints -- python ddp.py",
+        world=2,
         middle="step 25",
     ),
     Case(

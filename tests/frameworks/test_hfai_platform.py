@@ -1,7 +1,7 @@
-"""Scripts in the style of those for the original on the real platform: two nodes, two trainers on each.
+"""Scripts in the style of those for the original on the real platform: two nodes, one or two trainers on each.
 
 An urgent task interrupts them in the middle. They save, leave and are resumed, and come to the weights of a training
-of four trainers without platform and interruption, to the last digit.
+of as many trainers without platform and interruption, to the last digit.
 """
 
 from __future__ import annotations
@@ -70,20 +70,26 @@ def weights_in(log: list[str]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("script", "saved", "resumed"),
+    ("script", "trainers", "saved", "resumed"),
     [
-        ("try_save.py", "latest.pt", r"hfai: resumed from .*/latest.pt at epoch 1, step 2"),
-        ("by_hand.py", "model.pt", r"resumed at 1,2"),
-        ("agreed.py fsdp", "latest.pt", r"resumed at 1,2"),
-        ("agreed.py pipeline", "latest.RANK001.pt", r"resumed at 1,2"),
+        ("try_save.py", 2, "latest.pt", r"hfai: resumed from .*/latest.pt at epoch 1, step 2"),
+        ("by_hand.py", 1, "model.pt", r"resumed at 1,2"),
+        ("agreed.py fsdp", 1, "latest.pt", r"resumed at 1,2"),
+        ("agreed.py pipeline", 2, "latest.RANK001.pt", r"resumed at 1,2"),
     ],
 )
 def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(
-    torch_platform: Platform, outside: Preloaded, tmp_path: Path, script: str, saved: str, resumed: str
+    torch_platform: Platform,
+    outside: Preloaded,
+    tmp_path: Path,
+    script: str,
+    trainers: int,
+    saved: str,
+    resumed: str,
 ) -> None:
     place = tmp_path / "cut"
     place.mkdir()
-    task = submit(torch_platform, script, place, "-e", f"HOLD_AT={HOLD_AT}")
+    task = submit(torch_platform, script, place, "-e", f"HOLD_AT={HOLD_AT}", "-e", f"TRAINERS={trainers}")
     wait_for("the training to hold", lambda: f"holding at {HOLD_AT}" in log_of(torch_platform, task))
     urgent = torch_platform.json(
         "submit", "--nodes", "4", "--priority", "VERY_HIGH", "--name", "urgent", "--", "true", user="dee"
@@ -106,7 +112,7 @@ def test_an_interrupted_training_comes_to_the_weights_of_an_undisturbed_one(
     assert done == [line for line in everything if line != f"step {HOLD_AT}"]
     assert [line for line in log if line == "after the training"] == (["after the training"] if "by" in script else [])
     file, *words = script.split()
-    whole = outside.run(SCRIPTS / file, words, {"SAVE_TO": str(tmp_path / "whole"), "TRAINERS": "4"})
+    whole = outside.run(SCRIPTS / file, words, {"SAVE_TO": str(tmp_path / "whole"), "TRAINERS": str(2 * trainers)})
     assert whole.returncode == 0, whole.stderr
     assert weights_in(log) == weights_in(whole.stdout.splitlines())
     assert second["ended_at"]
