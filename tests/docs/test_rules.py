@@ -16,7 +16,7 @@ CITED = re.compile(r"\b[UQOPBFHI]\d\b")
 #: Rules by the modules of the core that decide them.
 HOMES = {
     "nodes/placement": "U1 F1 F2 F4",
-    "capacity/ledger": "U2 B4",
+    "capacity/group_capacity": "U2 B4",
     "capacity/free_pools": "U2",
     "capacity/node_states": "F3",
     "planning/promises": "B3",

@@ -77,7 +77,9 @@ def chosen(names: list[str], sample: int | None, seed: int) -> list[Mutant]:
         paths = sorted((CORE / name).glob("*.py")) or [CORE / f"{name}.py"]
         for path in paths:
             if not path.exists():
-                sys.exit(f"there is no room or module {name} in {CORE}: name one as `capacity` or `capacity/ledger`")
+                sys.exit(
+                    f"there is no room or module {name} in {CORE}: name one as `capacity` or `capacity/group_capacity`"
+                )
             mutants = [mutant for mutant in mutants_of(path) if _tried(mutant) and mutant.name not in known]
             if sample is not None and sample < len(mutants):
                 # A generator of its own for each module, so that a sample does not depend on what else is tried.

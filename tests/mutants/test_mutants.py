@@ -169,10 +169,10 @@ def test_the_tracer_knows_the_lines_of_each_test(module: ModuleType) -> None:
 
 
 def test_a_sample_is_the_same_whatever_else_is_tried() -> None:
-    alone = chosen(["capacity/ledger"], 5, 13)
+    alone = chosen(["capacity/group_capacity"], 5, 13)
     assert len(alone) == 5
-    assert [each for each in chosen(["capacity"], 5, 13) if each.path.stem == "ledger"] == alone
-    assert chosen(["capacity/ledger"], 5, 14) != alone
+    assert [each for each in chosen(["capacity"], 5, 13) if each.path.stem == "group_capacity"] == alone
+    assert chosen(["capacity/group_capacity"], 5, 14) != alone
 
 
 def test_a_room_that_is_not_there_is_named() -> None:

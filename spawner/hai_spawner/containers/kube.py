@@ -156,7 +156,7 @@ class HaiKubeSpawner(HaiSpawnerMixin, KubeSpawner):
         sizes = self.known_sizes()
         pending = [
             PendingPod(needs=sizes[grant.size].needs, node_selector=sizes[grant.size].node_selector)
-            for grant in self.ledger.others(*own)
+            for grant in self.allocations.others(*own)
             if grant.key not in servers and grant.size in sizes
         ]
         # A pod of the same server is deleted before the new one is made.

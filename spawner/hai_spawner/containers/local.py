@@ -69,7 +69,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, LocalSpawnerSettings):
         return tuple(index for index in self.gpus if index not in taken)[: size.count if size else 0]
 
     def _taken(self) -> set[int]:
-        others = self.ledger.others(self.user.name, self.name)
+        others = self.allocations.others(self.user.name, self.name)
         return {index for grant in others for index in grant.devices}
 
     def get_env(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class HaiLocalSpawner(HaiSpawnerMixin, LocalSpawnerSettings):
         config = env.get("JUPYTER_CONFIG_PATH")
         env["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (str(JUPYTER_CONFIG), config)))
         if self._size is not None:
-            grant = self.ledger.get(self.user.name, self.name)
+            grant = self.allocations.get(self.user.name, self.name)
             env.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, grant.devices if grant else ())))
         return env
 

@@ -39,9 +39,9 @@ class HaiSpawnerMixin(SpawnerSettings):
     """
 
     #: The grants of all servers of this Hub.
-    ledger: ClassVar[Allocations] = Allocations()
+    allocations: ClassVar[Allocations] = Allocations()
     #: Tells the scheduler service of them.
-    teller: ClassVar[UseTeller] = UseTeller(ledger)
+    teller: ClassVar[UseTeller] = UseTeller(allocations)
 
     # Attributes of the spawner class behind this one.
     name: str
@@ -106,7 +106,7 @@ class HaiSpawnerMixin(SpawnerSettings):
 
     def offers(self, rooms: Sequence[NodeCapacity] | None) -> tuple[SizeOption, ...]:
         """Return the sizes that the user may use, each with the reason why it cannot start now."""
-        others = self.ledger.others(self.user.name, self.name)
+        others = self.allocations.others(self.user.name, self.name)
         return menu(self.person(), self.known_sizes().values(), self.known_limits(), others, rooms)
 
     async def form(self) -> str:
@@ -183,7 +183,7 @@ class HaiSpawnerMixin(SpawnerSettings):
             gpus=size.count if size and size.resource is not None else 0,
             cpus=float(size.cpu if size else self.cpu_guarantee or self.cpu_limit or 0),
         )
-        self.ledger.add(grant)
+        self.allocations.add(grant)
         self._begin_to_tell()
         self.teller.began(grant)
         self._container_config = container_config
@@ -255,7 +255,7 @@ class HaiSpawnerMixin(SpawnerSettings):
     def get_state(self) -> dict[str, Any]:
         """Return the state that the Hub keeps over a restart, with the grant."""
         state: dict[str, Any] = super().get_state()
-        if grant := self.ledger.get(self.user.name, self.name):
+        if grant := self.allocations.get(self.user.name, self.name):
             state[_STATE] = grant.to_state()
         return state
 
@@ -263,14 +263,14 @@ class HaiSpawnerMixin(SpawnerSettings):
         """Restore the grant of a server that ran before the Hub was started."""
         super().load_state(state)
         if kept := state.get(_STATE):
-            self.ledger.add(Allocation.from_state(self.user.name, self.name, kept))
+            self.allocations.add(Allocation.from_state(self.user.name, self.name, kept))
             self._begin_to_tell()
 
     def clear_state(self) -> None:
         """Remove the grant: the server is gone or has not started."""
         super().clear_state()
-        grant = self.ledger.get(self.user.name, self.name)
-        self.ledger.remove(self.user.name, self.name)
+        grant = self.allocations.get(self.user.name, self.name)
+        self.allocations.remove(self.user.name, self.name)
         if grant is not None:
             self.teller.ended(grant)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.node_states import NodeState
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -15,39 +15,39 @@ from hai_scheduler.core.nodes.placement import Leaf
 class FeasibleNodes:
     """Finds the nodes that are open to a task, in order of preference: promised to it, fullest, by name (U2, F4).
 
-    This class reads the ledger and does not change it.
+    This class reads the capacity of the group and does not change it.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._node_states = ledger.node_states
+    def __init__(self, capacity: GroupCapacity) -> None:
+        self._capacity = capacity
+        self._node_states = capacity.node_states
 
     # -- kinds of tasks ---------------------------------------------------------------------------
 
     def differ(self, task: Task, priority: Priority) -> bool:
         """Whether the nodes open to the task may differ from those open to all tasks with as many GPUs."""
-        if task.avoid or (self._ledger.node_group.mixed and task.gpus is not None):
+        if task.avoid or (self._capacity.node_group.mixed and task.gpus is not None):
             return True
-        promised = self._ledger.promised
+        promised = self._capacity.promised
         return bool(promised.names) and (bool(task.promise) or promised.are_below(priority))
 
     def stand_for_all(self, task: Task) -> bool:
         """Whether a refusal of the task holds for every task of its priority that is no smaller."""
-        return not (task.avoid or task.promise or (self._ledger.node_group.mixed and task.gpus is not None))
+        return not (task.avoid or task.promise or (self._capacity.node_group.mixed and task.gpus is not None))
 
     # -- now --------------------------------------------------------------------------------------
 
     def now(self, task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
         """Return the nodes on which the task could start now; with `reserved` also those reserved for the head (B2)."""
-        names = self._ledger.pools.names(task.gpus)
-        extra = [*self._ledger.promised.names, *(self._ledger.reserved if reserved else ())]
+        names = self._capacity.pools.names(task.gpus)
+        extra = [*self._capacity.promised.names, *(self._capacity.reserved if reserved else ())]
         names += [name for name in extra if self._has_room(self._node_states[name], task, priority, reserved=reserved)]
         names = [name for name in dict.fromkeys(names) if self._node_states[name].suits(task)]
         return self._preferred(names, task)
 
     def now_among(self, names: Iterable[str], task: Task, priority: Priority, *, reserved: bool = False) -> list[str]:
         """Return those of the given nodes on which the task could start now."""
-        node_states = (self._node_states[name] for name in names if name in self._ledger.node_group.nodes)
+        node_states = (self._node_states[name] for name in names if name in self._capacity.node_group.nodes)
         suiting = [node_state for node_state in node_states if node_state.suits(task)]
         own = [
             node_state.node.name
@@ -67,12 +67,12 @@ class FeasibleNodes:
 
     def soon(self, task: Task, priority: Priority) -> list[str]:
         """Return the nodes that are being freed and that the task may get; nodes open now are not among them."""
-        names = dict.fromkeys((*self._ledger.leaving, *self._ledger.promised.names))
+        names = dict.fromkeys((*self._capacity.leaving, *self._capacity.promised.names))
         return self._preferred([name for name in names if self._will_do(self._node_states[name], task, priority)], task)
 
     def soon_among(self, names: Iterable[str], task: Task, priority: Priority) -> list[str]:
         """Return those of the given nodes that are being freed and that the task may get."""
-        node_states = (self._node_states[name] for name in names if name in self._ledger.node_group.nodes)
+        node_states = (self._node_states[name] for name in names if name in self._capacity.node_group.nodes)
         return self._preferred(
             [node_state.node.name for node_state in node_states if self._will_do(node_state, task, priority)], task
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.node_states import NodeState, held_by
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
@@ -113,8 +113,8 @@ class Candidates:
 class CandidateIndex:
     """All offers of a node group by kind of request; those of a kind are built when they are first needed."""
 
-    def __init__(self, ledger: Ledger, turns: Sequence[Turn], rules: Rules) -> None:
-        self._ledger = ledger
+    def __init__(self, capacity: GroupCapacity, turns: Sequence[Turn], rules: Rules) -> None:
+        self._capacity = capacity
         self._at: defaultdict[Priority, list[Turn]] = defaultdict(list)
         for turn in turns:
             self._at[turn.priority].append(turn)
@@ -136,7 +136,7 @@ class CandidateIndex:
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = self._all(kind)
-        elif found.seen < len(self._ledger.changed):
+        elif found.seen < len(self._capacity.changed):
             self._refresh(found)
         return found
 
@@ -153,7 +153,7 @@ class CandidateIndex:
         return candidates
 
     def _all(self, kind: RequestClass) -> Candidates:
-        candidates = Candidates(kind, seen=len(self._ledger.changed))
+        candidates = Candidates(kind, seen=len(self._capacity.changed))
         shared: defaultdict[str, list[Turn]] = defaultdict(list)
         found: list[Candidate | None] = []
         for turn in self._able_for(replace(kind, gpus=None)):
@@ -167,7 +167,7 @@ class CandidateIndex:
         found += [
             self._of_node(node_state, kind, able)
             for name, able in shared.items()
-            if (node_state := self._ledger.node_states.find(name)) is not None
+            if (node_state := self._capacity.node_states.find(name)) is not None
         ]
         self.work += len(shared)
         candidates.fill(candidate for candidate in found if candidate is not None)
@@ -190,13 +190,13 @@ class CandidateIndex:
 
     def _refresh(self, candidates: Candidates) -> None:
         """Build the offers of changed nodes again."""
-        names = dict.fromkeys(self._ledger.changed[candidates.seen :])
-        candidates.seen = len(self._ledger.changed)
+        names = dict.fromkeys(self._capacity.changed[candidates.seen :])
+        candidates.seen = len(self._capacity.changed)
         gangs: dict[int, Turn] = {}
         for name in names:
             self.work += 1
             candidates.drop(name)
-            node_state = self._ledger.node_states[name]
+            node_state = self._capacity.node_states[name]
             able = [turn for turn in node_state.turns if self._may_end(turn, candidates.kind)]
             self.work += len(node_state.turns)
             if able and able[0].whole:
@@ -220,7 +220,7 @@ class CandidateIndex:
         return Candidate(turns, nodes, key, own)
 
     def _of_use(self, name: str, kind: RequestClass) -> bool:
-        node_state = self._ledger.node_states.find(name)
+        node_state = self._capacity.node_states.find(name)
         return (
             node_state is not None
             and not node_state.reserved
@@ -285,8 +285,8 @@ class TakenCandidate(NamedTuple):
 class VictimSelector:
     """Chooses the victims for a task (P4)."""
 
-    def __init__(self, ledger: Ledger, rules: Rules) -> None:
-        self._ledger = ledger
+    def __init__(self, capacity: GroupCapacity, rules: Rules) -> None:
+        self._capacity = capacity
         self._rules = rules
         self.work = 0
 
@@ -319,29 +319,31 @@ class VictimSelector:
 
     def _fit(self, turns: Sequence[Turn], priority: Priority, task: Task, have: Sequence[str]) -> int:
         """Return how the gang fits once these turns have ended: 0 in one zone, 1 across zones, 2 not at all."""
-        ledger = self._ledger
+        capacity = self._capacity
         names = dict.fromkeys(have)
         for name in (name for turn in turns for name in turn.nodes):
-            node_state = ledger.node_states.find(name)
+            node_state = capacity.node_states.find(name)
             if node_state is not None and not node_state.reserved and node_state.suits(task):
                 left = sum(held_by(turn, node_state) for turn in turns if turn in node_state.turns and not turn.leaving)
                 if len(node_state.free) + node_state.leaving() + left - node_state.kept_from(
                     task, priority
                 ) >= node_state.amount(task):
                     names[name] = None
-        zones = Counter(ledger.node_group.zone_of[name] for name in names)
+        zones = Counter(capacity.node_group.zone_of[name] for name in names)
         if max(zones.values(), default=0) >= task.nodes:
             return 0
-        crossing = ledger.crossing(task, priority, soon=True) - sum(turn in turns for turn in ledger.cross_zone_turns)
+        crossing = capacity.crossing(task, priority, soon=True) - sum(
+            turn in turns for turn in capacity.cross_zone_turns
+        )
         return 1 if len(names) >= task.nodes and crossing < self._rules.policy.max_cross_zone else 2
 
     def _found(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
-        zones = self._ledger.node_group.zones
+        zones = self._capacity.node_group.zones
         if len(zones) == 1:
             return self._candidates(candidates, Demand(task=task, need=task.nodes - len(have), without=have))
         options = []
         for zone in zones:
-            here = sum(self._ledger.node_group.zone_of[name] == zone for name in have)
+            here = sum(self._capacity.node_group.zone_of[name] == zone for name in have)
             found = self._candidates(candidates, Demand(task=task, need=task.nodes - here, without=have, zone=zone))
             if found is not None:
                 options.append(([candidate.key.harm for candidate in reversed(found)], zone, found))
@@ -352,7 +354,7 @@ class VictimSelector:
     def _victims_across(self, candidates: Candidates, task: Task, have: Sequence[str]) -> list[Candidate] | None:
         """Choose offers across zones; runs that span zones end first, if too many do for one more (F2)."""
         policy = self._rules.policy
-        too_many = self._ledger.crossing(task, candidates.kind.priority, soon=True) + 1 - policy.max_cross_zone
+        too_many = self._capacity.crossing(task, candidates.kind.priority, soon=True) + 1 - policy.max_cross_zone
         first = self._crossers(candidates.kind, task, max(0, too_many))
         if first is None:
             return None
@@ -367,7 +369,7 @@ class VictimSelector:
         """
         able = [
             turn
-            for turn in self._ledger.cross_zone_turns
+            for turn in self._capacity.cross_zone_turns
             if not turn.leaving
             and self._rules.may_end(turn, kind.priority, kind.precedence)
             and not (turn.task.user == task.user and turn.priority == kind.priority)  # P3
@@ -379,7 +381,9 @@ class VictimSelector:
         return [self._whole(turn, task) for turn in able[:count]]
 
     def _whole(self, turn: Turn, task: Task) -> Candidate:
-        node_states = [self._ledger.node_states[name] for name in turn.nodes if name in self._ledger.node_group.nodes]
+        node_states = [
+            self._capacity.node_states[name] for name in turn.nodes if name in self._capacity.node_group.nodes
+        ]
         usable = [
             node_state.name
             for node_state in node_states
@@ -436,8 +440,8 @@ class VictimSelector:
             for name in candidate.nodes
             if name not in demand.without
             and name not in demand.task.avoid
-            and demand.zone in (None, self._ledger.node_group.zone_of[name])
-            and not self._ledger.promised.is_to(name, demand.task.left_for)  # P5
+            and demand.zone in (None, self._capacity.node_group.zone_of[name])
+            and not self._capacity.promised.is_to(name, demand.task.left_for)  # P5
         )
 
     def _just_made_room(self, turn: Turn, waiting: Task) -> bool:

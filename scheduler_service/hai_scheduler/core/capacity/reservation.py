@@ -9,7 +9,7 @@ from heapq import nsmallest
 from operator import itemgetter
 from typing import NamedTuple
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.node_states import NodeState, held_by
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
@@ -40,7 +40,9 @@ class Reservation:
     nodes: tuple[str, ...]
 
 
-def earliest(task: Task, priority: Priority, precedence: float, ledger: Ledger, rules: Rules) -> Reservation | None:
+def earliest(
+    task: Task, priority: Priority, precedence: float, capacity: GroupCapacity, rules: Rules
+) -> Reservation | None:
     """Return the reservation for a task: the earliest time at which it can have enough nodes, and these nodes.
 
     It is found from free nodes, deadlines of leaving runs, ends of turns for equals (P2), tasks of lower priority (P1)
@@ -51,20 +53,20 @@ def earliest(task: Task, priority: Priority, precedence: float, ledger: Ledger, 
         task: The waiting task.
         priority: Its effective priority.
         precedence: Its precedence among equals, by `Rules.precedences`.
-        ledger: The GPUs of the node group.
+        capacity: The GPUs of the node group.
         rules: The rules of the discipline.
 
     Returns:
         The reservation, or None if the time is not known.
     """
-    if not ledger.node_group.can_ever(task):
+    if not capacity.node_group.can_ever(task):
         return None
     leaves = _Leaves(task, priority, precedence, rules)
-    openings = _openings(task, priority, ledger, leaves)
-    within = (_first(openings, task.nodes, ledger, zone) for zone in ledger.node_group.zones)
+    openings = _openings(task, priority, capacity, leaves)
+    within = (_first(openings, task.nodes, capacity, zone) for zone in capacity.node_group.zones)
     options = [(option[-1].at, option) for option in within if option]
-    across_at = _across_at(task, priority, ledger, leaves) if len(ledger.node_group.zones) > 1 else None
-    if across_at is not None and (option := _first(openings, task.nodes, ledger, None)):
+    across_at = _across_at(task, priority, capacity, leaves) if len(capacity.node_group.zones) > 1 else None
+    if across_at is not None and (option := _first(openings, task.nodes, capacity, None)):
         options.append((max(across_at, option[-1].at), option))
     if not options:
         return None
@@ -74,19 +76,19 @@ def earliest(task: Task, priority: Priority, precedence: float, ledger: Ledger, 
     )
 
 
-def _across_at(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> datetime | None:
+def _across_at(task: Task, priority: Priority, capacity: GroupCapacity, leaves: _Leaves) -> datetime | None:
     """Return from when the task may span zones (F2); None if it is not known."""
-    too_many = ledger.crossing(task, priority, soon=False) + 1 - leaves.most_across
+    too_many = capacity.crossing(task, priority, soon=False) + 1 - leaves.most_across
     if too_many <= 0:
         return leaves.now
-    times = sorted(when for turn in ledger.cross_zone_turns if (when := leaves.at(turn)) is not None)
+    times = sorted(when for turn in capacity.cross_zone_turns if (when := leaves.at(turn)) is not None)
     return times[too_many - 1] if len(times) >= too_many else None
 
 
-def _first(openings: list[_Opening], nodes: int, ledger: Ledger, zone: str | None) -> list[_OpenNode]:
+def _first(openings: list[_Opening], nodes: int, capacity: GroupCapacity, zone: str | None) -> list[_OpenNode]:
     """Return the nodes that are available first, in one zone or (None) in all; ties by name. Empty if too few are."""
     found: list[tuple[datetime, str]] = []  # plain ones: most of them are not returned
-    zone_of = ledger.node_group.zone_of
+    zone_of = capacity.node_group.zone_of
     for at, names in openings:
         if len(found) >= nodes and at > found[-1][0]:
             break
@@ -94,14 +96,16 @@ def _first(openings: list[_Opening], nodes: int, ledger: Ledger, zone: str | Non
     return [_OpenNode(at, name) for at, name in nsmallest(nodes, found)] if len(found) >= nodes else []
 
 
-def _openings(task: Task, priority: Priority, ledger: Ledger, leaves: _Leaves) -> list[_Opening]:
+def _openings(task: Task, priority: Priority, capacity: GroupCapacity, leaves: _Leaves) -> list[_Opening]:
     """Return when the task can have its part of each node, where that is known; soonest first."""
-    if ledger.node_group.mixed and task.gpus is not None:
-        found = _openings_of(ledger.node_states.all(), task, priority, leaves)
+    if capacity.node_group.mixed and task.gpus is not None:
+        found = _openings_of(capacity.node_states.all(), task, priority, leaves)
     else:
-        found = _openings_of(ledger.others, task, priority, leaves)
-        nodes = ledger.gang_nodes - task.avoid
-        known = [turn for turn in ledger.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving]
+        found = _openings_of(capacity.others, task, priority, leaves)
+        nodes = capacity.gang_nodes - task.avoid
+        known = [
+            turn for turn in capacity.gangs if turn.priority <= priority or turn.ends_at is not None or turn.leaving
+        ]
         for turn in known:
             when = leaves.at(turn)
             if when is not None:

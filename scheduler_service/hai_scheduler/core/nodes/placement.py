@@ -1,4 +1,4 @@
-"""The choice of nodes for a gang (rules U1, F1, F2, F4). The ledger says which nodes the gang may use."""
+"""The choice of nodes for a gang (rules U1, F1, F2, F4). `GroupCapacity` says which nodes the gang may use."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Diagnosis:
     def __init__(self, state: GroupState, reservations: Mapping[Priority, Reservation], *, paused: bool) -> None:
         """Take the state at the end of a plan; `reservations` are those for the heads of the queue (B1)."""
         self._state = state
-        self._ledger, self._nodes, self._rules = state.ledger, state.nodes, state.rules
+        self._capacity, self._nodes, self._rules = state.capacity, state.nodes, state.rules
         self._reservations = reservations
         self._paused = paused
         self._reach: dict[tuple[Priority, int | None], Reach] = {}
@@ -40,7 +40,9 @@ class Diagnosis:
         """Return what a task waits for that is not held and for which no nodes are being freed."""
         accounts = self._state.accounts
         units = accounts.units(task)
-        if not self._ledger.node_group.can_ever(task) or not accounts.could_ever_fit(task.user, place.priority, units):
+        if not self._capacity.node_group.can_ever(task) or not accounts.could_ever_fit(
+            task.user, place.priority, units
+        ):
             return VerdictKind.NEVER
         if self._paused:
             return VerdictKind.PAUSED
@@ -80,7 +82,7 @@ class Diagnosis:
 
     def _scattered(self, names: Iterable[str], task: Task, priority: Priority) -> bool:
         """Whether the gang does not fit within one zone of these nodes, and too many tasks span zones already (F2)."""
-        across = self._ledger.crossing(task, priority, soon=False) < self._state.policy.max_cross_zone
+        across = self._capacity.crossing(task, priority, soon=False) < self._state.policy.max_cross_zone
         return choose(self._nodes.by_leaf(names), task.nodes, across=across) is None
 
     def _within_reach(self, priority: Priority, gpus: int | None) -> Reach:
@@ -89,7 +91,7 @@ class Diagnosis:
         if key not in self._reach:
             total = 0
             own: defaultdict[str, int] = defaultdict(int)
-            for node_state in self._ledger.node_states.all():
+            for node_state in self._capacity.node_states.all():
                 if not node_state.usable or (gpus is not None and gpus > node_state.node.gpus):
                     continue
                 if any(promise.priority >= priority for promise in node_state.promises):

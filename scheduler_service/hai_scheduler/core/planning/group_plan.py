@@ -56,7 +56,7 @@ class GroupPlan:
         self._task_index.line_up(self._rules)
         low = snapshot.counted_low
         self._queue = Queue({level: Subqueue(self._task_index.plain(level, low), self._use) for level in LEVELS})
-        self._head = QueueHead(state.ledger, state.candidate_index, self._rules)
+        self._head = QueueHead(state.capacity, state.candidate_index, self._rules)
         placer = Placer(state)
         self._promises = Promises(state, placer)
         self._walk = QueueWalk(state, self._queue, placer, self._promises, self._head)
@@ -81,7 +81,7 @@ class GroupPlan:
         state = self._state
         for turn, decision in forced_exits(state.turns.values(), self._snapshot, state.node_group.draining):
             state.decisions.append(decision)
-            state.ledger.leave(turn)
+            state.capacity.leave(turn)
 
     def _note_held_tasks(self) -> None:
         """Step 2: note the held tasks, which are not in the queue."""
@@ -138,6 +138,6 @@ class GroupPlan:
 
     def check(self) -> None:
         """Raise AssertionError unless GPUs, promises and quota agree as the steps have left them."""
-        self._state.ledger.check()
+        self._state.capacity.check()
         if not self._paused:  # a pause leaves promises as they are
             self._promises.check([task for task in self._state.pending.tasks.values() if not task.held])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.model.decisions import Decision
 from hai_scheduler.core.model.node import NodeMark
@@ -41,11 +41,11 @@ class GroupState:
             node_group = NodeGroup((node_group.nodes | {node.name: node for node in marked}).values())
         self.node_group, self.task_index = node_group, cache.groups[group]
         self.turns = self.task_index.turns(policy, self.now, node_group)
-        #: If no task waits, no node is needed: the plan only looks for turns that must end, and the ledger is empty.
+        #: If no task waits, no node is needed: the plan only looks for turns that must end, and this is of no node.
         waits = bool(self.task_index.waiting)
         turns = list(self.turns.values())
-        self.ledger = Ledger(node_group if waits else NodeGroup(()), turns if waits else ())
-        self.nodes = FeasibleNodes(self.ledger)
+        self.capacity = GroupCapacity(node_group if waits else NodeGroup(()), turns if waits else ())
+        self.nodes = FeasibleNodes(self.capacity)
         self.accounts = QuotaAccounts(cache.quota_table, group, node_group.gpus_per_node, snapshot.counted_low)
         if waits or self.task_index.held:
             self.accounts.begin((turn.task, turn.run.priority) for turn in turns)
@@ -53,7 +53,7 @@ class GroupState:
         self.rules: Rules = RULES[discipline](
             policy, self.now, FairShare(uses, turns, policy, self.now), snapshot.remaining
         )
-        self.candidate_index = CandidateIndex(self.ledger, turns, self.rules)
+        self.candidate_index = CandidateIndex(self.capacity, turns, self.rules)
         self.pending = PendingTasks(self.task_index.waiting)
 
     def in_quota(self, task: Task, priority: Priority) -> bool:

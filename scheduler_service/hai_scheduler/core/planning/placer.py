@@ -15,16 +15,16 @@ class Placer:
     """Finds nodes for gangs. It takes none: the nodes that it finds stay open until a decision takes them."""
 
     def __init__(self, state: GroupState) -> None:
-        self._ledger = state.ledger
+        self._capacity = state.capacity
         self._nodes = state.nodes
         self._most_across = state.policy.max_cross_zone
 
     def now(self, pending: PendingTask, *, passing: bool) -> tuple[str, ...] | None:
         """Return nodes on which the task can start now, or None; `passing`: it may use nodes kept for the head (B2)."""
-        task, priority, ledger = pending.task, pending.priority, self._ledger
+        task, priority, capacity = pending.task, pending.priority, self._capacity
         across = task.nodes > 1 and self.may_cross(task, priority, soon=False)
         if passing or self._nodes.differ(task, priority):
-            own = ledger.promised.to(task) if task.promise else []
+            own = capacity.promised.to(task) if task.promise else []
             kept = self._nodes.now_among(own, task, priority, reserved=passing)
             if len(kept) >= task.nodes and (chosen := self.choose(kept, task, across)) is not None:
                 return chosen
@@ -32,14 +32,14 @@ class Placer:
             if len(own) == task.nodes:  # its own nodes are being freed: it does not take what is promised to others
                 names = self._nodes.without_others(names, task)
             return self.choose(names, task, across)
-        if ledger.count_open(task.gpus) < task.nodes:
+        if capacity.count_open(task.gpus) < task.nodes:
             return None
         if task.gpus is None:
-            return choose(ledger.pools.empty, task.nodes, across=across)
-        if task.nodes == 1 and (name := ledger.pools.best_shared(task.gpus)) is not None:
+            return choose(capacity.pools.empty, task.nodes, across=across)
+        if task.nodes == 1 and (name := capacity.pools.best_shared(task.gpus)) is not None:
             return (name,)
         if task.nodes == 1:
-            return choose(ledger.pools.empty, 1, across=True)
+            return choose(capacity.pools.empty, 1, across=True)
         return self.choose(self._nodes.now(task, priority), task, across)
 
     def promised(self, task: Task, priority: Priority) -> tuple[str, ...] | None:
@@ -58,4 +58,4 @@ class Placer:
 
     def may_cross(self, task: Task, priority: Priority, *, soon: bool) -> bool:
         """Whether the task may span zones now or, if `soon`, once the runs that are leaving have left (F2)."""
-        return self._ledger.crossing(task, priority, soon=soon) < self._most_across
+        return self._capacity.crossing(task, priority, soon=soon) < self._most_across

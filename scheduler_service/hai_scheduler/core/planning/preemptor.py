@@ -23,11 +23,11 @@ class Preemptor:
     """Finds nodes that a task can have soon, and marks the turns that end for it as leaving."""
 
     def __init__(self, state: GroupState, placer: Placer) -> None:
-        self._ledger = state.ledger
+        self._capacity = state.capacity
         self._nodes = state.nodes
         self._candidate_index = state.candidate_index
         self._placer = placer
-        self._selector = VictimSelector(state.ledger, state.rules)
+        self._selector = VictimSelector(state.capacity, state.rules)
 
     @property
     def work(self) -> int:
@@ -37,7 +37,7 @@ class Preemptor:
     def find(self, pending: PendingTask) -> FreedNodes | None:
         """Find nodes that the task can have soon, or turns to end if too few are being freed; None: there are none."""
         task, priority = pending.task, pending.priority
-        kept = self._ledger.promised.to(task) if task.promise else []
+        kept = self._capacity.promised.to(task) if task.promise else []
         across = self._placer.may_cross(task, priority, soon=True)
         if len(kept) == task.nodes and self._placer.choose(kept, task, across) is not None:
             return FreedNodes(tuple(kept))
@@ -56,7 +56,7 @@ class Preemptor:
         """Mark the turns, which `find` has found, as leaving, and return the nodes that the task can have soon."""
         task, priority = pending.task, pending.priority
         for turn in victims:
-            self._ledger.leave(turn)
+            self._capacity.leave(turn)
         names = self._placer.choose(
             (*self._nodes.soon(task, priority), *self._nodes.now(task, priority)),
             task,
@@ -70,13 +70,13 @@ class Preemptor:
         task = pending.task
         if self._nodes.differ(task, pending.priority):
             return self._candidate_index.candidates_for(task.user, pending.kind, task.nodes)
-        need = task.nodes - self._ledger.count_open(task.gpus) - self._ledger.count_soon(task.gpus)
+        need = task.nodes - self._capacity.count_open(task.gpus) - self._capacity.count_soon(task.gpus)
         candidates = self._candidate_index.candidates_for(task.user, pending.kind, need)
         return candidates if candidates.total - candidates.own.get(task.user, 0) >= need else None
 
     def frees_more(self, victims: Iterable[Turn]) -> bool:
         """Whether the victims free more than is promised: nodes, GPUs, or the right to span zones (F2)."""
         return any(
-            turn in self._ledger.cross_zone_turns or any(self._ledger.has_left(name) for name in turn.nodes)
+            turn in self._capacity.cross_zone_turns or any(self._capacity.has_left(name) for name in turn.nodes)
             for turn in victims
         )

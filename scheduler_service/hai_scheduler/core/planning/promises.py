@@ -16,12 +16,12 @@ class Promises:
     """Makes, keeps and ends promises to waiting tasks.
 
     Invariant: before and after each step of the walk through the queue, quota is set aside for exactly the tasks to
-    which the ledger promises nodes. While the walk examines a task, the task's quota counts as free; if an AUTO task
-    falls to a lower priority then (Q4), its quota stays free until the walk comes to the task there.
+    which `GroupCapacity` promises nodes. While the walk examines a task, the task's quota counts as free; if an AUTO
+    task falls to a lower priority then (Q4), its quota stays free until the walk comes to the task there.
     """
 
     def __init__(self, state: GroupState, placer: Placer) -> None:
-        self._ledger = state.ledger
+        self._capacity = state.capacity
         self._accounts = state.accounts
         self._pending = state.pending
         self._in_quota = state.in_quota
@@ -51,7 +51,7 @@ class Promises:
             if names is None:
                 self._pending.promise(task, frozenset())
             else:
-                self._ledger.promise(names, task, level)
+                self._capacity.promise(names, task, level)
                 self._set_aside(task, level)
 
     def lapse(self, priority: Priority) -> None:
@@ -63,13 +63,13 @@ class Promises:
         for task_id in [task_id for task_id, level in self._quota.items() if level is priority]:
             task = self._pending.tasks[task_id]
             # Only the right to span zones can be missing: a promise that has lost a node has ended already.
-            if self._ledger.node_group.spans_zones(task.promise) and self._placer.promised(task, priority) is None:
+            if self._capacity.node_group.spans_zones(task.promise) and self._placer.promised(task, priority) is None:
                 self.end(task)
 
     def make(self, task: Task, priority: Priority, names: tuple[str, ...]) -> None:
         """Promise these nodes to the task, in place of its earlier promise; lower promises on them give way."""
-        self._ledger.release(task)
-        self.give_way(self._ledger.promise(names, task, priority))
+        self._capacity.release(task)
+        self.give_way(self._capacity.promise(names, task, priority))
         self._set_aside(task, priority)
         if task.promise != frozenset(names):
             self._pending.promise(task, frozenset(names))
@@ -82,7 +82,7 @@ class Promises:
 
     def end(self, task: Task) -> None:
         """End the promise to the task: its nodes and its quota are open to others at once."""
-        self._ledger.release(task)
+        self._capacity.release(task)
         self.return_quota(task)
         self._pending.promise(task, frozenset())
 
@@ -98,7 +98,7 @@ class Promises:
 
     def check(self, tasks: Collection[Task]) -> None:
         """Raise AssertionError unless nodes, quota and the waiting tasks agree about who is promised what."""
-        assert self._ledger.promised.tasks() == self._quota.keys(), "nodes without quota, or quota without nodes"
+        assert self._capacity.promised.tasks() == self._quota.keys(), "nodes without quota, or quota without nodes"
         for task in tasks:
-            there = frozenset(self._ledger.promised.to(task))
-            assert task.promise == there, f"task {task.id} is promised {task.promise}, the ledger keeps {there}"
+            there = frozenset(self._capacity.promised.to(task))
+            assert task.promise == there, f"task {task.id} is promised {task.promise}, the capacity keeps {there}"

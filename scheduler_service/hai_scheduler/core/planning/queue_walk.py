@@ -29,7 +29,7 @@ class QueueWalk:
 
     def __init__(self, state: GroupState, queue: Queue, placer: Placer, promises: Promises, head: QueueHead) -> None:
         self._state = state
-        self._ledger, self._pending, self._rules = state.ledger, state.pending, state.rules
+        self._capacity, self._pending, self._rules = state.capacity, state.pending, state.rules
         self._queue = queue
         self._placer = placer
         self._promises = promises
@@ -115,7 +115,7 @@ class QueueWalk:
     def _consider(self, pending: PendingTask) -> None:
         """Start the task, free nodes for it, or leave it waiting."""
         task, state = pending.task, self._state
-        if not self._ledger.node_group.can_ever(task) or not state.in_quota(task, pending.priority):
+        if not self._capacity.node_group.can_ever(task) or not state.in_quota(task, pending.priority):
             return
         if task.not_before is not None and task.not_before > state.now:
             return
@@ -137,8 +137,8 @@ class QueueWalk:
             started_at=state.now,
         )
         turn = turn_at(facts_of(task, run, state.policy, state.node_group), state.now)
-        self._ledger.release(task)
-        gpus, gave_way = self._ledger.take(names, turn)
+        self._capacity.release(task)
+        gpus, gave_way = self._capacity.take(names, turn)
         self._promises.give_way(gave_way)
         state.accounts.add(task.user, priority, state.accounts.units(task))
         self._reopen_for_those_before(task, names)
@@ -227,4 +227,4 @@ class QueueWalk:
         user = pending.task.user
         if self._state.candidate_index.candidates(pending.kind).own.get(user, 0):
             return True
-        return any(turn.task.user == user for turn in self._ledger.cross_zone_turns)
+        return any(turn.task.user == user for turn in self._capacity.cross_zone_turns)

@@ -47,7 +47,7 @@ class VerdictData:
     def __init__(self, state: GroupState, diagnosis: Diagnosis, reservations: Mapping[Priority, Reservation]) -> None:
         """Take the state at the end of a plan; `reservations` are those for the heads of the queue (B1)."""
         self._state = state
-        self._ledger, self._rules = state.ledger, state.rules
+        self._capacity, self._rules = state.capacity, state.rules
         self._diagnosis = diagnosis
         self._reservations = reservations
         self._holders: dict[tuple[Priority, str] | None, tuple[Holder, ...]] = {}
@@ -63,10 +63,10 @@ class VerdictData:
     def _never(self, wait: Wait) -> Details:
         task = wait.task
         data: dict[str, Value] = {"needs": task.nodes, "gpus": task.gpus}
-        if not self._ledger.node_group.can_ever(task):
-            cap, cause = self._ledger.node_group.most(task.gpus), "group"
-            if task.gpus is not None and task.gpus > self._ledger.node_group.gpus_per_node:
-                cap, cause = self._ledger.node_group.gpus_per_node, "gpus"
+        if not self._capacity.node_group.can_ever(task):
+            cap, cause = self._capacity.node_group.most(task.gpus), "group"
+            if task.gpus is not None and task.gpus > self._capacity.node_group.gpus_per_node:
+                cap, cause = self._capacity.node_group.gpus_per_node, "gpus"
             return Details(data={**data, "cap": cap, "cause": cause})
         account = self._refusing(wait, lambda account, units: account.could_ever_fit(units))
         return Details(data={**data, "cap": account.cap.limit, "cause": account.cap.source})
@@ -131,7 +131,7 @@ class VerdictData:
     def _held_by(self, among: tuple[Priority, str] | None) -> tuple[Holder, ...]:
         """Return the tasks that hold nodes: all, or those up to a priority that are not of a certain user."""
         if among not in self._holders:
-            turns = [*self._state.turns.values(), *self._ledger.started]
+            turns = [*self._state.turns.values(), *self._capacity.started]
             if among is not None:
                 turns = [turn for turn in turns if turn.priority <= among[0] and turn.task.user != among[1]]
             self._holders[among] = _holders(turns)
@@ -146,7 +146,7 @@ class VerdictData:
         key = task.user, wait.priority, wait.precedence, shape_of(task)
         plain = not (task.avoid or task.promise or task.left_for is not None)
         if not plain or key not in self._starts:
-            found = earliest(task, wait.priority, wait.precedence, self._ledger, self._rules)
+            found = earliest(task, wait.priority, wait.precedence, self._capacity, self._rules)
             when = found.at if found is not None else None
             if not plain:
                 return when
@@ -164,7 +164,7 @@ class VerdictData:
     def _topology(self, wait: Wait) -> Details:
         zones: defaultdict[str, int] = defaultdict(int)
         for name in self._state.nodes.now(wait.task, wait.priority):
-            zones[self._ledger.node_group.zone_of[name]] += 1
+            zones[self._capacity.node_group.zone_of[name]] += 1
         return Details(data={**self._needs(wait), "together": max(zones.values(), default=0)})
 
     def _needs(self, wait: Wait) -> dict[str, Value]:
@@ -172,14 +172,14 @@ class VerdictData:
         free = sum(name not in kept for name in self._diagnosis.free(wait.task, wait.priority))
         found: dict[str, Value] = {"needs": wait.task.nodes, "gpus": wait.task.gpus, "free": free}
         if self._orphaned is None:
-            self._orphaned = sum(node.orphan is not None for node in self._ledger.node_group.nodes.values())
+            self._orphaned = sum(node.orphan is not None for node in self._capacity.node_group.nodes.values())
         return {**found, "orphaned": self._orphaned} if self._orphaned else found
 
     def _draining(self, wait: Wait) -> Details:
         task, now = wait.task, self._rules.now
-        names = self._ledger.promised.to(task)
-        node_states = [self._ledger.node_states[name] for name in names]
-        across = self._ledger.cross_zone_turns if self._ledger.node_group.spans_zones(names) else ()
+        names = self._capacity.promised.to(task)
+        node_states = [self._capacity.node_states[name] for name in names]
+        across = self._capacity.cross_zone_turns if self._capacity.node_group.spans_zones(names) else ()
         turns = (*(turn for node_state in node_states for turn in node_state.turns), *across)
         leaving = {turn.task.id: turn for turn in turns if turn.leaving}
         deadlines = [

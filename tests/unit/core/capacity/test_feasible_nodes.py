@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hai_scheduler.core.capacity.feasible_nodes import FeasibleNodes
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
@@ -21,9 +21,9 @@ AVOIDS = waits(9, avoid=frozenset({"node-1"}))
 PROMISED = waits(9, promise=frozenset({"node-1"}))
 
 
-def ledger(*tasks: Task, nodes: tuple[Node, ...] = ALIKE) -> Ledger:
+def a_capacity(*tasks: Task, nodes: tuple[Node, ...] = ALIKE) -> GroupCapacity:
     node_group = NodeGroup(nodes)
-    return Ledger(node_group, [turn_of(task, node_group=node_group) for task in tasks])
+    return GroupCapacity(node_group, [turn_of(task, node_group=node_group) for task in tasks])
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def ledger(*tasks: Task, nodes: tuple[Node, ...] = ALIKE) -> Ledger:
 def test_the_nodes_of_a_task_differ_from_those_of_others_of_its_size(
     sentence: str, nodes: tuple[Node, ...], task: Task, level: Priority, promise: Priority | None, differ: bool
 ) -> None:
-    book = ledger(nodes=nodes)
+    capacity = a_capacity(nodes=nodes)
     if promise is not None:
-        book.promise(["node-1"], waits(1), promise)
-    assert FeasibleNodes(book).differ(task, level) == differ, sentence
+        capacity.promise(["node-1"], waits(1), promise)
+    assert FeasibleNodes(capacity).differ(task, level) == differ, sentence
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_the_nodes_of_a_task_differ_from_those_of_others_of_its_size(
 def test_a_refusal_holds_for_all_that_are_no_smaller(
     sentence: str, nodes: tuple[Node, ...], task: Task, stands: bool
 ) -> None:
-    assert FeasibleNodes(ledger(nodes=nodes)).stand_for_all(task) == stands, sentence
+    assert FeasibleNodes(a_capacity(nodes=nodes)).stand_for_all(task) == stands, sentence
 
 
 def test_it_prefers_what_it_is_promised_then_the_fullest_then_by_name() -> None:
-    book = ledger(
+    capacity = a_capacity(
         shares(1, {"node-2": (0, 1, 2)}),
         shares(2, {"node-3": (0, 1)}),
         shares(3, {"node-4": (0, 1, 2)}),
         nodes=some_nodes(6),
     )
     task = waits(9, gpus=2)
-    assert FeasibleNodes(book).now(task, NORMAL) == ["node-2", "node-4", "node-3", "node-1", "node-5", "node-6"]
-    book.promise(["node-6"], task, NORMAL)
+    assert FeasibleNodes(capacity).now(task, NORMAL) == ["node-2", "node-4", "node-3", "node-1", "node-5", "node-6"]
+    capacity.promise(["node-6"], task, NORMAL)
     earlier = replace(task, promise=frozenset({"node-5"}))
-    assert FeasibleNodes(book).now(earlier, NORMAL)[:2] == ["node-6", "node-5"], "of those the fullest is first"
-    assert FeasibleNodes(book).now(waits(8, gpus=2), NORMAL)[-2:] == ["node-1", "node-5"]
+    assert FeasibleNodes(capacity).now(earlier, NORMAL)[:2] == ["node-6", "node-5"], "of those the fullest is first"
+    assert FeasibleNodes(capacity).now(waits(8, gpus=2), NORMAL)[-2:] == ["node-1", "node-5"]
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_a_node_is_had_while_all_promises_to_others_are_kept(
     sentence: str, promised: int, gpus: int, names: list[str]
 ) -> None:
     """GPUs that are being freed count: here two of the eight."""
-    book = ledger(leaving(shares(1, {"node-1": (0, 1)}), None), nodes=some_nodes(1))
+    capacity = a_capacity(leaving(shares(1, {"node-1": (0, 1)}), None), nodes=some_nodes(1))
     if promised:
-        book.promise(["node-1"], waits(2, gpus=promised), LOW)
+        capacity.promise(["node-1"], waits(2, gpus=promised), LOW)
     task = waits(9, gpus=gpus)
-    assert FeasibleNodes(book).without_others(["node-1"], task) == names, sentence
-    book.promise(["node-1"], task, HIGH)
-    assert FeasibleNodes(book).without_others(["node-1"], task) == ["node-1"], "its own promise does not count"
+    assert FeasibleNodes(capacity).without_others(["node-1"], task) == names, sentence
+    capacity.promise(["node-1"], task, HIGH)
+    assert FeasibleNodes(capacity).without_others(["node-1"], task) == ["node-1"], "its own promise does not count"
 
 
 @pytest.mark.parametrize(
@@ -112,16 +112,16 @@ def test_a_node_is_had_while_all_promises_to_others_are_kept(
 def test_a_node_is_open_now_or_soon_or_not(gpus: int, now: bool, soon: bool) -> None:
     """Two GPUs are free, three are being freed, three go on being held."""
     stays, goes = shares(1, {"node-1": (0, 1, 2)}), leaving(shares(2, {"node-1": (3, 4, 5)}), None)
-    found = FeasibleNodes(ledger(stays, goes, nodes=some_nodes(1)))
+    found = FeasibleNodes(a_capacity(stays, goes, nodes=some_nodes(1)))
     task = waits(9, gpus=gpus)
     assert bool(found.now(task, NORMAL)) == bool(found.now_among(["node-1"], task, NORMAL)) == now
     assert bool(found.soon(task, NORMAL)) == bool(found.soon_among(["node-1"], task, NORMAL)) == soon
 
 
 def test_what_is_kept_for_the_head_is_open_neither_now_nor_soon() -> None:
-    book = ledger(leaving(runs(1, "node-1"), None), nodes=some_nodes(2))
-    book.reserve(["node-1", "node-2"])
-    found = FeasibleNodes(book)
+    capacity = a_capacity(leaving(runs(1, "node-1"), None), nodes=some_nodes(2))
+    capacity.reserve(["node-1", "node-2"])
+    found = FeasibleNodes(capacity)
     assert (found.now(waits(9), NORMAL), found.soon(waits(9), NORMAL)) == ([], [])
     assert found.now_among(["node-2"], waits(9), NORMAL) == []
     assert found.now_among(["node-2"], waits(9), NORMAL, reserved=True) == ["node-2"]
@@ -131,5 +131,5 @@ def test_what_is_kept_for_the_head_is_open_neither_now_nor_soon() -> None:
 
 def test_nodes_are_sorted_into_leaves_in_their_order() -> None:
     nodes = (a_node("a", zone="z", leaf="1"), a_node("b", zone="z", leaf="2"), a_node("c", zone="z", leaf="1"))
-    found = FeasibleNodes(ledger(nodes=nodes)).by_leaf(["c", "b", "a"])
+    found = FeasibleNodes(a_capacity(nodes=nodes)).by_leaf(["c", "b", "a"])
     assert found == {("z", "1"): ["c", "a"], ("z", "2"): ["b"]}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.preemption import (
     Candidate,
     CandidateIndex,
@@ -45,13 +45,13 @@ def rules() -> Rules:
 
 
 class Cluster:
-    """A ledger, and an index of offers over it."""
+    """A capacity, and an index of offers over it."""
 
     def __init__(self, *tasks: Task, nodes: int | tuple[Node, ...] = 3) -> None:
         node_group = NodeGroup(some_nodes(nodes) if isinstance(nodes, int) else nodes)
         self.turns = [turn_of(task, node_group=node_group) for task in tasks]
-        self.ledger = Ledger(node_group, self.turns)
-        self.index = CandidateIndex(self.ledger, self.turns, rules())
+        self.capacity = GroupCapacity(node_group, self.turns)
+        self.index = CandidateIndex(self.capacity, self.turns, rules())
 
     def turn(self, task_id: int) -> Turn:
         return next(turn for turn in self.turns if turn.task.id == task_id)
@@ -63,7 +63,7 @@ def told(found: Candidates) -> list[Offer]:
 
 def offers(*tasks: Task, kind: RequestClass = WHOLE, nodes: int | tuple[Node, ...] = 3, kept: str = "") -> list[Offer]:
     cluster = Cluster(*tasks, nodes=nodes)
-    cluster.ledger.reserve([kept] if kept else [])
+    cluster.capacity.reserve([kept] if kept else [])
     return told(cluster.index.candidates(kind))
 
 
@@ -147,7 +147,7 @@ def test_of_a_shared_node_are_offered(sentence: str, found: Callable[[], list[Of
 def test_promises_count_beside_the_need_unless_they_give_way(level: Priority, leaves: int) -> None:
     """Two of the eight GPUs are free, and promised; four are needed."""
     cluster = Cluster(SMALL, LARGE)
-    cluster.ledger.promise(["node-1"], waits(9, gpus=2), level)
+    cluster.capacity.promise(["node-1"], waits(9, gpus=2), level)
     assert told(cluster.index.candidates(part(4))) == [((leaves,), ("node-1",))]
 
 
@@ -156,22 +156,22 @@ def test_offers_that_were_kept_are_those_that_would_be_made_again() -> None:
     tasks = (runs(1, "node-1", "node-2"), runs(2, "node-3"), SMALL_4, LARGE_4, shares(5, {"node-5": (0,)}))
     cluster = Cluster(*tasks, nodes=6)
     kinds = (WHOLE, part(4), EQUAL, RequestClass(NORMAL, 0, 7))
-    ledger = cluster.ledger
+    capacity = cluster.capacity
     changes = (
-        lambda: ledger.leave(cluster.turn(1)),
-        lambda: ledger.promise(["node-2", "node-4"], waits(9, 2, gpus=2), NORMAL),
-        lambda: ledger.take(["node-5"], turn_of(shares(10, {"node-5": (1, 2, 3)}, level=LOW))),
-        lambda: ledger.leave(cluster.turn(4)),
-        lambda: ledger.release(waits(9, 2, gpus=2)),
-        lambda: ledger.take(["node-6"], turn_of(runs(11, "node-6", level=LOW))),
+        lambda: capacity.leave(cluster.turn(1)),
+        lambda: capacity.promise(["node-2", "node-4"], waits(9, 2, gpus=2), NORMAL),
+        lambda: capacity.take(["node-5"], turn_of(shares(10, {"node-5": (1, 2, 3)}, level=LOW))),
+        lambda: capacity.leave(cluster.turn(4)),
+        lambda: capacity.release(waits(9, 2, gpus=2)),
+        lambda: capacity.take(["node-6"], turn_of(runs(11, "node-6", level=LOW))),
     )
     for kind in kinds:
         cluster.index.candidates(kind)
     for change in changes:
         change()
-        turns = [*cluster.turns, *ledger.started]
+        turns = [*cluster.turns, *capacity.started]
         for kind in kinds:
-            kept, made = (each.candidates(kind) for each in (cluster.index, CandidateIndex(ledger, turns, rules())))
+            kept, made = (each.candidates(kind) for each in (cluster.index, CandidateIndex(capacity, turns, rules())))
             assert sorted(told(kept)) == sorted(told(made))
             assert kept.total == made.total == sum(len(nodes) for _, nodes in told(made))
             assert {user: count for user, count in kept.own.items() if count} == dict(made.own)
@@ -206,7 +206,7 @@ def test_the_own_equals_are_left_out_where_too_few_offers_remain(
 def test_offers_are_made_again_after_a_reservation() -> None:
     cluster = Cluster(GANG)
     cluster.index.candidates(WHOLE)
-    cluster.ledger.reserve(["node-1"])
+    cluster.capacity.reserve(["node-1"])
     cluster.index.forget()
     assert told(cluster.index.candidates(WHOLE)) == [((1,), ("node-2",))]
 
@@ -225,7 +225,7 @@ def victims(
     task: Task, *running: Task, have: tuple[str, ...] = (), nodes: int | tuple[Node, ...] = 6
 ) -> list[int] | None:
     cluster = Cluster(*running, nodes=nodes)
-    found = VictimSelector(cluster.ledger, rules()).victims(
+    found = VictimSelector(cluster.capacity, rules()).victims(
         cluster.index.candidates(RequestClass(HIGH, 0, task.gpus)), task, have
     )
     return None if found is None else sorted(turn.task.id for turn in found)
@@ -298,7 +298,7 @@ def test_the_victims_are(sentence: str, found: Callable[[], list[int] | None], e
 def test_of_equal_harm_the_offer_with_the_fewest_nodes_beyond_the_need_is_taken() -> None:
     """A gang of one node that lost twice the time loses as much as one of two nodes."""
     cluster = Cluster(runs(1, "node-1", "node-2", minutes=10), runs(2, "node-3", minutes=20), nodes=4)
-    selector = VictimSelector(cluster.ledger, rules())
+    selector = VictimSelector(cluster.capacity, rules())
     for need, expected in ((1, [2]), (2, [1])):
         demand = Demand(task=waits(9, need), need=need)
         found = selector.choose(cluster.index.candidates(WHOLE), demand)

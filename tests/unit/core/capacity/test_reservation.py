@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.reservation import Reservation, earliest, leaves_at
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.policy import Policy
@@ -22,18 +22,18 @@ from unit.core.tables import HIGH, LOW, NORMAL, NOW, ago, for_minutes, runs, sha
 RULES = HaiRules(Policy(), NOW, FairShare((), (), Policy(), NOW), {})
 
 
-def ledger(*tasks: Task, nodes: int | tuple[Node, ...] = 1) -> Ledger:
+def a_capacity(*tasks: Task, nodes: int | tuple[Node, ...] = 1) -> GroupCapacity:
     node_group = NodeGroup(some_nodes(nodes) if isinstance(nodes, int) else nodes)
-    return Ledger(node_group, [turn_of(task, node_group=node_group) for task in tasks])
+    return GroupCapacity(node_group, [turn_of(task, node_group=node_group) for task in tasks])
 
 
-def reserved(task: Task, book: Ledger) -> Reservation | None:
-    return earliest(task, NORMAL, 0, book, RULES)
+def reserved(task: Task, capacity: GroupCapacity) -> Reservation | None:
+    return earliest(task, NORMAL, 0, capacity, RULES)
 
 
 def found(task: Task, *running: Task, nodes: int | tuple[Node, ...] = 1) -> tuple[float, tuple[str, ...]] | None:
     """In how many minutes the task can have which nodes; None if that is not known."""
-    made = reserved(task, ledger(*running, nodes=nodes))
+    made = reserved(task, a_capacity(*running, nodes=nodes))
     return None if made is None else ((made.at - NOW).total_seconds() / 60, made.nodes)
 
 
@@ -87,9 +87,9 @@ def at_minutes(minutes: float | None) -> datetime | None:
 
 
 def test_a_turn_that_this_plan_ends_has_left_when_its_grace_is_over() -> None:
-    book = ledger(runs(1, "node-1", grace=for_minutes(3)))
-    book.leave(book.gangs[0])
-    made = reserved(waits(9), book)
+    capacity = a_capacity(runs(1, "node-1", grace=for_minutes(3)))
+    capacity.leave(capacity.gangs[0])
+    made = reserved(waits(9), capacity)
     assert made is not None
     assert made.at == NOW + for_minutes(3)
 
@@ -170,9 +170,9 @@ def test_over_zones_it_keeps(sentence: str, running: tuple[Task, ...], expected:
 
 
 def test_what_is_promised_to_others_does_not_count() -> None:
-    book = ledger(nodes=2)
-    book.promise(["node-1"], waits(1), NORMAL)
-    made = reserved(waits(9), book)
+    capacity = a_capacity(nodes=2)
+    capacity.promise(["node-1"], waits(1), NORMAL)
+    made = reserved(waits(9), capacity)
     assert made is not None
     assert made.nodes == ("node-2",)
-    assert reserved(waits(9, 2), book) is None
+    assert reserved(waits(9, 2), capacity) is None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.preemption import CandidateIndex, RequestClass
 from hai_scheduler.core.capacity.reservation import earliest, passes
 from hai_scheduler.core.lifecycle.run_outcome import SIGNALLING, RunOutcome, outcome_of
@@ -219,10 +219,10 @@ def test_a_turn_ends_by_its_time_limit() -> None:
 # -- offers -------------------------------------------------------------------------------------------
 
 
-def candidate_index(*tasks: Task, nodes: int = 3) -> tuple[Ledger, CandidateIndex]:
+def candidate_index(*tasks: Task, nodes: int = 3) -> tuple[GroupCapacity, CandidateIndex]:
     turns = [turn_of(task) for task in tasks]
-    ledger = Ledger(NodeGroup(some_nodes(nodes)), turns)
-    return ledger, CandidateIndex(ledger, turns, rules())
+    capacity = GroupCapacity(NodeGroup(some_nodes(nodes)), turns)
+    return capacity, CandidateIndex(capacity, turns, rules())
 
 
 def test_offers_are_sorted_by_harm_and_counted() -> None:
@@ -236,9 +236,9 @@ def test_offers_are_sorted_by_harm_and_counted() -> None:
 
 
 def test_an_offer_is_gone_when_its_turn_has_been_told_to_leave() -> None:
-    ledger, found = candidate_index(runs(1, "node-1", level=LOW), runs(2, "node-2", level=LOW))
+    capacity, found = candidate_index(runs(1, "node-1", level=LOW), runs(2, "node-2", level=LOW))
     candidates = found.candidates(RequestClass(NORMAL, 0, None))
-    ledger.leave(candidates.sorted[0].turns[0])
+    capacity.leave(candidates.sorted[0].turns[0])
     assert len(found.candidates(RequestClass(NORMAL, 0, None)).sorted) == 1
     found.forget()
     assert found.candidates(RequestClass(NORMAL, 0, None)).total == 1
@@ -267,29 +267,29 @@ def test_the_harm_of_several_is_that_of_the_worst() -> None:
 
 def test_the_earliest_start_is_when_the_last_of_its_nodes_can_be_had() -> None:
     turns = [turn_of(runs(1, "node-1", minutes=20)), turn_of(leaving(runs(2, "node-2"), None))]
-    found = earliest(waits(3, 2), NORMAL, 0, Ledger(NodeGroup(some_nodes(3)), turns), rules())
+    found = earliest(waits(3, 2), NORMAL, 0, GroupCapacity(NodeGroup(some_nodes(3)), turns), rules())
     assert found is not None
     assert (found.at, set(found.nodes)) == (NOW + for_minutes(2), {"node-2", "node-3"})
-    found = earliest(waits(3, 3), NORMAL, 0, Ledger(NodeGroup(some_nodes(3)), turns), rules())
+    found = earliest(waits(3, 3), NORMAL, 0, GroupCapacity(NodeGroup(some_nodes(3)), turns), rules())
     assert found is not None
     assert found.at == NOW + for_minutes(10)
-    assert earliest(waits(3, 4), NORMAL, 0, Ledger(NodeGroup(some_nodes(3)), turns), rules()) is None
+    assert earliest(waits(3, 4), NORMAL, 0, GroupCapacity(NodeGroup(some_nodes(3)), turns), rules()) is None
 
 
 def test_nodes_that_it_was_unlucky_on_are_not_counted_on_and_parts_of_nodes_are() -> None:
     turns = [turn_of(runs(1, "node-1", minutes=20)), turn_of(leaving(runs(2, "node-2"), None))]
-    ledger = Ledger(NodeGroup(some_nodes(3)), turns)
-    found = earliest(waits(3, 2, avoid=frozenset({"node-2"})), NORMAL, 0, ledger, rules())
+    capacity = GroupCapacity(NodeGroup(some_nodes(3)), turns)
+    found = earliest(waits(3, 2, avoid=frozenset({"node-2"})), NORMAL, 0, capacity, rules())
     assert found is not None
     assert (found.at, set(found.nodes)) == (NOW + for_minutes(10), {"node-1", "node-3"})
-    found = earliest(waits(3, 2, gpus=2), NORMAL, 0, ledger, rules())
+    found = earliest(waits(3, 2, gpus=2), NORMAL, 0, capacity, rules())
     assert found is not None
     assert (found.at, set(found.nodes)) == (NOW + for_minutes(2), {"node-2", "node-3"})
 
 
 def test_who_passes_gives_back_in_time() -> None:
-    ledger = Ledger(NodeGroup(some_nodes(3)), [turn_of(runs(1, "node-1", minutes=20))])
-    found = earliest(waits(3, 3), NORMAL, 0, ledger, rules())
+    capacity = GroupCapacity(NodeGroup(some_nodes(3)), [turn_of(runs(1, "node-1", minutes=20))])
+    found = earliest(waits(3, 3), NORMAL, 0, capacity, rules())
     assert found is not None
     assert passes(waits(4, time_limit=for_minutes(10)), found, rules())
     assert not passes(waits(4, time_limit=for_minutes(11)), found, rules())

@@ -25,7 +25,7 @@ def test_where_no_task_waits_nothing_is_counted() -> None:
     """The plan looks for turns that must end, and needs no node."""
     state = a_group(runs(1, "node-1"))
     assert [turn.task.id for turn in state.turns.values()] == [1]
-    assert list(state.ledger.node_states.all()) == []
+    assert list(state.capacity.node_states.all()) == []
     assert list(state.pending.tasks) == []
 
 

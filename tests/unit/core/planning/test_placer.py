@@ -40,7 +40,7 @@ def test_the_short_ways_find_what_a_look_at_every_node_finds(shot: Snapshot) -> 
                 assert len(set(found)) == task.nodes
                 assert set(found) <= set(names)
                 assert across or not state.node_group.spans_zones(found)
-        state.ledger.check()
+        state.capacity.check()
 
 
 #: sentence, GPUs that are held on three nodes, nodes and GPUs that are asked for, where it goes
@@ -75,7 +75,7 @@ def test_it_takes_nothing() -> None:
 
 def test_b2_nodes_that_are_reserved_are_for_those_who_pass() -> None:
     state = a_group(waits(1), nodes=1)
-    state.ledger.reserve(["node-1"])
+    state.capacity.reserve(["node-1"])
     placer = Placer(state)
     assert placer.now(at_its_turn(state, 1), passing=False) is None
     assert placer.now(at_its_turn(state, 1), passing=True) == ("node-1",)
@@ -84,7 +84,7 @@ def test_b2_nodes_that_are_reserved_are_for_those_who_pass() -> None:
 def test_b3_nodes_that_are_promised_to_another_are_taken_last_and_only_by_a_higher_task() -> None:
     """A gang of two: one node is promised to task 8, two are free."""
     free = a_group(waits(1, 2, priority=HIGH), waits(8), waits(2, 3, priority=HIGH), waits(3, 3), nodes=3)
-    free.ledger.promise(["node-1"], waits(8), NORMAL)
+    free.capacity.promise(["node-1"], waits(8), NORMAL)
     placer = Placer(free)
     assert placer.now(at_its_turn(free, 1), passing=False) == ("node-2", "node-3")
     assert placer.now(at_its_turn(free, 2), passing=False) == ("node-1", "node-2", "node-3")
@@ -94,7 +94,7 @@ def test_b3_nodes_that_are_promised_to_another_are_taken_last_and_only_by_a_high
 def test_b3_a_task_goes_to_its_own_promised_nodes_first() -> None:
     task = waits(1, promise=frozenset({"node-2"}))
     state = a_group(task, nodes=2)
-    state.ledger.promise(["node-2"], task, NORMAL)
+    state.capacity.promise(["node-2"], task, NORMAL)
     assert Placer(state).now(at_its_turn(state, 1), passing=False) == ("node-2",)
 
 

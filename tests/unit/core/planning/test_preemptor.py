@@ -94,14 +94,14 @@ def test_ending_the_victims_frees_the_nodes_for_the_task() -> None:
     assert soon is not None
     assert preemptor.end(soon.victims, pending) == ("node-1", "node-2")
     assert all(turn.leaving for turn in state.turns.values())
-    state.ledger.check()
+    state.capacity.check()
     assert preemptor.find(pending) == FreedNodes(("node-1", "node-2")), "nobody is told twice"
 
 
 def test_b3_whose_promised_nodes_are_all_on_their_way_needs_nothing_else() -> None:
     task = waits(9, promise=frozenset({"node-2"}), priority=HIGH)
     state, preemptor = parts(runs(1, "node-1", level=LOW), leaving(runs(2, "node-2", level=LOW), 9), task)
-    state.ledger.promise(["node-2"], task, HIGH)
+    state.capacity.promise(["node-2"], task, HIGH)
     assert preemptor.find(at_its_turn(state, 9)) == FreedNodes(("node-2",))
     assert preemptor.work == 0
 
@@ -119,9 +119,9 @@ def test_more_is_freed_where_more_than_the_promised_nodes_becomes_free() -> None
     soon = preemptor.find(pending)
     assert soon is not None
     names = preemptor.end(soon.victims, pending)
-    state.ledger.promise(names, pending.task, HIGH)
+    state.capacity.promise(names, pending.task, HIGH)
     assert preemptor.frees_more(soon.victims)
-    state.ledger.promise(["node-2"], waits(8, priority=HIGH), HIGH)
+    state.capacity.promise(["node-2"], waits(8, priority=HIGH), HIGH)
     assert not preemptor.frees_more(soon.victims)
 
 
@@ -132,5 +132,5 @@ def test_f2_the_right_to_span_zones_is_freed_as_well() -> None:
     soon = preemptor.find(pending)
     assert soon is not None
     names = preemptor.end(soon.victims, pending)
-    state.ledger.promise(names, pending.task, HIGH)
+    state.capacity.promise(names, pending.task, HIGH)
     assert preemptor.frees_more(soon.victims)

@@ -44,7 +44,7 @@ def two_nodes_for(number: int, **fields: Any) -> Task:
 def test_what_can_be_kept_whole_is_kept_with_its_quota() -> None:
     state, _, promises = parts(leaving(runs(1, "node-1"), 2), two_nodes_for(2), waits(3, 2, user="user2"))
     promises.keep([now(state, 2)])
-    assert state.ledger.promised.to(now(state, 2)) == ["node-1", "node-2"]
+    assert state.capacity.promised.to(now(state, 2)) == ["node-1", "node-2"]
     assert promises.level_of(now(state, 2)) is NORMAL
     promises.check(list(state.pending.tasks.values()))
 
@@ -62,7 +62,7 @@ def test_what_cannot_be_kept_whole_is_open_to_others(sentence: str, running: Tas
     promises.keep([now(state, 2)])
     assert now(state, 2).promise == frozenset(), sentence
     assert promises.level_of(now(state, 2)) is None
-    assert state.ledger.promised.tasks() == set()
+    assert state.capacity.promised.tasks() == set()
     assert [keep.nodes for keep in state.pending.changed_promises()] == [frozenset()]
 
 
@@ -92,9 +92,9 @@ def test_a_promise_takes_the_place_of_the_earlier_one() -> None:
         leaving(runs(1, "node-1", level=LOW), 3), waits(3, promise=frozenset({"node-1"})), nodes=2
     )
     promises.keep([now(state, 3)])
-    assert state.ledger.promised.to(now(state, 3)) == ["node-1"]
+    assert state.capacity.promised.to(now(state, 3)) == ["node-1"]
     promises.make(now(state, 3), NORMAL, ("node-2",))
-    assert state.ledger.promised.to(now(state, 3)) == ["node-2"]
+    assert state.capacity.promised.to(now(state, 3)) == ["node-2"]
     assert now(state, 3).promise == {"node-2"}
 
 
@@ -138,7 +138,7 @@ def test_those_who_must_leave_are_leaving_from_then_on() -> None:
     assert names == ("node-1",)
     assert all(turn.leaving for turn in room.victims)
     assert preemptor.frees_more(room.victims), "the node is not promised yet"
-    state.ledger.promise(names, now(state, 3), NORMAL)
+    state.capacity.promise(names, now(state, 3), NORMAL)
     assert not preemptor.frees_more(room.victims)
 
 

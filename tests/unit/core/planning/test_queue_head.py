@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.preemption import CandidateIndex, RequestClass
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.task import Task
@@ -28,9 +28,9 @@ class Cluster:
     def __init__(self, *tasks: Task, nodes: int = 2) -> None:
         node_group = NodeGroup(some_nodes(nodes))
         turns = [turn_of(task, node_group=node_group) for task in tasks]
-        self.ledger = Ledger(node_group, turns)
-        self.index = CandidateIndex(self.ledger, turns, RULES)
-        self.head = QueueHead(self.ledger, self.index, RULES)
+        self.capacity = GroupCapacity(node_group, turns)
+        self.index = CandidateIndex(self.capacity, turns, RULES)
+        self.head = QueueHead(self.capacity, self.index, RULES)
 
     def reserve(self, nodes: int = 2, **fields: object) -> None:
         task = waits(5, nodes, **fields)
@@ -50,7 +50,7 @@ def test_its_nodes_are_kept_and_those_that_end_in_time_may_pass() -> None:
     head = cluster.head
     assert head.reservation is not None
     assert (head.reservation.nodes, head.reservation.at) == (("node-2", "node-1"), NOW + for_minutes(10))
-    assert sorted(cluster.ledger.reserved) == ["node-1", "node-2"]
+    assert sorted(cluster.capacity.reserved) == ["node-1", "node-2"]
     assert head.keeps_free
     assert [head.is_passed_by(task) for task in (SHORT, LONG)] == [True, False]
     assert [head.stays_before()(task) for task in (SHORT, LONG)] == [False, True]
@@ -78,7 +78,7 @@ def test_the_nodes_are_open_again_when_it_is_released() -> None:
     cluster.reserve()
     first = cluster.head.reservation
     cluster.head.release()
-    assert (cluster.head.reservation, list(cluster.ledger.reserved)) == (None, [])
+    assert (cluster.head.reservation, list(cluster.capacity.reserved)) == (None, [])
     assert dict(cluster.head.by_priority) == {NORMAL: first}, "what was kept is remembered"
     cluster.head.release()
     assert dict(cluster.head.by_priority) == {NORMAL: first}
@@ -88,7 +88,7 @@ def test_no_node_is_kept_where_the_time_is_not_known() -> None:
     cluster = Cluster(runs(1, "node-1", level=HIGH))
     cluster.reserve()
     assert (cluster.head.reservation, dict(cluster.head.by_priority)) == (None, {})
-    assert list(cluster.ledger.reserved) == []
+    assert list(cluster.capacity.reserved) == []
 
 
 @pytest.mark.parametrize(("kept", "offered"), [(False, [("node-1",), ("node-2",)]), (True, [("node-2",)])])

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from hai_scheduler.core.capacity.ledger import Ledger
+from hai_scheduler.core.capacity.group_capacity import GroupCapacity
 from hai_scheduler.core.capacity.preemption import CandidateIndex
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.nodes.node_group import NodeGroup
@@ -28,8 +28,8 @@ def head_of(*tasks: Task) -> QueueHead:
     """The head of the queue on two nodes, on which `tasks` run."""
     rules = HaiRules(POLICY, NOW, FairShare((), (), POLICY, NOW), {})
     turns = [turn_of(task) for task in tasks]
-    ledger = Ledger(NodeGroup(some_nodes(2)), turns)
-    return QueueHead(ledger, CandidateIndex(ledger, turns, rules), rules)
+    capacity = GroupCapacity(NodeGroup(some_nodes(2)), turns)
+    return QueueHead(capacity, CandidateIndex(capacity, turns, rules), rules)
 
 
 def subqueue() -> Subqueue:

@@ -57,7 +57,7 @@ class FakeApi:
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Allocations())
+    monkeypatch.setattr(HaiSpawnerMixin, "allocations", Allocations())
     monkeypatch.setattr(HaiKubeSpawner, "_readers", {})
     monkeypatch.setattr("kubespawner.spawner.load_config", lambda **_: None)
     monkeypatch.setattr("kubespawner.spawner.shared_client", lambda _: None)
@@ -255,7 +255,7 @@ def test_profiles_of_kubespawner_are_refused_in_favour_of_sizes() -> None:
 
 def granted() -> list[tuple[str, str]]:
     """The user and the size of each server that was granted."""
-    return [(grant.user, grant.size) for grant in HaiSpawnerMixin.ledger]
+    return [(grant.user, grant.size) for grant in HaiSpawnerMixin.allocations]
 
 
 async def refused(made: HaiKubeSpawner) -> SpawnException:

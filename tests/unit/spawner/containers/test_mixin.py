@@ -22,9 +22,9 @@ from unit.spawner.spawn_kit import SIZES, a_hub, a_user, an_environment, some_pl
 
 
 @pytest.fixture(autouse=True)
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Allocations:
+def allocations(monkeypatch: pytest.MonkeyPatch) -> Allocations:
     made = Allocations()
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", made)
+    monkeypatch.setattr(HaiSpawnerMixin, "allocations", made)
     return made
 
 
@@ -80,11 +80,11 @@ async def test_without_sizes_a_server_starts_as_it_always_did() -> None:
     ids=["unknown size", "unknown option", "table", "not allowed", "no device", "no such environment"],
 )
 async def test_a_start_over_rest_is_refused_with_status_and_reason(
-    options: dict[str, Any], status: int, reason: str, ledger: Allocations
+    options: dict[str, Any], status: int, reason: str, allocations: Allocations
 ) -> None:
     error = await refused(spawner(options))
     assert (error.status_code, error.reason) == (status, reason)
-    assert list(ledger) == []
+    assert list(allocations) == []
 
 
 async def test_a_quota_is_counted_over_all_servers_and_freed_when_one_is_gone() -> None:
@@ -99,10 +99,10 @@ async def test_a_quota_is_counted_over_all_servers_and_freed_when_one_is_gone() 
     await second.run_pre_spawn_hook()
 
 
-async def test_a_server_that_is_started_again_does_not_count_against_itself(ledger: Allocations) -> None:
+async def test_a_server_that_is_started_again_does_not_count_against_itself(allocations: Allocations) -> None:
     for _ in range(2):
         await spawner({}, limits={"*": {"user": 1}}).run_pre_spawn_hook()
-    assert [(grant.user, grant.server) for grant in ledger] == [("ann", "")]
+    assert [(grant.user, grant.server) for grant in allocations] == [("ann", "")]
 
 
 async def test_two_users_never_get_the_same_device() -> None:
@@ -114,13 +114,13 @@ async def test_two_users_never_get_the_same_device() -> None:
     assert (await refused(third)).reason == "capacity"
 
 
-async def test_what_was_granted_outlives_a_restart_of_the_hub(ledger: Allocations) -> None:
+async def test_what_was_granted_outlives_a_restart_of_the_hub(allocations: Allocations) -> None:
     before = spawner({"profile": "gpu-1"}, user=a_user(groups=("ml",)), gpus=[5])
     await before.run_pre_spawn_hook()
     state = before.get_state()
-    ledger.remove("ann", "")
+    allocations.remove("ann", "")
     spawner(user=a_user(groups=("ml",)), gpus=[5]).load_state(state)
-    (grant,) = ledger
+    (grant,) = allocations
     assert (grant.size, grant.groups, grant.devices) == ("gpu-1", frozenset({"ml"}), (5,))
 
 
@@ -246,14 +246,14 @@ async def test_an_environment_of_another_user_is_refused(answer: dict[str, Any])
 
 
 async def test_without_the_service_nothing_starts_and_the_page_says_so(
-    answer: dict[str, Any], ledger: Allocations
+    answer: dict[str, Any], allocations: Allocations
 ) -> None:
     answer["container_config"] = ContainerConfigError("the scheduler service does not answer (TimeoutError)")
     made = spawner(ask_scheduler=True)
     error = await refused(made)
     assert (error.status_code, error.reason) == (503, "scheduler")
     assert "does not answer (TimeoutError). Try again" in error.message
-    assert list(ledger) == []
+    assert list(allocations) == []
     assert "does not answer (TimeoutError)" in await made.form()
 
 

@@ -33,7 +33,7 @@ class FakeScheduler:
 
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Allocations())
+    monkeypatch.setattr(HaiSpawnerMixin, "allocations", Allocations())
     monkeypatch.setattr("kubespawner.spawner.load_config", lambda **_: None)
     monkeypatch.setattr("kubespawner.spawner.shared_client", lambda _: None)
     made = FakeScheduler()
@@ -58,7 +58,7 @@ async def test_no_size_is_taken_no_pod_is_made_and_the_run_learns_what_to_run(sc
     config.SpotServer.port = 8888
     made = spawner(config, spot={"gpus": 4}, environment="torch")
     await made.run_pre_spawn_hook()
-    assert list(made.ledger) == []
+    assert list(made.allocations) == []
     start = asyncio.ensure_future(made.start())
     for _ in range(20):
         await asyncio.sleep(0)

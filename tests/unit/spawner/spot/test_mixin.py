@@ -27,7 +27,7 @@ RUNS = SpotRecord(task=41, asked={}, run="41.1", generation="g")
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HaiSpawnerMixin, "ledger", Allocations())
+    monkeypatch.setattr(HaiSpawnerMixin, "allocations", Allocations())
 
 
 def spawner(root: Path, options: Any = None, *, name: str = "gpu", **traits: Any) -> HaiSpotLocalSpawner:
@@ -76,7 +76,7 @@ async def test_a_spot_container_is_handled_by_its_task_alone(tmp_path: Path, who
     found = await all_of(spawner(tmp_path, {"spot": True}))
     assert found == ("http://run", 7, ["spot"])
     assert who == ["spot start", "spot poll", "spot stop"]
-    assert list(HaiSpawnerMixin.ledger) == [], "it takes no size"
+    assert list(HaiSpawnerMixin.allocations) == [], "it takes no size"
 
 
 async def test_another_server_is_handled_by_the_class_behind_after_its_task_is_given_up(
@@ -85,7 +85,7 @@ async def test_another_server_is_handled_by_the_class_behind_after_its_task_is_g
     found = await all_of(spawner(tmp_path, {"profile": "small"}))
     assert found == (("127.0.0.1", 1), 7, ["behind"])
     assert who == ["spot give_up", "behind start", "behind poll", "behind stop True"]
-    assert [grant.size for grant in HaiSpawnerMixin.ledger] == ["small"]
+    assert [grant.size for grant in HaiSpawnerMixin.allocations] == ["small"]
 
 
 async def test_a_server_whose_task_cannot_be_stopped_does_not_start_beside_it(

@@ -1,4 +1,4 @@
-"""The ledger: which task holds, or is promised, which GPUs while a plan is made (U2, B3, B4). Private to `plan`."""
+"""What a node group has while a plan is made: which task holds, or is promised, which GPUs (U2, B3, B4)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.turns import Turn
 
 
-class Ledger:
-    """Free, leaving, promised and reserved GPUs of one node group. Only the ledger changes them.
+class GroupCapacity:
+    """Free, leaving, promised and reserved GPUs of one node group. Only this class changes them.
 
     Invariant: between two changes, `pools` agree with the open GPUs of each node, and `promised` with the promises on
-    each node. `FeasibleNodes` finds the nodes for a task in the ledger.
+    each node. `FeasibleNodes` finds the nodes for a task in it.
     """
 
     def __init__(self, node_group: NodeGroup, turns: Collection[Turn]) -> None:
