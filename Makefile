@@ -61,7 +61,7 @@ test-parts: $(VENV)/.up $(VENV)/.dev $(VENV)/.node $(VENV)/.helm  ## every test 
 	$(PYTEST) -n $(or $(AT_ONCE),4) --dist loadfile --no-loadscope-reorder $(SLOWEST) -m "not e2e and not browser and not frameworks"; parts=$$?; \
 	wait $$panel; panel=$$?; cat test-results/panel.log; [ $$parts = 0 ] && [ $$panel = 0 ]
 
-test-fast: $(VENV)/.dev  ## the tests that start no process
+test-fast: $(VENV)/.dev  ## unit and contract tests: no platform is started
 	$(PYTEST) -n 2 tests/unit tests/contract
 
 e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes

@@ -1,4 +1,4 @@
-"""Other Python versions on this machine, for code that must run on them."""
+"""New processes of Python: of the version that runs the tests, and of others on this machine."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+
+def said_by(code: str) -> str:
+    """What a new Python process prints that runs this code, which must not fail."""
+    return subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
 
 
 def interpreter(version: str) -> str:

@@ -1,4 +1,4 @@
-"""The process of the role `api`: builds what answers requests, and serves it. It imports nothing that decides."""
+"""The process of the role `api`: builds what answers requests, and serves it. It imports nothing of the loop."""
 
 from __future__ import annotations
 

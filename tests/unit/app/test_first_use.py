@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
-
-def said_by(code: str) -> str:
-    """What a new process prints that runs this."""
-    return subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
+from kit.interpreters import said_by
 
 
 def test_the_database_of_the_hub_is_not_read_where_the_hub_is_asked_by_http() -> None:

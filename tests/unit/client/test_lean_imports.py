@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-
-def said_by(code: str) -> str:
-    """What a new process prints that runs this."""
-    return subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
+from kit.interpreters import said_by
 
 
 @pytest.mark.parametrize("module", ["nbclient, nbformat", "jupyterhub.app"])
