@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Promised, Started
-from hai_scheduler.core.lifecycle.idle_gpus import ends_idle_turns, idle_turns
 from hai_scheduler.core.model.decisions import Decision, Keep, Plan, Quarantine, Start, Stop, Suspend
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Strike
@@ -78,7 +77,6 @@ class Engine:
         self._idle_since = 0
         self._unfinished = 0
         self._cache = PlanCache()
-        self._yields = ends_idle_turns(setting.policies)
         for job in jobs:
             self.add(job)
 
@@ -211,10 +209,6 @@ class Engine:
 
     def _plan(self) -> Plan:
         """Plan once, and carry out the decisions."""
-        tasks = self._stage.occupancy.tasks
-        live = [task for task in tasks.values() if task.live_run is not None] if self._yields else ()
-        for task, event in idle_turns(live, tasks.values(), self.setting.policies, self.now):
-            self._stage.tell(task.id, event)
         snapshot, timer = self.snapshot(), self.setting.timer
         if self.setting.check:
             snapshot.check()

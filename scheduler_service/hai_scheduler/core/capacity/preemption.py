@@ -59,7 +59,7 @@ class Candidate:
     turns: tuple[Turn, ...]
     nodes: tuple[str, ...]
     key: CandidateKey
-    #: Users of turns with the priority of the waiting task: their own tasks cannot use the offer (P3).
+    #: Users of turns that do not end for tasks of their own user (P3): their tasks cannot use the offer.
     users: frozenset[str]
 
     def __lt__(self, other: Candidate) -> bool:
@@ -184,9 +184,13 @@ class CandidateIndex:
     def _may_end(self, turn: Turn, kind: RequestClass) -> bool:
         if turn.leaving or turn.priority > kind.priority:
             return False
-        if turn.task.user == kind.besides and turn.priority == kind.priority:
+        if turn.task.user == kind.besides and self._spared(turn, kind):
             return False
         return self._rules.may_end(turn, kind.priority, kind.precedence)
+
+    def _spared(self, turn: Turn, kind: RequestClass) -> bool:
+        """Whether the turn ends for no task of its own user (P3); one with idle GPUs does (I1)."""
+        return turn.priority == kind.priority and not turn.idle(self._rules.now)
 
     def _refresh(self, candidates: Candidates) -> None:
         """Build the offers of changed nodes again."""
@@ -212,7 +216,7 @@ class CandidateIndex:
         return self._candidate((turn,), nodes, kind) if nodes else None
 
     def _candidate(self, turns: tuple[Turn, ...], nodes: tuple[str, ...], kind: RequestClass) -> Candidate:
-        own = frozenset(turn.task.user for turn in turns if turn.priority == kind.priority)
+        own = frozenset(turn.task.user for turn in turns if self._spared(turn, kind))
         worst = max([self._rules.harm_of(turn) for turn in turns])
         key = tuple.__new__(
             CandidateKey, (*worst, nodes[0])

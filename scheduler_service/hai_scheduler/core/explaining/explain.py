@@ -270,7 +270,7 @@ def _effect(change: WhatIf, now: datetime) -> str:
 
 def notice_of(notice: Notice, beneficiary: Task | None) -> str:
     """Return why a run is told to leave, as its ranks read it: a sentence without capital and full stop."""
-    if beneficiary is None or notice.reason not in (Reason.PREEMPTED, Reason.TURN_OVER):
+    if beneficiary is None or notice.reason not in (Reason.PREEMPTED, Reason.TURN_OVER, Reason.GPUS_IDLE):
         return sentence_of(notice.reason)
     asked = beneficiary.priority.name if beneficiary.priority is not None else "AUTO"
     return (

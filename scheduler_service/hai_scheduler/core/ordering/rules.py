@@ -21,6 +21,8 @@ from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.core.ordering.turns import Turn, keeps, protected_until, slice_of
 
 _NEVER = float("inf")
+#: Above the levels of the feedback queue, which are 0 to 2 (O2).
+_ABOVE_LEVELS = 3
 
 
 class Harm(NamedTuple):
@@ -78,7 +80,9 @@ class Rules:
         """Return why the turn may end now for a task that waits at that priority and precedence (P1, P2), or None."""
         if not self.may_end(turn, priority, precedence):
             return None
-        return Reason.PREEMPTED if turn.priority < priority else Reason.TURN_OVER
+        if turn.priority < priority:
+            return Reason.PREEMPTED
+        return Reason.GPUS_IDLE if turn.idle(self.now) else Reason.TURN_OVER
 
     def may_end(self, turn: Turn, priority: Priority, precedence: float) -> bool:
         """Whether the turn may end now for a task that waits at that priority and precedence (P1, P2)."""
@@ -144,25 +148,24 @@ class HaiRules(Rules):
         return self.use.pace(user)
 
     def equal_at(self, turn: Turn, precedence: float) -> datetime | None:
-        """Return when the turn has lasted long enough (P2, P6, P7); None if it must not be interrupted (P8)."""
+        """Return when the turn has lasted long enough (P2, P6, P7, I1); None if it must not be interrupted (P8)."""
         return turn.free_at(int(precedence), self.policy)
 
     def stays(self, turn: Turn) -> bool:
         """Whether the task was interrupted too often without a save, so that its turn stays until it saves (P8)."""
-        return turn.kept
+        return turn.kept and turn.idle_at is None
 
     def changes_at(self, turn: Turn, precedences: Iterable[float]) -> Iterator[datetime]:
         """Yield when the turn has lasted long enough for each of the precedences (P2)."""
-        if turn.kept:
-            return
         for precedence in precedences:
             when = turn.free_at(int(precedence), self.policy)
             if when is not None:
                 yield when
 
     def harm(self, turn: Turn) -> tuple[float, ...]:
-        """Return a key: lowest priority, highest level, least node time lost (P4)."""
-        return turn.priority, -turn.level(self.policy, self.now), turn.lost(self.now)
+        """Return a key: lowest priority, highest level (above all: idle GPUs, I1), least node time lost (P4)."""
+        level = _ABOVE_LEVELS if turn.idle(self.now) else turn.level(self.policy, self.now)
+        return turn.priority, -level, turn.lost(self.now)
 
     def gives_back(self, task: Task, precedence: float) -> timedelta | None:
         """Return `min_run` if the task is of a higher level by then, else its slice (P2, P6, P7); None by P8."""

@@ -1,4 +1,4 @@
-"""Turns: when a running task may be told to leave (rules O2, O4, P2, P6, P7, P8)."""
+"""Turns: when a running task may be told to leave (rules O2, O4, P2, P6, P7, P8, I1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hai_scheduler.core.lifecycle.run_outcome import work_lost
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.run import Run
-from hai_scheduler.core.model.task import Task
+from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.nodes.node_group import NodeGroup
 from hai_scheduler.core.ordering.order import level_at
 from hai_scheduler.core.ordering.usage import share_of
@@ -38,6 +38,8 @@ class TurnFacts:
     protected_until: datetime | None
     #: Whether the turn ends for no equal until the task saves: it was interrupted too often without a save (P8).
     kept: bool
+    #: From when the turn may end for any equal because all its GPUs are idle; None: they are not, or may be (I1).
+    idle_at: datetime | None
     #: Whether the run was told to leave or is being ended; in a `Turn` also whether this plan tells it to leave.
     leaving: bool
 
@@ -63,10 +65,18 @@ class Turn(TurnFacts):
         """Return the node-seconds that a suspension would cost: work since the last checkpoint, and a switch (P4)."""
         return self.share * (work_lost(self.run, now) + self.task.switch_cost).total_seconds()
 
+    def idle(self, now: datetime) -> bool:
+        """Whether the turn may end for any equal because its GPUs are idle (I1)."""
+        return self.idle_at is not None and self.idle_at <= now
+
     def free_at(self, level: int, policy: Policy) -> datetime | None:
-        """Return from when an equal waiting at that level may have the nodes (P2); None: not before a save (P8)."""
+        """Return from when an equal waiting at that level may have the nodes (P2, I1); None: not before a save (P8)."""
         if self.kept:
-            return None
+            return self.idle_at
+        free_at = self._served_at(level, policy)
+        return free_at if self.idle_at is None else min(free_at, self.idle_at)
+
+    def _served_at(self, level: int, policy: Policy) -> datetime:
         if level >= 2:
             return self.slice_at
         service = policy.slice if level == 0 else policy.long_after
@@ -92,8 +102,20 @@ def facts_of(task: Task, run: Run, policy: Policy, node_group: NodeGroup) -> Tur
         demoted_at=start + policy.demote_after if run.priority is Priority.ABOVE_NORMAL else None,
         protected_until=protected_until(task, policy) if task.rotations else None,
         kept=keeps(task, policy),
+        idle_at=_idle_at(task, run, policy),
         leaving=run.notice is not None or run.killed_at is not None,
     )
+
+
+def _idle_at(task: Task, run: Run, policy: Policy) -> datetime | None:
+    if policy.idle_action != "yield" or task.state is not TaskState.RUNNING:
+        return None
+    latest: datetime | None = None
+    for rank in run.ranks:
+        if rank.idle_gpus_since is None:
+            return None
+        latest = rank.idle_gpus_since if latest is None else max(latest, rank.idle_gpus_since)
+    return None if latest is None else latest + policy.idle_after
 
 
 def _lengths(task: Task, policy: Policy) -> tuple[timedelta, timedelta]:
@@ -137,6 +159,7 @@ def turn_at(facts: TurnFacts, now: datetime) -> Turn:
         facts.demoted_at,
         protected,
         facts.kept,
+        facts.idle_at,
         facts.leaving,
         priority,
     )

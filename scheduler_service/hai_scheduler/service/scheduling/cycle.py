@@ -16,7 +16,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Promised, Started, TimeSkipped
-from hai_scheduler.core.lifecycle.idle_gpus import ends_idle_turns, idle_turns
 from hai_scheduler.core.lifecycle.reconcile import Observed, reconcile
 from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
 from hai_scheduler.core.model.decisions import Keep, Plan, Quarantine, Start, Stop, Suspend
@@ -24,7 +23,6 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.observation import Observation
-from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
@@ -145,7 +143,6 @@ class Cycle:
             self._gpus |= largest(nodes)
             ends = await RunEnds.read(tx, policies, self._gpus, now)
             tasks, effects = await self._read_world(tx, belongings, ends, skipped)
-            effects += await self._end_idle_turns(tx, tasks, policies)
             snapshot = await snapshot_of(tx, now, nodes, tasks.all(), ends.uses.values(), ends.strikes)
             made = self._planner.plan(snapshot, policies)
             self.latest_plan.plan_seconds = self._planner.seconds
@@ -258,18 +255,6 @@ class Cycle:
             else:
                 self._over[run_id] = shown
 
-    async def _end_idle_turns(self, tx: Tx, tasks: Unfinished, policies: Policies) -> list[Effect]:
-        """Tell tasks to leave whose GPUs are idle while others wait (I1)."""
-        effects: list[Effect] = []
-        if not ends_idle_turns(policies):
-            return effects
-        for task, event in idle_turns(self._live.of(tasks.all()), tasks.all(), policies, self.clock.now()):
-            after, wanted = await change(tx, task, event, actor=SCHEDULER)
-            effects += wanted
-            self.tallies.note(task, after)
-            tasks.put(after)
-        return effects
-
     async def _write_targets(
         self, tx: Tx, tasks: Unfinished, made: Plan, ends: RunEnds, belongings: Belongings
     ) -> list[Effect]:
@@ -355,8 +340,8 @@ class Cycle:
     async def run(self) -> None:
         """Tick until `stop`: after a ring, after a change of the cluster, and at least every `tick_every`.
 
-        Rings without work take at most half of a core (pace.py). Even with a long `tick_every`, ticks are frequent
-        enough to keep the lease.
+        Rings without work take at most half of a core (duty_cycle.py). Even with a long `tick_every`, ticks are
+        frequent enough to keep the lease.
         """
         async with self.bus.listen(TICK_TOPIC) as ears:
             changes = asyncio.create_task(self._ring_on_changes())
