@@ -171,6 +171,12 @@ class PostgresServer:
             )
         _wait_until_ready(self._process, self._folder)
 
+    def read_only(self, yes: bool) -> None:
+        """Refuse every change from now on, as a standby or a server with a full disk does, or take them again."""
+        (self._data / "postgresql.auto.conf").write_text(f"default_transaction_read_only = {'on' if yes else 'off'}\n")
+        if self._process is not None:
+            self._process.send_signal(signal.SIGHUP)
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """End the server: SIGINT cuts the connections off, SIGQUIT is PostgreSQL's immediate stop, as after a crash."""
         if self._process is not None and self._process.poll() is None:

@@ -178,14 +178,22 @@ async def test_an_admin_is_told_that_there_is_no_such_user(world) -> None:
     assert (status, problem["errors"][0]["field"]) == (400, "user")
 
 
-async def test_a_full_disk_is_said_and_nothing_of_the_insides(world, monkeypatch) -> None:
-    def full() -> None:
-        raise Temporary("the state database does not answer: database or disk is full (/secret/place)")
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        ("the state database does not answer: database or disk is full (/secret/place)", "disk is full"),
+        ('could not extend file "/secret/place": No space left on device', "disk is full"),
+        ("cannot execute INSERT in a read-only transaction (secret)", "takes no changes now"),
+    ],
+)
+async def test_why_nothing_can_be_stored_is_said_and_nothing_of_the_insides(world, monkeypatch, cause, said) -> None:
+    def refuse() -> None:
+        raise Temporary(cause)
 
-    monkeypatch.setattr(type(world.store), "write", lambda _: full())
+    monkeypatch.setattr(type(world.store), "write", lambda _: refuse())
     status, problem = await world.json("POST", "/tasks", json=TASK)
     assert (status, problem["code"]) == (503, "unavailable")
-    assert "disk is full" in problem["detail"]
+    assert said in problem["detail"]
     assert "secret" not in problem["detail"]
 
 

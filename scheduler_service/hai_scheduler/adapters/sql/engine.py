@@ -83,7 +83,8 @@ def connect(url: URL) -> AsyncEngine:
 def reading(engine: AsyncEngine) -> AsyncEngine:
     """Return an engine over the same connections, for consistent views."""
     if engine.dialect.name == "postgresql":
-        return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        # Not `postgresql_readonly`: a connection that had it asks for READ WRITE later, against what the server says.
+        return engine.execution_options(isolation_level="REPEATABLE READ")
     return engine
 
 

@@ -21,13 +21,14 @@ class SqlReader(SqlStore):
 def open_reader(url: str) -> SqlReader:
     """Return a store for reading the database of this URL; it neither checks nor creates tables.
 
-    SQLite itself refuses writes of its connections; PostgreSQL does so in every view. It does not connect yet. Raises
-    ValueError for a URL that `open_store` would refuse.
+    The database itself refuses writes of its connections. It does not connect yet. Raises ValueError for a URL that
+    `open_store` would refuse.
     """
     engine = connect(parse(url))
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", _read_only)
-    return SqlReader(engine)
+        return SqlReader(engine)
+    return SqlReader(engine.execution_options(postgresql_readonly=True))
 
 
 def _read_only(connection: Any, _record: object) -> None:

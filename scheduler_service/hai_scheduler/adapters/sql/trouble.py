@@ -10,6 +10,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from hai_scheduler.ports.errors import Temporary
 
+#: SQLSTATEs, or their classes, of what may pass while the statement stays the same and that are no OperationalError:
+#: a read-only transaction (a standby, or `default_transaction_read_only`), and internal errors of the server.
+_MAY_PASS = ("25006", "XX")
+
 
 @contextmanager
 def translated() -> Iterator[None]:
@@ -23,4 +27,6 @@ def translated() -> Iterator[None]:
     except DBAPIError as error:
         if error.connection_invalidated:
             raise Temporary(f"the connection to the state database broke: {error.orig}") from error
+        if str(getattr(error.orig, "sqlstate", None)).startswith(_MAY_PASS):
+            raise Temporary(f"the state database takes no changes now: {error.orig}") from error
         raise

@@ -92,6 +92,8 @@ def _of_temporary(error: Temporary) -> str:
     cause = str(error).lower()
     if "no space left" in cause or "disk is full" in cause:
         return "The platform's disk is full, so nothing was changed: free space on it, then try again."
+    if "read-only" in cause or "readonly" in cause:
+        return "The platform's database takes no changes now, so nothing was changed: try again in a moment."
     return "The cluster or the database cannot do it now: try again in a moment."
 
 

@@ -70,7 +70,9 @@ class Finalize:
     run_id: RunId
 
 
-Effect = Launch | Notify | Kill | Finalize
+#: What is done on the cluster. A notice is none: the ranks ask the service for it.
+ClusterEffect = Launch | Kill | Finalize
+Effect = ClusterEffect | Notify
 Advanced = tuple[Task, tuple[Effect, ...]]
 
 

@@ -1,4 +1,4 @@
-"""Carries out the effects of a committed change. All of them are idempotent by run id, so repeating is safe."""
+"""Carries out the effects of a committed change on the cluster. All are idempotent by run id, so repeating is safe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from hai_scheduler.core.lifecycle.events import AskedToSuspend, StartFailed
-from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
+from hai_scheduler.core.lifecycle.transitions import ClusterEffect, Finalize, Kill, Launch
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState
@@ -25,14 +25,13 @@ from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphan
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.doorbell import ring_change
-from hai_scheduler.service.shared.topics import run_topic
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """Carries out effects: launches, notifies, kills and finalizes runs."""
+    """Carries out effects: launches, kills and finalizes runs."""
 
     store: Store
     cluster: Cluster
@@ -43,7 +42,7 @@ class Effects:
     #: The latest failures to launch runs.
     troubles: Troubles = field(default_factory=Troubles)
 
-    async def carry_out(self, effects: Iterable[Effect], *, nodes: Mapping[str, Node]) -> str | None:
+    async def carry_out(self, effects: Iterable[ClusterEffect], *, nodes: Mapping[str, Node]) -> str | None:
         """Carry out all these effects. A failure is only logged: the next tick wants the effect again.
 
         Returns:
@@ -52,7 +51,7 @@ class Effects:
         done = await asyncio.gather(*(self._one(effect, nodes) for effect in effects))
         return next((trouble for trouble in done if trouble is not None), None)
 
-    async def _one(self, effect: Effect, nodes: Mapping[str, Node]) -> str | None:
+    async def _one(self, effect: ClusterEffect, nodes: Mapping[str, Node]) -> str | None:
         try:
             match effect:
                 case Launch():
@@ -60,8 +59,6 @@ class Effects:
                         return waits
                     await self._launch(effect, nodes)
                     self.troubles.clear(effect.run_id)
-                case Notify():
-                    await self.bus.ring(run_topic(effect.run_id))
                 case Kill() | Finalize():
                     self.troubles.clear(effect.run_id)
                     await self._end(effect)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from hai_scheduler.core.lifecycle.transitions import Effect, Finalize, Kill, Launch, Notify
+from hai_scheduler.core.lifecycle.transitions import ClusterEffect, Finalize, Kill, Launch
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -23,7 +23,7 @@ from hai_scheduler.service.launch.effects import Effects
 
 log = logging.getLogger(__name__)
 
-#: How many runs are killed, finalized or notified at once. They have slots of their own, so that no launch delays them.
+#: How many runs are killed or finalized at once. They have slots of their own, so that no launch delays them.
 ENDS_AT_ONCE: Final = 32
 
 #: The higher priority first, then in the order in which they were decided.
@@ -63,13 +63,13 @@ class Launching:
     #: A heap of the turns of `_waiting`, with outdated entries of launches that have left the queue.
     _turns: list[tuple[_Turn, RunId]] = field(default_factory=list)
     _decided: int = 0
-    #: Kills, finalizations and notices that have not begun, in order.
-    _ends: dict[Effect, None] = field(default_factory=dict)
+    #: Kills and finalizations that have not begun, in order.
+    _ends: dict[Kill | Finalize, None] = field(default_factory=dict)
     #: The running effects by asyncio task: ends, and launches with their turns.
-    _under_way: dict[asyncio.Task[None], Effect | _Waiting] = field(default_factory=dict)
+    _under_way: dict[asyncio.Task[None], ClusterEffect | _Waiting] = field(default_factory=dict)
     #: Launched runs, and failed effects with their messages; each with the number that `_done` had.
     _launched: dict[RunId, int] = field(default_factory=dict)
-    _failed: dict[Effect, tuple[int, str]] = field(default_factory=dict)
+    _failed: dict[ClusterEffect, tuple[int, str]] = field(default_factory=dict)
     _done: int = 0
     #: The nodes of the latest tick, by name.
     _nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Launching:
         return self._done
 
     def hand_over(
-        self, effects: Iterable[Effect], tasks: Mapping[TaskId, Task], nodes: Mapping[str, Node], *, since: int
+        self, effects: Iterable[ClusterEffect], tasks: Mapping[TaskId, Task], nodes: Mapping[str, Node], *, since: int
     ) -> None:
         """Take over the effects of a committed tick. Effects that are queued or running are not doubled.
 
@@ -113,7 +113,7 @@ class Launching:
         self._count_ahead()
         self._fill()
 
-    def _forget(self, wanted: set[Effect], since: int) -> None:
+    def _forget(self, wanted: set[ClusterEffect], since: int) -> None:
         """Forget launches that the tick has seen, and failures of effects that it no longer wants."""
         self._launched = {run_id: number for run_id, number in self._launched.items() if number > since}
         kept = {effect: failed for effect, failed in self._failed.items() if effect in wanted or failed[0] > since}
@@ -134,17 +134,16 @@ class Launching:
         self._waiting[run_id] = waiting
         heapq.heappush(self._turns, (waiting.turn, run_id))
 
-    def _end(self, effect: Kill | Finalize | Notify) -> None:
+    def _end(self, effect: Kill | Finalize) -> None:
         if isinstance(effect, Kill):
             self._waiting.pop(effect.run_id, None)
         elif isinstance(effect, Finalize):
             # Its run has ended since.
             self._ends.pop(Kill(effect.run_id), None)
-        # A running notification may have read the notice before it changed.
-        if isinstance(effect, Notify) or not self._is_under_way(effect):
+        if not self._is_under_way(effect):
             self._ends[effect] = None
 
-    def _is_under_way(self, effect: Effect) -> bool:
+    def _is_under_way(self, effect: ClusterEffect) -> bool:
         return any(effect in (one, getattr(one, "effect", None)) for one in self._under_way.values())
 
     @property
@@ -190,7 +189,7 @@ class Launching:
     def _has_room(self, priority: Priority) -> bool:
         return sum(one.ranks for one in self._launches if one.priority >= priority) < self.ranks_at_once
 
-    def _begin(self, one: Effect | _Waiting) -> None:
+    def _begin(self, one: ClusterEffect | _Waiting) -> None:
         effect = one.effect if isinstance(one, _Waiting) else one
         task = asyncio.create_task(self._do(effect), name=f"{type(effect).__name__} of run {effect.run_id}")
         self._under_way[task] = one
@@ -200,7 +199,7 @@ class Launching:
         self._under_way.pop(task, None)
         self._fill()
 
-    async def _do(self, effect: Effect) -> None:
+    async def _do(self, effect: ClusterEffect) -> None:
         try:
             # `carry_out` reads the store again: a run that was stopped or told to leave is not launched.
             trouble = await self.effects.carry_out((effect,), nodes=self._nodes)
@@ -250,16 +249,16 @@ class Launching:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def free_ends(ends: Iterable[Effect], under_way: Iterable[Effect | _Waiting], most: int) -> list[Effect]:
+def free_ends(
+    ends: Iterable[Kill | Finalize], under_way: Iterable[ClusterEffect | _Waiting], most: int
+) -> list[Kill | Finalize]:
     """Return the ends that can begin now, in order, at most `most`: one of each run that has none going on."""
     busy = {one.run_id for one in under_way if isinstance(one, Kill | Finalize)}
-    found: list[Effect] = []
+    found: list[Kill | Finalize] = []
     for effect in ends:
         if len(found) >= most:
             break
-        if isinstance(effect, Kill | Finalize):
-            if effect.run_id in busy:
-                continue
+        if effect.run_id not in busy:
             busy.add(effect.run_id)
-        found.append(effect)
+            found.append(effect)
     return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -200,8 +199,12 @@ class StatusReader:
         """Read the status regularly until cancelled; a change is dated by the read that finds it."""
         try:
             while True:
-                with suppress(Temporary):
+                try:
                     await self.look()
+                except Temporary:
+                    pass  # `silence` tells it
+                except Exception:  # looking again is all that can be done
+                    log.exception("the status of the scheduling loop could not be read and is looked for again")
                 await self.clock.sleep(_LOOK_EVERY_S)
         finally:
             await self._looking.end()

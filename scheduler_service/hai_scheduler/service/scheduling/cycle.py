@@ -52,6 +52,7 @@ from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.scheduling.steadiness import Steadiness
 from hai_scheduler.service.scheduling.unfinished import LiveTasks, Unfinished
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.doorbell import ring_notices
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
@@ -175,7 +176,9 @@ class Cycle:
             for effect in effects
             if isinstance(effect, Launch) and (task := tasks.get(effect.task_id)) is not None
         }
-        self.launching.hand_over(effects, starting, self.latest_plan.by_name(), since=launched)
+        await ring_notices(self.bus, effects)
+        on_cluster = [effect for effect in effects if not isinstance(effect, Notify)]
+        self.launching.hand_over(on_cluster, starting, self.latest_plan.by_name(), since=launched)
         self._trouble = untold or await self.belonging.put_aside(belongings.aside)
         self._say_trouble()
         return True
@@ -375,7 +378,10 @@ class Cycle:
         except Exception as error:  # the loop must outlive any single tick; it is level-triggered
             self.latest_plan.trouble = f"{type(error).__name__}"
             log.exception("tick failed and will be repeated")
-        await self.telling.at_once()
+        try:
+            await self.telling.at_once()
+        except Exception:  # as above
+            log.exception("the status of the scheduling loop cannot be written and is tried again")
 
     async def _ring_on_changes(self) -> None:
         while True:

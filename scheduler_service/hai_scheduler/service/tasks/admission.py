@@ -161,7 +161,7 @@ class Admission:
         while self._line:
             taken: list[_Waiting] = []
             try:
-                await self._store_some(taken, TOGETHER)
+                await self._store_some(taken, most=TOGETHER)
             except Exception as error:  # noqa: BLE001 - the waiting callers get it
                 if isinstance(error, Temporary) or len(taken) < 2:
                     _fail(taken or self._take(TOGETHER), error)
@@ -173,19 +173,16 @@ class Admission:
     async def _store_each(self, taken: Sequence[_Waiting]) -> None:
         """Store each submission in its own transaction, after their common one failed: only the faulty one fails."""
         for waiting in taken:
-            if waiting.answer.done():
-                continue
-            self._line.appendleft(waiting)
             try:
-                await self._store_some([], 1)
+                await self._store_some([waiting])
             except Exception as error:  # noqa: BLE001 - as above
                 _fail([waiting], error)
 
-    async def _store_some(self, taken: list[_Waiting], most: int) -> None:
-        """Store at most `most` submissions of the line in one transaction, and add them to `taken`."""
+    async def _store_some(self, taken: list[_Waiting], most: int = 0) -> None:
+        """Store these submissions in one transaction, with at most `most` of the line, which are added to `taken`."""
         async with self.store.write() as tx:
-            # Only now: more submissions may have come while the transaction waited for its turn.
-            taken += self._take(most)
+            # Only now: more submissions may have come while the transaction waited for its turn, and callers left.
+            taken[:] = [waiting for waiting in taken if not waiting.answer.done()] + self._take(most)
             answers = await self._in(tx, taken)
         try:
             if any(isinstance(answer, Admitted) and answer.spec is not None for answer in answers):

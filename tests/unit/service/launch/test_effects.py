@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Launch, Notify
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Launch
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, RankState
@@ -16,7 +16,7 @@ from hai_scheduler.core.workspace.templates import Unresolvable
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launch_orders import LaunchOrders
-from hai_scheduler.service.shared.topics import TICK, run_topic
+from hai_scheduler.service.shared.topics import TICK
 from kit.builders import an_environment
 from kit.memory.behaviour import Behaviour
 from unit.service.launch.starting import by_name, decided
@@ -95,13 +95,6 @@ async def test_a_launch_that_keeps_failing_waits_without_asking_the_cluster(
     assert len(asked) == 3
     assert await carry_out(service, Kill(launch.run_id)) is None
     assert effects(service).troubles.of(launch.run_id) is None, "a run that is to end has no trouble starting"
-
-
-async def test_a_notice_rings_for_its_run(service: Service) -> None:
-    run = RunId("1.1")
-    async with service.bus.listen(run_topic(run)) as ears:
-        assert await carry_out(service, Notify(run)) is None
-        assert await ears.wait(0)
 
 
 async def test_a_run_is_killed_and_finalized(service: Service) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.core.lifecycle.transitions import Finalize, Kill, Notify
+from hai_scheduler.core.lifecycle.transitions import Finalize, Kill
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.cluster import LaunchOrder
@@ -264,27 +264,20 @@ async def test_a_loop_that_is_stopped_finishes_what_it_can_in_seconds(monkeypatc
     assert service.clock.now() == began
 
 
-async def test_ends_are_merged_and_notices_are_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_end_that_is_under_way_is_not_ordered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service(1)
     kills: list[RunId] = []
-    rings: list[str] = []
 
     async def kill(run_id: RunId) -> None:
         kills.append(run_id)
         await service.clock.sleep(10)
 
-    async def ring(topic: str) -> None:
-        rings.append(topic)
-        await service.clock.sleep(10)
-
     monkeypatch.setattr(service.cluster, "kill", kill)
-    monkeypatch.setattr(service.bus, "ring", ring)
     launching = service.parts.cycle.launching
     for _ in range(3):
-        launching.hand_over([Kill(RunId("7.1")), Notify(RunId("8.1"))], {}, {}, since=launching.mark())
+        launching.hand_over([Kill(RunId("7.1"))], {}, {}, since=launching.mark())
         await service.clock.settle()
     assert kills == ["7.1"], "one order is under way"
-    assert rings == ["run:8.1"] * 3, "the notice may have changed meanwhile"
     await service.clock.run(launching.idle())
 
 

@@ -54,6 +54,44 @@ async def test_who_has_lost_the_lease_writes_no_status_over_the_next_leaders() -
     assert await written(pair) == theirs
 
 
+async def test_the_loop_outlives_whatever_fails_when_it_writes_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = await Pair().open()
+    cycle = pair.replicas[0].parts.cycle
+    failed: list[str] = []
+
+    async def fails(*_: object) -> None:
+        failed.append("once")
+        raise RuntimeError("a fault that nobody has thought of")
+
+    monkeypatch.setattr(type(cycle.telling), "at_once", fails)
+    await cycle._tick_safely()
+    monkeypatch.undo()
+    await cycle._tick_safely()
+    assert failed == ["once"]
+    assert await written(pair) is not None
+
+
+async def test_a_reader_outlives_whatever_fails_when_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = await Pair().open()
+    await pair.replicas[0].parts.cycle._tick_safely()
+    news = pair.replicas[1].parts.services.health.news
+    look, failed = type(news).look, asyncio.Event()
+
+    async def fails(*_: object) -> None:
+        failed.set()
+        raise RuntimeError("a fault that nobody has thought of")
+
+    monkeypatch.setattr(type(news), "look", fails)
+    reading = asyncio.create_task(news.run())
+    await failed.wait()
+    monkeypatch.setattr(type(news), "look", look)
+    news.status = None
+    await pair.clock.advance(5)
+    assert news.status is not None
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+
+
 async def test_a_reader_that_ends_in_a_read_has_given_back_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = await Pair().open()
     news = pair.replicas[1].parts.services.health.news

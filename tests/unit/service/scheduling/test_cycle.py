@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from hai_scheduler.core.lifecycle.transitions import Kill
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import NodeMark
@@ -18,7 +19,8 @@ from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.service.launch.launching import Launching
+from hai_scheduler.service.launch.launching import ENDS_AT_ONCE, Launching
+from hai_scheduler.service.shared.topics import run_topic
 from kit.builders import at
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, SHORT, Service, user
@@ -57,6 +59,33 @@ async def test_an_urgent_task_interrupts_one_which_saves_and_is_resumed() -> Non
     assert [task.state for task in tasks] == [TaskState.SUCCEEDED] * 2
     assert sorted(task.run.number for task in tasks if task.run) == [1, 2]
     assert max(task.served for task in tasks) <= timedelta(seconds=306), "nothing was lost but the saving"
+
+
+async def test_a_notice_is_rung_by_its_tick_though_the_cluster_answers_no_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A notice behind orders that hang would lose that time of its grace."""
+    service = await Service(nodes=1).open()
+    victim = await service.submit("victim", "ann")
+    await service.step()
+    await service.step(30)
+    asked: list[RunId] = []
+
+    async def hangs(run_id: RunId) -> None:
+        asked.append(run_id)
+        await service.clock.sleep(3600)
+
+    monkeypatch.setattr(service.cluster, "kill", hangs)
+    launching = service.parts.cycle.launching
+    kills = [Kill(RunId(f"{number}.1")) for number in range(100, 100 + 2 * ENDS_AT_ONCE)]
+    launching.hand_over(kills, {}, {}, since=launching.mark())
+    await service.clock.settle()
+    assert len(asked) == ENDS_AT_ONCE
+    await service.submit("urgent", "bob", priority=Priority.HIGH)
+    async with service.bus.listen(run_topic(RunId(f"{victim}.1"))) as ears:
+        assert await service.parts.cycle.decide()
+        assert await ears.wait(0)
+    await launching.abandon()
 
 
 async def test_a_job_that_ignores_the_notice_leaves_dirty_at_the_deadline() -> None:

@@ -162,6 +162,40 @@ async def test_what_the_database_does_not_take_is_the_fault_of_one_alone(monkeyp
     assert (await submissions(service).submit(user("ann"), held("c"))).name == "c"
 
 
+async def test_who_comes_while_the_faulty_one_is_looked_for_is_answered_though_its_caller_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two fail together, so each is stored by itself; the first one's caller leaves before, and a third one waits."""
+    service = await a_service()
+
+    async def full(_tasks: MemoryTasks, _new: Sequence[NewTask]) -> Sequence[Task]:
+        raise OverflowError("no such number")
+
+    monkeypatch.setattr(MemoryTasks, "add_all", full)
+    going = {}
+
+    def submit(name: str) -> None:
+        going[name] = asyncio.create_task(submissions(service).submit(user("ann"), held(name)))
+
+    writes = Writes(service, monkeypatch)
+    async with service.store.write():
+        submit("a")
+        submit("b")
+        await everybody_waits()
+    # Their common transaction is over when the next one asks for the writer's turn, which is held here.
+    async with service.store.write():
+        for _ in range(200):
+            if writes.count == 2:
+                break
+            await asyncio.sleep(0)
+        assert writes.count == 2
+        submit("c")
+        await everybody_waits()
+        going["a"].cancel()
+    results = await asyncio.wait_for(asyncio.gather(*going.values(), return_exceptions=True), 10)
+    assert outcomes(results) == ["CancelledError", "OverflowError", "OverflowError"]
+
+
 async def test_all_are_told_when_the_database_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
     write = service.store.write
