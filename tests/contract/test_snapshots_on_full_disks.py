@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,25 +10,17 @@ import pytest
 
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
 from kit.code_folders import Code
+from kit.disks import small_disk
 from kit.memory.clock import VirtualClock
 
 SMALL = Code({"a.py": b"a = 1"})
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk() -> Iterator[Path]:
     """A file system of 1 MiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "tmpfs", str(place)], check=False, capture_output=True
-    )
-    if done.returncode != 0:
-        pytest.skip("this needs the right to mount a tmpfs")
-    try:
+    with small_disk("1m") as place:
         yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
 
 
 async def send(snapshots: SnapshotFolder, code: Code) -> None:

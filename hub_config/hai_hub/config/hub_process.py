@@ -1,4 +1,4 @@
-"""Prepare the Hub's own process: its limit of open files, slow clients, and 503 for a service that is starting.
+"""Prepare the Hub's own process: its limit of open files, slow clients, and 503 for what cannot be answered now.
 
 Like `service_process`, this changes internals of JupyterHub and tornado, which have no settings for these things.
 """
@@ -16,6 +16,7 @@ from tornado.httpserver import HTTPServer
 
 from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
+from hai_hub.config.database_errors import tell_database_errors
 from hai_hub.config.settings import SERVICE_NAME
 
 log = logging.getLogger("hai_hub")
@@ -58,10 +59,11 @@ class HubServer(HeedsWaiting, HTTPServer):
 
 
 def prepare_hub() -> None:
-    """Raise this Hub process's limit of open files, and install `HubServer` and `AbsentService` in it."""
+    """Raise this Hub process's limit of open files, and install what this module and `database_errors` have."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)
     setattr(tornado.tcpserver, "add_accept_handler", accept_handler(log))  # noqa: B010  # it is not exported
     HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService
+    tell_database_errors()

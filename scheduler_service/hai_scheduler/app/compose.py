@@ -252,7 +252,8 @@ async def serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, 
 async def _run_api(
     parts: ApiParts, settings: Settings, secret: Secret, locations: RankLocations, stop: asyncio.Event
 ) -> None:
-    auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret)
+    disk_full = parts.services.health.news.store.disk_full
+    auth = Auth.from_environment(run_tokens=RunTokens(secret), cookie_secret=secret, disk_full=disk_full)
     follower = asyncio.create_task(parts.follower.run())
     reading = asyncio.create_task(parts.services.health.news.run())
     stopping = asyncio.create_task(stop.wait())

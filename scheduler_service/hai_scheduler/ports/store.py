@@ -173,6 +173,10 @@ class Store(Protocol):
         """A transaction with a consistent view; a write raises RuntimeError. Raises Temporary, as `write` does."""
         ...
 
+    def disk_full(self) -> bool:
+        """Whether the disk with the database's files is full, as far as this process can see it."""
+        ...
+
     def write(self) -> AbstractAsyncContextManager[Tx]:
         """A transaction that commits at its end and rolls back on any exception. Writers go one after the other."""
         ...

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.disks import small_disk
+
 from .conftest import PATIENCE, World, make_wheel
 
 #: How often a build is killed, and by which moments.
@@ -144,15 +146,8 @@ def test_who_waits_for_a_removal_is_told_that_it_is_gone(world: World) -> None:
     assert not place.exists()
 
 
-def test_a_full_disk_leaves_what_there_was(world: World, tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", str(small)], check=False, capture_output=True
-    )
-    if mounted.returncode != 0:
-        pytest.skip("this needs the right to mount a tmpfs")
-    try:
+def test_a_full_disk_leaves_what_there_was(world: World) -> None:
+    with small_disk("2m") as small:
         env = {"HAIENV_ROOT": str(small / "root"), "UV_CACHE_DIR": str(small / "cache")}
         with_data(world.wheels, 3_000_000)
         base = ("--no-kernel", "-p", sys.executable)
@@ -175,8 +170,6 @@ def test_a_full_disk_leaves_what_there_was(world: World, tmp_path: Path) -> None
             assert not (small / "root" / "users" / "ann" / "copy").exists()
         assert "as it was built" in world.haienv("doctor", "vision", **env)
         world.haienv("install", "vision", "alpha==2.0", **env)
-    finally:
-        subprocess.run(["umount", str(small)], check=True)
 
 
 def with_data(folder: Path, size: int) -> None:

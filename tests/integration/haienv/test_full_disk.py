@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.disks import fill, mounted
+
 from .accounts_kit import ANN, BOB, EVE, PYTHON, TEAM, Shared, needs_accounts, three_accounts
 from .conftest import make_wheel
 
@@ -70,33 +72,6 @@ def with_data(folder: Path, size: int) -> None:
     with zipfile.ZipFile(made, "a") as archive:
         archive.writestr("big/data.bin", random.Random(1).randbytes(size))
     made.chmod(0o644)
-
-
-def fill(file: Path) -> None:
-    """Take the disk's last block. Blocks that are reserved for what is not on it yet are free again once it is."""
-    with file.open("wb", buffering=0) as taker:
-        before = -1
-        while taker.tell() > before:
-            before = taker.tell()
-            with contextlib.suppress(OSError):
-                while taker.write(bytes(4096)):
-                    pass
-            os.fsync(taker.fileno())
-
-
-@contextlib.contextmanager
-def mounted(*words: str) -> Iterator[Path]:
-    """Mount a small file system; skip the test where that is not possible."""
-    place = Path(tempfile.mkdtemp(prefix="haienv-small-"))
-    done = subprocess.run(["mount", *words, str(place)], check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        place.rmdir()
-        pytest.skip(f"this machine cannot mount it: {done.stderr.strip()[:200]}")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-        place.rmdir()
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,6 +75,22 @@ async def test_a_killed_hub_is_started_again_beside_the_service_and_the_servers(
         assert fresh.output.count("JupyterHub ended by SIGKILL; it is started again") == 2
     assert fresh.send(signal.SIGINT) == 0
     assert fresh.left() == {}, "Ctrl-C ends servers too that an earlier Hub had started"
+
+
+async def test_a_token_is_not_unknown_while_the_hubs_database_errs(fresh: Up) -> None:
+    fresh.start()
+    await until_known(fresh)
+    files = sqlite3.connect(fresh.state / "jupyterhub.sqlite", isolation_level=None)
+    # As if the disk were full: nothing is read or written by anyone else.
+    files.execute("BEGIN EXCLUSIVE")
+    for given, status in ((fresh.login["token"], 503), (None, 403)):
+        async with fresh.api(given) as client, client.get("/hub/api/user") as answer:
+            assert answer.status == status
+            assert given is None or "The Hub's database cannot do it now" in await answer.text()
+    files.execute("ROLLBACK")
+    files.close()
+    await until_known(fresh)
+    assert fresh.send(signal.SIGINT) == 0
 
 
 async def test_a_killed_hai_up_leaves_servers_that_the_next_one_takes_over(fresh: Up) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import pytest
 
 from hai_client.archive import build
 from hai_client.rank.processes import read_environment, read_table, send
+from kit import disks
 from kit.ports import free_port
 from kit.waiting import wait_for
 
@@ -404,19 +404,7 @@ def pod(tmp_path: Path, service: FakeService, archive: Path) -> Iterator[Pod]:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 512 KiB; skips the test where this machine allows none."""
-    mount, umount = shutil.which("mount"), shutil.which("umount")
-    place = tmp_path / "small"
-    place.mkdir()
-    done = (
-        mount
-        and umount
-        and subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=False, capture_output=True
-        )
-    )
-    if not done or done.returncode != 0:
-        pytest.skip("a small file system cannot be mounted here")
-    yield place
-    subprocess.run([umount, "-l", str(place)], check=True)
+def small_disk() -> Iterator[Path]:
+    """A file system of 512 KiB."""
+    with disks.small_disk("512k", mode="1777") as place:
+        yield place

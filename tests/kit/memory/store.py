@@ -31,6 +31,10 @@ class MemoryStore:
         """Open a consistent view. Writing in it is a RuntimeError."""
         return self._read()
 
+    def disk_full(self) -> bool:
+        """Memory has room."""
+        return False
+
     def write(self) -> AbstractAsyncContextManager[MemoryTx]:
         """Open a transaction: it commits at the end, and rolls back on any exception. Writers take turns in order."""
         return self._write()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Final
 
 from sqlalchemy import event, select
 from sqlalchemy.exc import DBAPIError
@@ -27,6 +30,8 @@ from hai_scheduler.ports.timings import Timings, Untimed
 
 #: A view begins with its first read: this read, of a table with one row.
 _LOOK = select(LEASE.c.id)
+#: Bytes that a disk has free which is not full: a transaction may need as much.
+_ROOM: Final = 1024 * 1024
 
 
 class SqlStore:
@@ -60,6 +65,13 @@ class SqlStore:
     def write(self) -> AbstractAsyncContextManager[SqlTx]:
         """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
         return self._write()
+
+    def disk_full(self) -> bool:
+        """Return whether the disk of SQLite's file is full; of PostgreSQL's disk nothing can be seen."""
+        if self.engine.dialect.name != "sqlite":
+            return False
+        facts = os.statvfs(Path(str(self.engine.url.database)).absolute().parent)
+        return facts.f_bavail * facts.f_frsize < _ROOM
 
     def forget(self) -> None:
         """Empty the cache: the next transactions of this process read everything again."""

@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +20,7 @@ from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler
 from tornado.web import HTTPError, RequestHandler
 
 from hai_client.secret_files import secret_of
-from hai_scheduler.api.server.problems import Refused, unauthorized
+from hai_scheduler.api.server.problems import DISK_FULL, Refused, unauthorized
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -57,6 +57,7 @@ MOST_KNOWN: Final = 10_000
 
 _HEADER: Final = re.compile(r"(?:bearer|token) +([\x21-\x7e]{1,1024})", re.IGNORECASE)
 _UNKNOWN: Final = "The Hub does not know this token, or it has expired: get another one (`hai login`)."
+_HUB_AWAY: Final = "The Hub cannot say who you are now: try again in a moment."
 _SIGN_IN: Final = (
     "Send `Authorization: Bearer <token>` with a token of the Hub, or sign in; "
     "a page in a browser sends its _xsrf cookie as X-XSRFToken too."
@@ -92,8 +93,16 @@ def _carries(caller: Caller, scope: str) -> bool:
 class Auth:
     """Finds out which user, service or run sends a request."""
 
-    def __init__(self, hub: HubOAuth, *, run_tokens: RunTokens, cookie_secret: Secret) -> None:
+    def __init__(
+        self,
+        hub: HubOAuth,
+        *,
+        run_tokens: RunTokens,
+        cookie_secret: Secret,
+        disk_full: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.hub = hub
+        self._disk_full = disk_full
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.
@@ -102,14 +111,16 @@ class Auth:
         self._asked: dict[str, asyncio.Future[Mapping[str, Any] | None]] = {}
 
     @classmethod
-    def from_environment(cls, *, run_tokens: RunTokens, cookie_secret: Secret) -> Auth:
+    def from_environment(
+        cls, *, run_tokens: RunTokens, cookie_secret: Secret, disk_full: Callable[[], bool] = lambda: False
+    ) -> Auth:
         """Create it from JupyterHub's environment variables; JUPYTERHUB_API_TOKEN_FILE may name a file with the token.
 
         Logins outlive a restart only if `cookie_secret` does. Raises Invalid if the file cannot be read.
         """
         token = secret_of("JUPYTERHUB_API_TOKEN", os.environ)
         hub = HubOAuth(cache_max_age=BELIEVED, **({"api_token": token} if token else {}))
-        return cls(hub, run_tokens=run_tokens, cookie_secret=cookie_secret)
+        return cls(hub, run_tokens=run_tokens, cookie_secret=cookie_secret, disk_full=disk_full)
 
     @property
     def lab_url(self) -> str:
@@ -176,7 +187,7 @@ class Auth:
                 model: Mapping[str, Any] | None = await asked
                 return model
         except (HTTPError, TimeoutError, OSError):
-            raise Refused("unavailable", "The Hub cannot say who you are now: try again in a moment.") from None
+            raise Refused("unavailable", DISK_FULL if self._disk_full() else _HUB_AWAY) from None
 
     async def _of_token(self, token: str) -> Mapping[str, Any] | None:
         """Return the Hub's model of the token's owner. Requests that bring it at the same time share one question."""

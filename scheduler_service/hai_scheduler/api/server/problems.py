@@ -38,6 +38,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
 
 _OF_STATUS: Final = {status: code for code, (status, _) in CODES.items()}
 
+DISK_FULL: Final = "The platform's disk is full, so nothing was changed: free space on it, then try again."
+
 
 @dataclass(slots=True)
 class Refused(Exception):
@@ -91,7 +93,7 @@ def _of_temporary(error: Temporary) -> str:
     """Return a sentence on the error that shows no internals of the platform."""
     cause = str(error).lower()
     if "no space left" in cause or "disk is full" in cause:
-        return "The platform's disk is full, so nothing was changed: free space on it, then try again."
+        return DISK_FULL
     if "read-only" in cause or "readonly" in cause:
         return "The platform's database takes no changes now, so nothing was changed: try again in a moment."
     return "The cluster or the database cannot do it now: try again in a moment."

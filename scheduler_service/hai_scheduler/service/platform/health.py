@@ -20,6 +20,7 @@ _UNUSED: Final = "Policy numbers that admins have set do not fit the configurati
 _ORPHANS: Final = "Runs that belong to no task of this database hold nodes: `hai admin orphans list` shows them."
 _NO_VIEW: Final = "This process cannot see the cluster: explanations and lists of nodes are old. Its log says why."
 _NO_STORE: Final = "The state database does not answer."
+_DISK_FULL: Final = "The platform's disk is full, so nothing is decided: free space on it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,20 +54,26 @@ class Health:
         try:
             await self.news.look()
         except Temporary:
-            return WellBeing(silence=self.news.silence(), wrong=_NO_STORE, deciding=False)
+            return WellBeing(silence=self.news.silence(), wrong=self._why(_NO_STORE), deciding=False)
         silence = self.news.silence()
         standstill = self._standstill(self.news.status, silence)
         wrong = self._hindrance(self.news.status) if standstill is None else standstill
         return WellBeing(silence=silence, wrong=wrong, deciding=standstill is None)
+
+    def _why(self, standstill: str) -> str:
+        """Return the cause of the standstill, if it is one that can be seen from here."""
+        return _DISK_FULL if self.news.store.disk_full() else standstill
 
     def _standstill(self, status: LoopStatus | None, silence: timedelta | None) -> str | None:
         """Return why nothing is decided; None if the loop decides."""
         if status is not None and status.blind and self.news.unheard() < self.patience:
             return _BLIND
         if status is None or silence is None:
-            return _NEVER
+            return self._why(_NEVER)
         if silence >= self.patience:
-            return f"The scheduling loop has not ticked for {silence.total_seconds():.0f} s: its log says why."
+            return self._why(
+                f"The scheduling loop has not ticked for {silence.total_seconds():.0f} s: its log says why."
+            )
         return None
 
     def _hindrance(self, status: LoopStatus | None) -> str | None:

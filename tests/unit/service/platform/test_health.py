@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +120,7 @@ class Known:
     def __init__(self, status: LoopStatus | None, silence: timedelta | None, unheard: timedelta = S) -> None:
         self.status, self._silence, self._unheard = status, silence, unheard
         self.answers = True
+        self.store = SimpleNamespace(disk_full=lambda: False)
 
     async def look(self) -> None:
         if not self.answers:
@@ -170,6 +172,15 @@ async def test_a_store_that_does_not_answer_is_a_standstill() -> None:
     known.answers = False
     told = await Health(news=known, latest_plan=LatestPlan()).look()
     assert (told.wrong, told.deciding, told.silence) == ("The state database does not answer.", False, S)
+
+
+@pytest.mark.parametrize("known", [Known(WELL, 99 * S), Known(None, None), Known(WELL, S)])
+async def test_a_full_disk_is_the_cause_of_a_standstill(known: Any) -> None:
+    known.store.disk_full = lambda: True
+    known.answers = known.silence() != S
+    told = await Health(news=known, latest_plan=LatestPlan()).look()
+    assert told.wrong == "The platform's disk is full, so nothing is decided: free space on it."
+    assert not told.deciding
 
 
 @pytest.mark.parametrize(("lease", "patience"), [(1, 10), (5, 10), (6, 12), (60, 120)])
