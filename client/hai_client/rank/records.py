@@ -87,15 +87,16 @@ class RankRecords:
         """Take what the job has reported, and post it."""
         with acting_as(self._account):
             reports = self._inbox.take()
+        news = []
         for report in reports:
             if report["kind"] == "bad":
                 self._log.say(report["text"])
                 continue
             self._status.take(report)
             if report["kind"] != "done" or self.data["done"]:
-                self._outbox.post(report)
+                news.append(report)
         if reports:
-            self.write()
+            self._tell(news)
 
     def take_evidence(self, seen: Found | None) -> None:
         """Report a checkpoint that was seen, if it is newer than the one that is known."""
@@ -104,8 +105,7 @@ class RankRecords:
             return
         report = {"kind": "saved", "at": rfc3339(seen.at), "path": seen.path, "source": "seen"}
         self._status.take(report)
-        self._outbox.post(report)
-        self.write()
+        self._tell([report])
 
     def end(self, exit_code: int | None, start_error: str | None = None) -> None:
         """Record the end of the rank, and wait a moment for reports that are not delivered yet."""
@@ -116,6 +116,12 @@ class RankRecords:
             time.sleep(0.5)
         self._status.release()
         self._outbox.flush(FLUSH_S)
+
+    def _tell(self, reports: list[dict[str, Any]]) -> None:
+        """Write the status, and then post reports that it holds now. Raises Abandoned."""
+        self.write()
+        for report in reports:
+            self._outbox.post(report)
 
     def _note_lost_lines(self) -> None:
         self.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)

@@ -226,7 +226,8 @@ def _with_done(task: Task, event: Done) -> Task:
     """Mark the rank as done; the run is done when every rank is done or gone, or when one rank reported for all."""
     run = _live(task)
     ranks = tuple(replace(rank, done=True) if event.rank in (None, rank.rank) else rank for rank in run.ranks)
-    done = all(rank.done or rank.state.gone for rank in ranks)
+    # What was said stays said: a rank that another one has spoken for may say nothing, or speak again.
+    done = run.done or all(rank.done or rank.state.gone for rank in ranks)
     return replace(task, run=replace(run, ranks=ranks, done=done))
 
 
@@ -282,9 +283,11 @@ def _received(task: Task, event: NoticeReceived) -> Advanced:
 
 
 def _saved(task: Task, event: Saved) -> Advanced:
+    """Keep the newest checkpoint: reports of several ranks, and those that were delayed, come in any order."""
     run, new = _live(task), event.checkpoint
-    if new.source is Source.SEEN and run.checkpoint is not None and new.at <= run.checkpoint.at:
-        return task, ()  # files of a checkpoint that the job has reported itself, or that is known already
+    known = run.checkpoint
+    if known is not None and (new.at, new.source is Source.TOLD) <= (known.at, known.source is Source.TOLD):
+        return task, ()
     return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
 
 
@@ -299,7 +302,8 @@ def _gpus_idle(task: Task, event: GpusIdle) -> Advanced:
 
 
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
-    run = replace(_live(task), ranks=event.ranks)
+    run = _live(task)
+    run = replace(run, ranks=tuple(map(_heard, run.ranks, event.ranks)))
     if all(rank.state.gone for rank in run.ranks):  # B4
         return _end(replace(task, run=run), event.at, give_up=event.give_up)
     effects: tuple[Effect, ...] = ()
@@ -316,6 +320,14 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     if state is TaskState.STARTING and started:
         state = TaskState.RUNNING
     return replace(task, state=state, run=run), effects
+
+
+def _heard(known: Rank, seen: Rank) -> Rank:
+    """Return the rank as it was seen, with what it has said itself: that may have come since the look."""
+    said, notified_at = known.done or seen.done, known.notified_at or seen.notified_at
+    if (said, notified_at) == (seen.done, seen.notified_at):
+        return seen
+    return replace(seen, done=said, notified_at=notified_at)
 
 
 def _broken(run: Run) -> bool:
