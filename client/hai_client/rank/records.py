@@ -103,9 +103,15 @@ class RankRecords:
         known = self.data["checkpoint"]
         if seen is None or not is_newer(seen.at / 1e9, known, seconds_of(known["at"]) if known else None):
             return
-        report = {"kind": "saved", "at": rfc3339(seen.at), "path": seen.path, "source": "seen"}
+        report = {"kind": "saved", **_seen(seen)}
         self._status.take(report)
         self._tell([report])
+
+    def take_spoilt(self, left: Found | None) -> None:
+        """Record that the newest checkpoint that was seen is none any more, and which one is left; None: none is."""
+        self.data["spoilt"] = True
+        self.data["checkpoint"] = None if left is None else _seen(left)
+        self.write()
 
     def end(self, exit_code: int | None, start_error: str | None = None) -> None:
         """Record the end of the rank, and wait a moment for reports that are not delivered yet."""
@@ -125,6 +131,10 @@ class RankRecords:
 
     def _note_lost_lines(self) -> None:
         self.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)
+
+
+def _seen(file: Found) -> dict[str, Any]:
+    return {"at": rfc3339(file.at), "step": None, "path": file.path, "source": "seen"}
 
 
 def is_removed(folder: str) -> bool:

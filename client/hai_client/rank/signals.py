@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
 PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
 
+#: The signals that a notice may come with, and exit statuses of commands that leave as they were asked to.
+SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+LEFT_AS_ASKED = frozenset({0, 75, *(128 + number for number in SENT)})
+
+
+def is_as_asked(exit_code: int | None, *, caught: bool | None) -> bool:
+    """Return whether a command with this status may have left as it was asked to; else it failed by itself.
+
+    Args:
+        exit_code: Its exit status.
+        caught: Whether it caught the signal that it was sent: then it may end with the number of that signal.
+    """
+    return exit_code in LEFT_AS_ASKED or (caught is True and exit_code in SENT)
+
 
 class SignalRule:
     """Which process of a rank gets which signal.

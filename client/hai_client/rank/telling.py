@@ -75,6 +75,8 @@ class Telling:
         self._main = 0
         self._deadline: float | None = None
         self._next = 0.0
+        #: Whether a launcher such as torchrun has started the workers.
+        self.under_agent = False
 
     @property
     def at_once(self) -> bool:
@@ -142,6 +144,7 @@ class Telling:
         """Return the processes, and the workers among them; stop the shells above workers that are to be told."""
         while True:
             found = _find(table, self._main)
+            self.under_agent = self.under_agent or bool(found.under_agent)
             if self._uncaught.began is None:
                 self._uncaught.began = time.monotonic()
                 self.roster.note(table, found.top)

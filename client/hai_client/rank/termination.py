@@ -33,6 +33,7 @@ KEPT = (
     "log_lost_lines",
     "log_lost_why",
     "checkpoint",
+    "spoilt",
     "job_state",
     "summary",
 )

@@ -26,6 +26,7 @@ from hai_scheduler.core.lifecycle.events import (
     Released,
     Saved,
     Saving,
+    Spoilt,
     Started,
     StartFailed,
     StateKept,
@@ -291,6 +292,10 @@ def _saved(task: Task, event: Saved) -> Advanced:
     return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
 
 
+def _spoilt(task: Task, event: Spoilt) -> Advanced:
+    return replace(task, run=replace(_live(task), checkpoint=event.checkpoint), checkpoint=event.checkpoint), ()
+
+
 def _keep_state(task: Task, event: StateKept) -> Advanced:
     return replace(task, job_state=event.text), ()
 
@@ -493,6 +498,7 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(TimeSkipped, _skip, *_UP, *_LEAVING)
     | _rows(Saving, _more_time, *_UP, *_LEAVING)
     | _rows(Saved, _saved, *_UP, *_LEAVING)
+    | _rows(Spoilt, _spoilt, *_UP, *_LEAVING)
     | _rows(StateKept, _keep_state, *_UP, *_LEAVING)
     | _rows(NoticeReceived, _received, *_LEAVING)
     | _rows(Done, _yield, *_UP)
