@@ -24,7 +24,7 @@ import time
 from hai_client.rank.complete import QUIET_S
 from hai_client.rank.identity import acting_as
 from hai_client.rank.indexes import in_index
-from hai_client.rank.judging import RECORD, TORN, why_not
+from hai_client.rank.judging import RECORD, TORN, FileFacts, why_not
 from hai_client.rank.saves import Saves
 from hai_client.rank.sweep import Found, Sweep
 from hai_client.rank.tree_watch import TreeWatch
@@ -134,10 +134,19 @@ class Evidence:
         self.start()
         self._ring()
 
-    def writing(self, pids: Iterable[int]) -> bool:
-        """Return whether one of the processes has a checkpoint open for writing at this moment."""
+    def writing(self, pids: Iterable[int], begun: float = float("inf")) -> bool:
+        """Return whether one of the processes has a checkpoint open for writing at this moment.
+
+        Args:
+            pids: The processes.
+            begun: Only saves count that were going on at this time already, monotonic seconds.
+        """
         with acting_as(self._account):
-            return bool(self.saves.writing(pids, time.monotonic()))
+            found = self.saves.writing(pids, time.monotonic(), begun)
+        if found and begun != float("inf"):
+            self._tree_watch.take()
+        closed = self._tree_watch.closed
+        return any(closed.get(path, float("-inf")) <= begun for path in found)
 
     def tear(self, pids: Iterable[int]) -> None:
         """Note that the processes are about to be ended, so that files they are writing stay incomplete."""
@@ -329,13 +338,17 @@ class Evidence:
         """Return why a file, at the end of the rank, is not sure to be a whole checkpoint; None: it is."""
         if self._forced and file.at >= (self._noticed_at or 0):
             folder = os.path.dirname(file.path)
-            if any(os.path.dirname(path) == folder for path in self.saves.torn):
+            if any(os.path.dirname(path) == folder and not self._is_record(path) for path in self.saves.torn):
                 return "was written together with one that is torn"
         if fresh and in_index(file.path) is False:
             return "is not in the index of its framework, which would not find it again"
         if fresh and self._failed and not self._sweep.is_whole(file):
             return "was written just before the command failed, and may be a part of a checkpoint"
         return None
+
+    def _is_record(self, path: str) -> bool:
+        by_name = FileFacts(path, place=os.path.dirname(path), size=1)
+        return path in self._tree_watch.records or why_not(by_name) == RECORD
 
 
 def is_newer(seen_at: float, told: dict[str, Any] | None, told_at: float | None) -> bool:

@@ -93,15 +93,19 @@ class Saves:
         """Return whether a checkpoint was being written at the last look."""
         return any(now - one.moved < STALL_S and self._is_save(path, one) for path, one in self._open.items())
 
-    def writing(self, pids: Iterable[int], now: float) -> list[str]:
-        """Return the checkpoints that some processes have open now; if they are stopped, this cannot change."""
+    def writing(self, pids: Iterable[int], now: float, begun: float = float("inf")) -> list[str]:
+        """Return the checkpoints that some processes have open now; if they are stopped, this cannot change.
+
+        Those first seen open after `begun` are left out (monotonic seconds).
+        """
         found = files_for_writing(pids)
         busy = []
         for path, position in found.items():
             one = self._open.get(path)
             if not self._may_be(path) or (one is not None and one.position == position and now - one.moved >= STALL_S):
                 continue
-            if self._is_save(path, one or _Open(position, now)):
+            one = one or _Open(position, now)
+            if one.since <= begun and self._is_save(path, one):
                 busy.append(path)
         return busy
 

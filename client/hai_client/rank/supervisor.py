@@ -294,7 +294,7 @@ class Supervisor:
             self._records.data["caught"] = self._telling.roster.caught
         self._records.take_evidence(self._evidence.news(now))
         if self._ending is None and (self._stop_signals.must_end() or self._abandoned(now)):
-            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear)
+            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear, self._telling.roster.still_told())
             self._mark_signalled()
         if self._ending is not None:
             self._telling.stages.release()

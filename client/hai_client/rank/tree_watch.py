@@ -76,6 +76,8 @@ class TreeWatch:
         self._hears_wide = False
         #: Files that grow and are no checkpoints: they are not heard of.
         self.records: set[str] = set()
+        #: When files were last closed after writing, or renamed into place, monotonic seconds.
+        self.closed: dict[str, float] = {}
         #: Of files and folders that were renamed into place: the path and when, nanoseconds since the epoch.
         self.came: list[tuple[str, int]] = []
         #: Checkpoints that were heard of outside of the places, or drafts of them.
@@ -218,6 +220,9 @@ class TreeWatch:
         if event.kind & MOVED_TO and event.cookie == self._open_rename:
             self._habits.renamed_open(event.path, now)
         elif event.kind & (MOVED_TO | CLOSE_WRITE):
+            if len(self.closed) >= MOST_DRAFTS:
+                self.closed.clear()
+            self.closed[event.path] = now
             self._habits.written(event.path, now)
         elif event.is_folder:
             self._habits.touched(now)
