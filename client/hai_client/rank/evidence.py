@@ -73,7 +73,8 @@ class Evidence:
         self._account = account
         checkpoints = spec.env.get("HAI_CHECKPOINT_DIR")
         self._cwd = spec.cwd
-        self._places = [os.path.join(spec.cwd, path) for path in [*([checkpoints] if checkpoints else []), *spec.watch]]
+        named = [*([checkpoints] if checkpoints else []), *spec.watch]
+        self._places = list(dict.fromkeys(os.path.join(spec.cwd, path) for path in named))
         self._nodes = _nodes(spec)
         self._every_s = EVERY_S
         if spec.rank:

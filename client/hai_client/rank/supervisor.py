@@ -157,6 +157,7 @@ class Supervisor:
         self._wakeup_pipe = wakeup_pipe
         self._stop_signals = stop_signals
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
+        status.data["watched"] = bool(spec.watch)
         self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
         self._recorder = Recorder(spec, api, account, wakeup_pipe.ring)

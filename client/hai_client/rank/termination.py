@@ -34,6 +34,7 @@ KEPT = (
     "log_lost_why",
     "checkpoint",
     "spoilt",
+    "watched",
     "job_state",
     "summary",
 )

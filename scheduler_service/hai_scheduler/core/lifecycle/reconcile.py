@@ -171,6 +171,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             signalled=shown.signalled,
             caught=shown.caught,
             done=rank.done or shown.done or shown.done_all,
+            watched=shown.watched if rank.watched is None else rank.watched,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
             supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,

@@ -424,13 +424,16 @@ def _lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
     """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
 
     A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was
-    ended has lost the time after its checkpoint.
+    ended has lost the time after its checkpoint. Where no checkpoint was seen and no place for them was named, the job
+    may have saved in a place that nobody looks at: how much is lost is not known.
     """
     if ending.state is not TaskState.SUSPENDED:
         return None
     stayed = run.killed_at is not None and not run.done
     if ending.left is Left.SAVED and not stayed:
         return timedelta(0)
+    if run.checkpoint is None and any(rank.watched is False for rank in run.ranks):
+        return None
     return work_lost(run, at) * len(run.ranks)
 
 
