@@ -87,6 +87,7 @@ def full_run(number: int = 2) -> Run:
             unstarted=Blame.UNKNOWN,
             supervisor_killed=True,
             idle_gpus_since=at(4),
+            watched=False,
             summary=a_summary(seconds=9),
         ),
         a_rank(1, gpus=(0, 1), state=RankState.LOST, message="its node no longer knows of it"),

@@ -75,14 +75,14 @@ def test_a_venv_that_is_not_there_is_refused(platform: Platform, tmp_path: Path)
 def test_files_and_lines_of_shell_run_as_one_expects(platform: Platform, venv: Path, tmp_path: Path) -> None:
     env = activated(platform, venv)
     (tmp_path / "train.py").write_text("import marker, sys; print('words', sys.argv[1:])")
-    (tmp_path / "run.sh").write_text('echo "shell $1 rank $RANK"; python -c "import marker"')
+    (tmp_path / "run.sh").write_text('echo "shell $1 rank $HAI_RANK"; python -c "import marker"')
     assert "words ['--lr', '1']" in hai(env, tmp_path, "submit", "-f", "train.py", "--lr", "1").stdout
     shown = hai(env, tmp_path, "submit", "-f", "run.sh", "a b").stdout
     assert "shell a b rank 0" in shown
     assert f"the marker of {venv}" in shown
     assert (
         "master 127.0.0.1 of 1"
-        in hai(env, tmp_path, "submit", "-f", "--shell", "echo master $MASTER_ADDR of $WORLD_SIZE").stdout
+        in hai(env, tmp_path, "submit", "-f", "--shell", "echo master $MASTER_ADDR of $HAI_NODES").stdout
     )
 
 

@@ -67,6 +67,11 @@ class Run:
         self.ranks_per_node = ranks_per_node
 
     @property
+    def is_one_process(self) -> bool:
+        """Whether the command runs once, on one node, so that it has no peers."""
+        return len(self.nodes) == 1 and self.ranks_per_node is None
+
+    @property
     def master(self) -> str:
         """The address of rank 0."""
         return self.addresses[0]
@@ -104,6 +109,9 @@ def rank_environment(
     for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
         env.setdefault(name, value)
     env.update(_place(run, context))
+    if run.is_one_process:
+        # `RANK` means to much code that a launcher has started it, with `LOCAL_RANK`: nanoGPT, DINO, MAE, DETR.
+        del env["RANK"]
     if context.rank == 0:
         # One run of Weights & Biases for a task over all its runs. Further ranks that log have runs of their own.
         env.setdefault("WANDB_RUN_ID", f"{WANDB_PREFIX}{run.task_id}")
@@ -129,7 +137,7 @@ def _defaults(run: Run, home: str) -> dict[str, str]:
         "HAI_NODES": nodes,
         "HAI_NODE_LIST": ",".join(run.nodes),
         "HAI_API_URL": run.api_url,
-        "WORLD_SIZE": nodes,
+        **({} if run.is_one_process else {"WORLD_SIZE": nodes}),
         "PET_NNODES": nodes,
         "HOME": home,
         "LANG": "C.UTF-8",

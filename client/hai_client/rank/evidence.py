@@ -1,10 +1,13 @@
 """Finds evidence of checkpoints: files that changed since the run began, by any writer, without help of the job.
 
-The places are HAI_CHECKPOINT_DIR, the watched paths, and the folders of checkpoints that a process of the rank was seen
-to write elsewhere (`hai_client.rank.saves` finds them). The newest file in them counts, with its own time, once it is
-complete: no process of the rank has it open for writing, and either it was unchanged for as long as
-`hai_client.rank.complete` demands, or all processes that could have written it have left. A file that was open when its
-writer was ended never counts.
+The places are HAI_CHECKPOINT_DIR, the watched paths, and the folders of checkpoints that were heard of elsewhere: in
+the folder where the job works, or open in a process of the rank. `hai_client.rank.judging` says which files are
+checkpoints. The newest of them counts, with its own time, once it is complete: no process of the rank has it open for
+writing, and either it was unchanged for as long as `hai_client.rank.complete` demands, or all processes that could have
+written it have left.
+
+A checkpoint that was found is *spoilt* if its file is none any more at the end of the rank: written over in place and
+torn, cut short, removed. Then the newest one that is left counts.
 
 File systems are read in a thread, a little at a time, so that a file server that hangs does not block the supervisor.
 """
@@ -21,6 +24,7 @@ import time
 from hai_client.rank.complete import QUIET_S
 from hai_client.rank.identity import acting_as
 from hai_client.rank.indexes import in_index
+from hai_client.rank.judging import RECORD, TORN, FileFacts, why_not
 from hai_client.rank.saves import Saves
 from hai_client.rank.sweep import Found, Sweep
 from hai_client.rank.tree_watch import TreeWatch
@@ -68,7 +72,9 @@ class Evidence:
     def __init__(self, spec: Spec, account: Account | None, since: int) -> None:
         self._account = account
         checkpoints = spec.env.get("HAI_CHECKPOINT_DIR")
-        self._places = [os.path.join(spec.cwd, path) for path in [*([checkpoints] if checkpoints else []), *spec.watch]]
+        self._cwd = spec.cwd
+        named = [*([checkpoints] if checkpoints else []), *spec.watch]
+        self._places = list(dict.fromkeys(os.path.join(spec.cwd, path) for path in named))
         self._nodes = _nodes(spec)
         self._every_s = EVERY_S
         if spec.rank:
@@ -95,6 +101,12 @@ class Evidence:
         self._posted_at = float("-inf")
         #: Whether there is a newer file that is not complete yet.
         self._unsettled = False
+        #: Whether the newest checkpoint that was found is none any more (read after the last look).
+        self.spoilt = False
+        #: A newer file that is no checkpoint, and why not, as the end of a sentence; None: there is none.
+        self.refused: tuple[str, str] | None = None
+        #: Whether the command failed by itself, so that what it wrote last may be a part of a save.
+        self._failed = False
 
     def start(self) -> None:
         """Start the thread, if it is not started yet."""
@@ -123,10 +135,19 @@ class Evidence:
         self.start()
         self._ring()
 
-    def writing(self, pids: Iterable[int]) -> bool:
-        """Return whether one of the processes has a checkpoint open for writing at this moment."""
+    def writing(self, pids: Iterable[int], begun: float = float("inf")) -> bool:
+        """Return whether one of the processes has a checkpoint open for writing at this moment.
+
+        Args:
+            pids: The processes.
+            begun: Only saves count that were going on at this time already, monotonic seconds.
+        """
         with acting_as(self._account):
-            return bool(self.saves.writing(pids, time.monotonic()))
+            found = self.saves.writing(pids, time.monotonic(), begun)
+        if found and begun != float("inf"):
+            self._tree_watch.take()
+        closed = self._tree_watch.closed
+        return any(closed.get(path, float("-inf")) <= begun for path in found)
 
     def tear(self, pids: Iterable[int]) -> None:
         """Note that the processes are about to be ended, so that files they are writing stay incomplete."""
@@ -174,13 +195,21 @@ class Evidence:
         self._posted, self._posted_at = newest, now
         return newest
 
-    def last_look(self, *, forced: bool) -> None:
+    @property
+    def newest(self) -> Found | None:
+        """The newest complete checkpoint (read after the last look)."""
+        return self._newest
+
+    def last_look(self, *, forced: bool, failed: bool = False) -> None:
         """Look once more, for a second at most, after all processes of the rank have left.
 
         Args:
             forced: Whether the processes were ended; False: they have left by themselves.
+            failed: Whether the command left by itself with a status of its own: what it had begun to save may be torn.
         """
         import threading
+
+        self._failed = failed
 
         # No file is open any more.
         self.saves.look((), time.monotonic())
@@ -241,7 +270,7 @@ class Evidence:
     def _find_places(self) -> None:
         for place in self._places:
             self._sweep.add(place)
-        self._tree_watch.listen(self._places)
+        self._tree_watch.listen(self._places, self._cwd)
         # Real paths too: the kernel shows open files by them.
         self.saves.roots = tuple({*self._places, *(os.path.realpath(place) for place in self._places)})
 
@@ -252,20 +281,20 @@ class Evidence:
         self._choose(last=False)
 
     def _learn(self) -> None:
-        while self.saves.closed:
-            self._sweep.learn(os.path.dirname(self.saves.closed.pop()))
+        self._tree_watch.take()
+        for written in (self.saves.closed, self._tree_watch.elsewhere):
+            while written:
+                self._sweep.learn(os.path.dirname(written.pop()))
+        while self._tree_watch.came:
+            self._sweep.came(*self._tree_watch.came.pop())
 
     def _choose(self, *, last: bool) -> None:
         """Find the newest file that is complete, and note whether a newer one is incomplete."""
-        torn = self.saves.torn
-        spoilt = {os.path.dirname(path) for path in torn}
         open_now = frozenset() if last else self.saves.open
         files = self._sweep.files
         indexed = in_index(files[-1].path) if files else None
-        quiet, heard = (
-            self._tree_watch.quiet_needed(elsewhere=self._sweep.learned, indexed=indexed),
-            self._tree_watch.count,
-        )
+        heard_all = self._tree_watch.hears(self._sweep.learned)
+        quiet, heard = self._tree_watch.quiet_needed(elsewhere=not heard_all, indexed=indexed), self._tree_watch.count
         silence = self._tree_watch.quiet_for(time.monotonic())
         # A rename does not change the time of a file. Where events show every change, the events decide.
         heard_enough = quiet >= QUIET_S or silence >= quiet
@@ -273,29 +302,54 @@ class Evidence:
         now = time.time_ns()
         last_heard = now - (silence - UNHEARD_S) * 1e9
         self._growth_heard = quiet < QUIET_S and self._sweep.grown_to <= last_heard
-        unsettled = False
+        self._unsettled, self.refused = False, None
+        found = self._newest
+        if last and found is not None and not self._sweep.is_unchanged(found):
+            self._newest = None
         for file in reversed(files):
             if self._newest is not None and file.at <= self._newest.at:
                 break
-            if file.path in torn:
-                continue
             # A file newer than the last event was written without an event.
             needed = max(QUIET_S, quiet) if file.at > last_heard else quiet
             fresh = not heard_enough or now - file.at < needed * 1e9
+            why = why_not(self._sweep.facts(file, torn=file.path in self.saves.torn))
+            if why == RECORD:
+                self._tree_watch.records.add(file.path)
+                continue
+            if why == TORN:
+                self.refused = self.refused or (file.path, why)
+                continue
             if file.path in open_now or (fresh and not (last and (not self._forced or self._nodes == 1))):
                 # A process may still be writing it, perhaps on another node.
-                unsettled = True
+                self._unsettled = True
                 continue
-            if last and self._forced and os.path.dirname(file.path) in spoilt and file.at >= (self._noticed_at or 0):
-                # Another file of the same checkpoint is torn.
-                continue
-            if last and fresh and in_index(file.path) is False:
-                # The framework would not find it again.
+            if why is None and last:
+                why = self._why_doubtful(file, fresh=fresh)
+            if why is not None:
+                self.refused = self.refused or (file.path, why)
                 continue
             self._newest = file
+            unsure = open_now | self.saves.torn
+            self._sweep.note_complete(one for one in files if one.at <= file.at and one.path not in unsure)
             break
         self._heard = heard if quiet < QUIET_S else None
-        self._unsettled = unsettled
+        self.spoilt = found is not None and (self._newest is None or self._newest.at < found.at)
+
+    def _why_doubtful(self, file: Found, *, fresh: bool) -> str | None:
+        """Return why a file, at the end of the rank, is not sure to be a whole checkpoint; None: it is."""
+        if self._forced and file.at >= (self._noticed_at or 0):
+            folder = os.path.dirname(file.path)
+            if any(os.path.dirname(path) == folder and not self._is_record(path) for path in self.saves.torn):
+                return "was written together with one that is torn"
+        if fresh and in_index(file.path) is False:
+            return "is not in the index of its framework, which would not find it again"
+        if fresh and self._failed and not self._sweep.is_whole(file):
+            return "was written just before the command failed, and may be a part of a checkpoint"
+        return None
+
+    def _is_record(self, path: str) -> bool:
+        by_name = FileFacts(path, place=os.path.dirname(path), size=1)
+        return path in self._tree_watch.records or why_not(by_name) == RECORD
 
 
 def is_newer(seen_at: float, told: dict[str, Any] | None, told_at: float | None) -> bool:

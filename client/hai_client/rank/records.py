@@ -87,24 +87,30 @@ class RankRecords:
         """Take what the job has reported, and post it."""
         with acting_as(self._account):
             reports = self._inbox.take()
+        news = []
         for report in reports:
             if report["kind"] == "bad":
                 self._log.say(report["text"])
                 continue
             self._status.take(report)
             if report["kind"] != "done" or self.data["done"]:
-                self._outbox.post(report)
+                news.append(report)
         if reports:
-            self.write()
+            self._tell(news)
 
     def take_evidence(self, seen: Found | None) -> None:
         """Report a checkpoint that was seen, if it is newer than the one that is known."""
         known = self.data["checkpoint"]
         if seen is None or not is_newer(seen.at / 1e9, known, seconds_of(known["at"]) if known else None):
             return
-        report = {"kind": "saved", "at": rfc3339(seen.at), "path": seen.path, "source": "seen"}
+        report = {"kind": "saved", **_seen(seen)}
         self._status.take(report)
-        self._outbox.post(report)
+        self._tell([report])
+
+    def take_spoilt(self, left: Found | None) -> None:
+        """Record that the newest checkpoint that was seen is none any more, and which one is left; None: none is."""
+        self.data["spoilt"] = True
+        self.data["checkpoint"] = None if left is None else _seen(left)
         self.write()
 
     def end(self, exit_code: int | None, start_error: str | None = None) -> None:
@@ -117,8 +123,18 @@ class RankRecords:
         self._status.release()
         self._outbox.flush(FLUSH_S)
 
+    def _tell(self, reports: list[dict[str, Any]]) -> None:
+        """Write the status, and then post reports that it holds now. Raises Abandoned."""
+        self.write()
+        for report in reports:
+            self._outbox.post(report)
+
     def _note_lost_lines(self) -> None:
         self.data.update(log_lost_lines=self._log.lost, log_lost_why=self._log.why or None)
+
+
+def _seen(file: Found) -> dict[str, Any]:
+    return {"at": rfc3339(file.at), "step": None, "path": file.path, "source": "seen"}
 
 
 def is_removed(folder: str) -> bool:

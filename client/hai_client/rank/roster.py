@@ -58,6 +58,8 @@ class Roster:
         #: Start times by pid: of processes that came later and were ended, and of shells that got a trapped signal.
         self.late: dict[int, int] = {}
         self.trapping: dict[int, int] = {}
+        #: The same of processes that were told by SIGTERM, which they catch: they may still be saving because of that.
+        self.terminated: dict[int, int] = {}
         #: Whether all workers that got a signal caught it; None: none got one.
         self.caught: bool | None = None
 
@@ -91,6 +93,11 @@ class Roster:
     def untold(self, table: Mapping[int, Process]) -> list[NoticedWorker]:
         """Return the workers that are there and have got no signal yet."""
         return [one for one in self.workers.values() if not (one.told or one.listens) and one.is_in(table)]
+
+    def still_told(self) -> list[int]:
+        """Return the processes of `terminated` that are still there."""
+        found = {pid: read_process(pid) for pid in self.terminated}
+        return [pid for pid, one in found.items() if one is not None and one.start == self.terminated[pid]]
 
     def take_signal(self, worker: NoticedWorker, *, ended_at: float | None = None) -> None:
         """Note that a worker gets a signal: one that it catches, or else that it was ended by one at `ended_at`."""

@@ -1,4 +1,4 @@
-"""Finds files that are checkpoints, by their names, and those that the processes of a rank are writing now.
+"""Finds the files that the processes of a rank are writing now.
 
 A file counts as being written if a process of the rank has it open for writing and it moved on within `STALL_S`, and
 
@@ -14,10 +14,9 @@ Logs and the event files of TensorBoard are open for writing all the time: they 
 from __future__ import annotations
 
 import os
-import re
 from collections import OrderedDict
 
-from hai_client.rank.indexes import INDEX, MARKER
+from hai_client.rank.judging import is_below, is_record, looks_like_checkpoint
 from hai_client.rank.openfiles import files_for_writing
 
 TYPE_CHECKING = False
@@ -28,44 +27,6 @@ if TYPE_CHECKING:
 STALL_S = 5.0
 #: How many of its own files a rank remembers.
 MAX_OWN = 1000
-#: Ends of names of checkpoints, also with what their writers add until they are complete. Compiled when first used.
-_CHECKPOINT = (
-    r"\.(pt|pth|ckpt|safetensors|bin|npz|h5|hdf5|keras|pkl|pickle|joblib|msgpack|distcp|pdparams|pdopt|params"
-    r"|weights|data-\d+-of-\d+)$"
-)
-_DRAFT = r"([._-]?(tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*|[.-]?\d+|~)$"
-_TEMPORARY = r"\.(tmp|part|partial|incomplete)[\w.-]*$"
-_IS_DRAFT = r"^\.?(tmp|temp)[._-]|[._-](tmp|temp|part|partial|incomplete|new|swp|writing)[\w-]*$|~$"
-#: Names of files that are written all the time, and are no checkpoints in any folder.
-_RECORD = (
-    r"^events\.out\.tfevents|^\.nfs"
-    r"|\.(log|out|err|csv|tsv|jsonl|lock|pid|wandb|prof|nsys-rep|ipynb|html|png|svg|md|py|pyc)$"
-)
-#: Folders that hold only such files.
-RECORD_FOLDERS = frozenset({"wandb", "mlruns", "tensorboard", "__pycache__", ".git", ".ipynb_checkpoints"})
-
-
-def looks_like_checkpoint(name: str) -> bool:
-    """Return whether a file of that name is a checkpoint in any folder."""
-    name = name.lower()
-    bare = re.sub(_DRAFT, "", name)
-    return bool(re.search(_TEMPORARY, name) or re.search(_CHECKPOINT, name) or re.search(_CHECKPOINT, bare))
-
-
-def is_draft(name: str) -> bool:
-    """Return whether the name is that of a draft, which is renamed when it is complete."""
-    name = name.lower()
-    return bool(re.search(_TEMPORARY, name) or re.search(_IS_DRAFT, name))
-
-
-def is_record(name: str) -> bool:
-    """Return whether a file of that name is a log or the like, even in a folder of checkpoints."""
-    return name in (MARKER, INDEX) or bool(re.search(_RECORD, name.lower()))
-
-
-def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path is one of the folders (or files), or below one."""
-    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 class _Open:
@@ -132,15 +93,19 @@ class Saves:
         """Return whether a checkpoint was being written at the last look."""
         return any(now - one.moved < STALL_S and self._is_save(path, one) for path, one in self._open.items())
 
-    def writing(self, pids: Iterable[int], now: float) -> list[str]:
-        """Return the checkpoints that some processes have open now; if they are stopped, this cannot change."""
+    def writing(self, pids: Iterable[int], now: float, begun: float = float("inf")) -> list[str]:
+        """Return the checkpoints that some processes have open now; if they are stopped, this cannot change.
+
+        Those first seen open after `begun` are left out (monotonic seconds).
+        """
         found = files_for_writing(pids)
         busy = []
         for path, position in found.items():
             one = self._open.get(path)
             if not self._may_be(path) or (one is not None and one.position == position and now - one.moved >= STALL_S):
                 continue
-            if self._is_save(path, one or _Open(position, now)):
+            one = one or _Open(position, now)
+            if one.since <= begun and self._is_save(path, one):
                 busy.append(path)
         return busy
 

@@ -13,8 +13,8 @@ import signal
 
 from hai_client.rank.catching import best_signal, best_trap, read_masks
 from hai_client.rank.identity import acting_as
-from hai_client.rank.processes import children_of
-from hai_client.rank.workers import runs_notebook, runs_ray
+from hai_client.rank.processes import children_of, descendants
+from hai_client.rank.workers import only_goes, runs_notebook, runs_ray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +25,20 @@ if TYPE_CHECKING:
     from hai_client.rank.spec import Spec
 
 PROFILE_SIGNALS = {"sigterm": signal.SIGTERM, "slurm": signal.SIGUSR1}
+
+#: The signals that a notice may come with, and exit statuses of commands that leave as they were asked to.
+SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+LEFT_AS_ASKED = frozenset({0, 75, *(128 + number for number in SENT)})
+
+
+def is_as_asked(exit_code: int | None, *, caught: bool | None) -> bool:
+    """Return whether a command with this status may have left as it was asked to; else it failed by itself.
+
+    Args:
+        exit_code: Its exit status.
+        caught: Whether it caught the signal that it was sent: then it may end with the number of that signal.
+    """
+    return exit_code in LEFT_AS_ASKED or (caught is True and exit_code in SENT)
 
 
 class SignalRule:
@@ -43,6 +57,9 @@ class SignalRule:
         if spec.signal is not None:
             self.number = getattr(signal, f"SIG{spec.signal}")
         self.auto = spec.profile == "auto" and self.number is None
+        #: Whether a worker that does not catch its signal may go on for a while, so that a checkpoint may appear. Under
+        #: Slurm's profile it may be before its handler is there, or after.
+        self.patient = self.auto or (spec.profile == "slurm" and spec.signal is None)
 
     @property
     def tells(self) -> bool:
@@ -65,15 +82,20 @@ class SignalRule:
         return self.number if self.number is not None and read_masks(shell).traps(self.number) else None
 
     def is_caught(self, table: Mapping[int, Process], pid: int) -> bool:
-        """Return whether a worker catches a signal of any kind that profile auto may send."""
-        return any(best_signal(one) is not None for one in self.judged(table, pid))
+        """Return whether a worker catches the signal that it would get."""
+        signals = [(one, self.signal_for(one)) for one in self.judged(table, pid)]
+        return any(number is not None and read_masks(one).catches(number) for one, number in signals)
 
     def judged(self, table: Mapping[int, Process], pid: int) -> list[int]:
-        """Return the processes whose handlers count for a worker: a notebook's kernel, none for Ray's driver."""
+        """Return the processes whose handlers count for a worker: a notebook's kernel; none for one that only goes."""
         if not self.auto:
             return [pid]
         if runs_notebook(pid):
             return _children(table, pid)
+        if only_goes(pid):
+            # What it has started may catch the signal that it passes on.
+            below = (one for one in descendants(table, [pid]) if not table[one].zombie)
+            return [pid] if any(best_signal(one) is not None for one in below) else []
         return [] if self.is_driver(table, pid) else [pid]
 
     def is_driver(self, table: Mapping[int, Process], pid: int) -> bool:

@@ -35,14 +35,14 @@ class Standstill:
         self._evidence = evidence
         self._stopped: list[int] = []
 
-    def await_pause(self, pids: list[int], table: Mapping[int, Process]) -> bool:
+    def await_pause(self, pids: list[int], table: Mapping[int, Process], begun: float = float("inf")) -> bool:
         """Wait for a moment in which none of the processes writes a checkpoint; return whether there was one.
 
-        A job that saves all the time pauses for milliseconds only.
+        A job that saves all the time pauses for milliseconds only. Saves that began after `begun` do not count.
         """
         group = [*pids, *descendants(table, pids)]
         ends = time.monotonic() + PAUSE_S
-        while self._evidence.writing(group):
+        while self._evidence.writing(group, begun):
             if time.monotonic() >= ends:
                 return False
             time.sleep(PAUSE_LOOK_S)

@@ -42,6 +42,10 @@ class Status:
             "done": False,
             "done_all": False,
             "checkpoint": None,
+            # Whether a newer checkpoint than this one was reported, whose file is none any more.
+            "spoilt": False,
+            # Whether a place for checkpoints was named: what is not seen there was not saved. None: not known.
+            "watched": None,
             "job_state": None,
             "usage": {"cpu_s": 0.0, "rss_bytes": 0, "rss_peak_bytes": 0},
             # What the rank used so far (hai_client.metrics.summary); None: it was not measured yet.

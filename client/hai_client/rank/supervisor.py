@@ -23,6 +23,7 @@ from hai_client.rank.notices import NoticeWatch
 from hai_client.rank.process_killer import ProcessKiller, kill_all
 from hai_client.rank.recorder import Recorder
 from hai_client.rank.records import Abandoned, RankRecords
+from hai_client.rank.signals import is_as_asked
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
 from hai_client.rank.stop_signals import ImmediateEnd
@@ -156,6 +157,7 @@ class Supervisor:
         self._wakeup_pipe = wakeup_pipe
         self._stop_signals = stop_signals
         self._log = LogWriter(spec.log_dir, max_bytes=spec.log_max_bytes, parts=spec.log_parts, mode=spec.log_mode)
+        status.data["watched"] = bool(spec.watch)
         self._records = RankRecords(spec, status, self._log, api, account)
         self._notices: deque[dict[str, Any]] = deque()
         self._recorder = Recorder(spec, api, account, wakeup_pipe.ring)
@@ -293,7 +295,7 @@ class Supervisor:
             self._records.data["caught"] = self._telling.roster.caught
         self._records.take_evidence(self._evidence.news(now))
         if self._ending is None and (self._stop_signals.must_end() or self._abandoned(now)):
-            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear)
+            self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear, self._telling.roster.still_told())
             self._mark_signalled()
         if self._ending is not None:
             self._telling.stages.release()
@@ -342,8 +344,23 @@ class Supervisor:
             return
         if self._exit_code in CRASHED and self._ending is None:
             self._evidence.saves.tear_open()
-        self._evidence.last_look(forced=self._stop_signals.must_end())
-        self._records.take_evidence(self._evidence.news(time.monotonic(), at_once=True))
+        self._evidence.last_look(forced=self._stop_signals.must_end(), failed=self._has_failed())
+        evidence = self._evidence
+        if evidence.spoilt:
+            self._records.take_spoilt(evidence.newest)
+            self._log.say("the checkpoint that was seen last is none any more: its file was written over, or removed")
+        else:
+            self._records.take_evidence(evidence.news(time.monotonic(), at_once=True))
+        if evidence.refused is not None and self._notice is not None:
+            path, why = evidence.refused
+            self._log.say(f"{path} is not taken for a checkpoint: it {why}")
+
+    def _has_failed(self) -> bool:
+        """Return whether the command left by itself in another way than asked, so that a save of it may be a part."""
+        if self._stop_signals.must_end() or self._telling.under_agent:
+            # The status of a launcher says little of its workers.
+            return False
+        return not is_as_asked(self._exit_code, caught=self._telling.roster.caught)
 
     def _reap(self) -> bool:
         """Reap ended children; return whether any is left. Orphans become children too: no child, no descendant."""

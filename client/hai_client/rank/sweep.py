@@ -1,5 +1,5 @@
 """Looks for the newest file below some folders, a little at a time: there may be 100,000, on a slow server."""
-# ruff: noqa: PTH116, PTH120
+# ruff: noqa: PTH116, PTH119, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -8,25 +8,40 @@ import os
 import time
 from collections import OrderedDict
 
-from hai_client.rank.saves import RECORD_FOLDERS, is_record, looks_like_checkpoint
+from hai_client.rank.complete import general
+from hai_client.rank.judging import (
+    RECORD_FOLDERS,
+    FileFacts,
+    is_below,
+    is_draft,
+    is_record,
+    is_text,
+    looks_like_checkpoint,
+    may_be_text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 #: How many of the newest files, with their folders, every look begins with.
 HOT = 16
 #: Most entries of such a folder that are looked at.
 HOT_ENTRIES = 500
+#: How many sizes of earlier files, and moments of renames, are remembered.
+REMEMBERED = 1000
+#: How much of a file is read to see whether it is text that grows, bytes.
+HEAD_BYTES = 128
 
 
 class Found:
     """A file as it was last seen. Times are nanoseconds since the epoch, sizes bytes.
 
-    `at` is the file's own time, but never later than the moment it was seen, as clocks of file servers differ.
+    `at` is the file's own time, but never later than the moment it was seen, as clocks of file servers differ; or when
+    it was renamed into place, if that was later.
     """
 
-    __slots__ = ("at", "inode", "mtime", "path", "size")
+    __slots__ = ("at", "grows", "head", "inode", "mtime", "path", "size")
 
     def __init__(self, path: str, mtime: int, size: int, inode: int, now: int) -> None:
         self.path = path
@@ -34,6 +49,15 @@ class Found:
         self.size = size
         self.inode = inode
         self.at = min(mtime, now)
+        #: Its first bytes, where they may tell whether it is a record.
+        self.head = b""
+        #: Whether it was seen to grow in place; None: it was seen to be replaced, so that it does not count.
+        self.grows: bool | None = False
+
+    def follow(self, known: Found) -> None:
+        """Note what the file was like when it was last seen."""
+        replaced = known.inode != self.inode or self.size <= known.size or not self.head.startswith(known.head)
+        self.grows = None if replaced or known.grows is None else True
 
 
 class Sweep:
@@ -51,6 +75,10 @@ class Sweep:
         #: Folders in which only files with the name of a checkpoint count; folders below them are not searched.
         self._learned: OrderedDict[str, None] = OrderedDict()
         self._files: OrderedDict[str, Found] = OrderedDict()
+        #: The smallest size of complete files, by their paths without numbers.
+        self._sizes: OrderedDict[str, int] = OrderedDict()
+        #: When files and folders were renamed into place, nanoseconds since the epoch.
+        self._came: OrderedDict[str, int] = OrderedDict()
         self._pass: Iterator[None] | None = None
         #: When a file that this rank does not write was last seen to grow (monotonic seconds).
         self.grown_at = float("-inf")
@@ -71,10 +99,53 @@ class Sweep:
         while len(self._learned) > HOT:
             self._learned.popitem(last=False)
 
+    def came(self, path: str, at: int) -> None:
+        """Note that a file or a folder was renamed to this path: what it holds has come into place then."""
+        _remember(self._came, path, at)
+        for file in self._files.values():
+            if is_below(file.path, (path,)):
+                file.at = max(file.at, at)
+
+    def facts(self, file: Found, *, torn: bool) -> FileFacts:
+        """Return what is known of a file that was found."""
+        return FileFacts(
+            file.path,
+            place=next((root for root in self._roots if is_below(file.path, (root,))), None),
+            size=file.size,
+            before=self._sizes.get(general(file.path)),
+            torn=torn,
+            text=bool(file.head) and is_text(file.head),
+            grows=file.grows is True,
+        )
+
+    def note_complete(self, files: Iterable[Found]) -> None:
+        """Remember the sizes of files that are complete: later files of these names are no shorter."""
+        for file in files:
+            self._note_size(file.path, file.size)
+
+    def is_whole(self, file: Found) -> bool:
+        """Return whether a file was certainly written to its end: it was renamed, or is as long as those before."""
+        return self._came_at(file.path) > 0 or file.size >= self._sizes.get(general(file.path), file.size + 1)
+
+    def is_unchanged(self, file: Found) -> bool:
+        """Return whether a file is still what it was when it was found; True where it cannot be looked at."""
+        try:
+            stat = os.stat(file.path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return (stat.st_mtime_ns, stat.st_size) == (file.mtime, file.size)
+
+    def _note_size(self, path: str, size: int) -> None:
+        if size:
+            name = general(path)
+            _remember(self._sizes, name, min(size, self._sizes.get(name, size)))
+
     @property
-    def learned(self) -> bool:
-        """Whether checkpoints are written outside the places of checkpoints."""
-        return not all(self._is_inside(folder) for folder in self._learned)
+    def learned(self) -> list[str]:
+        """The folders outside the places of checkpoints in which checkpoints are written."""
+        return [folder for folder in self._learned if not self._is_inside(folder)]
 
     @property
     def files(self) -> list[Found]:
@@ -180,16 +251,65 @@ class Sweep:
             self._files.pop(path, None)
 
     def _note(self, path: str, stat: os.stat_result) -> None:
-        if stat.st_mtime_ns <= self._since:
+        came = self._came_at(path)
+        if stat.st_mtime_ns <= self._since and came <= self._since:
+            if not is_draft(os.path.basename(path)):
+                # It was there before the run.
+                self._note_size(path, stat.st_size)
             return
         known = self._files.get(path)
-        if known is not None and known.inode == stat.st_ino:
-            if (known.mtime, known.size) == (stat.st_mtime_ns, stat.st_size):
-                return
-            if stat.st_size > known.size and not self._own(path):
+        file = seen(path, stat, known)
+        if file is known:
+            return
+        file.at = max(file.at, came)
+        if known is not None:
+            is_log = file.grows is True and bool(file.head)
+            if known.inode == file.inode and file.size > known.size and not is_log and not self._own(path):
                 self.grown_at, self.grown_to = time.monotonic(), stat.st_mtime_ns
-        self._files[path] = Found(path, stat.st_mtime_ns, stat.st_size, stat.st_ino, time.time_ns())
+        self._files[path] = file
         self._files.move_to_end(path)
         if len(self._files) > 4 * HOT:
             oldest = min(self._files.values(), key=lambda file: file.at)
             del self._files[oldest.path]
+
+    def _came_at(self, path: str) -> int:
+        """Return when the file, or a folder that it lies in, was renamed into place; 0: not, as far as is known."""
+        latest = 0
+        if self._came:
+            while path not in ("", "/"):
+                latest = max(latest, self._came.get(path, 0))
+                path = os.path.dirname(path)
+        return latest
+
+
+def seen(path: str, stat: os.stat_result, known: Found | None) -> Found:
+    """Return a file as it is now: the one that is known, where it has not changed. Reads the file system."""
+    if known is not None and (known.inode, known.mtime, known.size) == (stat.st_ino, stat.st_mtime_ns, stat.st_size):
+        return known
+    file = Found(path, stat.st_mtime_ns, stat.st_size, stat.st_ino, time.time_ns())
+    if may_be_text(os.path.basename(path)):
+        file.head = _head(path)
+    if known is not None:
+        file.follow(known)
+    return file
+
+
+def _remember(known: OrderedDict[str, int], path: str, value: int) -> None:
+    known[path] = value
+    known.move_to_end(path)
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)
+
+
+def _head(path: str) -> bytes:
+    """Return the first bytes of a file; nothing of what cannot be read, or is no file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, HEAD_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)

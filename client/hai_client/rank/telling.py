@@ -18,6 +18,7 @@ and the signal. Shells start nothing more after the notice: shells above a worke
 from __future__ import annotations
 
 import os
+import signal
 import time
 
 from hai_client.rank.catching import read_masks
@@ -75,11 +76,13 @@ class Telling:
         self._main = 0
         self._deadline: float | None = None
         self._next = 0.0
+        #: Whether a launcher such as torchrun has started the workers.
+        self.under_agent = False
 
     @property
     def at_once(self) -> bool:
         """Whether the notice certainly comes with a signal, sent at once."""
-        return self._rule.number is not None and self._spec.signal_before_s is None
+        return self._rule.number is not None and not self._rule.patient and self._spec.signal_before_s is None
 
     def begin(self, main: int, notice: dict[str, Any], now: float) -> None:
         """Take a notice, or a newer one, and begin to tell the job (now: monotonic seconds)."""
@@ -142,6 +145,7 @@ class Telling:
         """Return the processes, and the workers among them; stop the shells above workers that are to be told."""
         while True:
             found = _find(table, self._main)
+            self.under_agent = self.under_agent or bool(found.under_agent)
             if self._uncaught.began is None:
                 self._uncaught.began = time.monotonic()
                 self.roster.note(table, found.top)
@@ -174,7 +178,7 @@ class Telling:
         worker = self.roster.workers.get(pid)
         if worker is None or worker.listens:
             return False
-        return worker.told or not self._rule.auto or self._rule.is_caught(table, pid)
+        return worker.told or not self._rule.patient or self._rule.is_caught(table, pid)
 
     def _traps(self, shell: int) -> bool:
         return shell in self.roster.trapping or self._rule.trap_of(shell) is not None
@@ -189,6 +193,8 @@ class Telling:
         self._moment.wait()
         for pid, number in told:
             send(pid, number)
+            if number == signal.SIGTERM:
+                self.roster.terminated[pid] = table[pid].start
 
     def _trap_signals(self, table: Mapping[int, Process], found: Workers) -> list[tuple[int, int]]:
         told = []

@@ -33,6 +33,8 @@ KEPT = (
     "log_lost_lines",
     "log_lost_why",
     "checkpoint",
+    "spoilt",
+    "watched",
     "job_state",
     "summary",
 )

@@ -1,5 +1,9 @@
-"""Watches the places of checkpoints with inotify, so that every change below them is noticed at once."""
-# ruff: noqa: PTH112, PTH119, PTH123
+"""Watches the places of checkpoints with inotify, so that every change below them is noticed at once.
+
+The folder in which the job works is watched too: there only files with the names of checkpoints count. So a quick save
+into a folder that nobody has named is heard, though no look ever finds its file open.
+"""
+# ruff: noqa: PTH112, PTH119, PTH120, PTH123
 # Importing pathlib or threading costs milliseconds at every start.
 
 from __future__ import annotations
@@ -7,10 +11,12 @@ from __future__ import annotations
 import _thread
 import os
 import time
+from collections import deque
 
 from hai_client.rank.complete import Facts, Habits, quiet_needed
 from hai_client.rank.inotify import (
     CLOSE_WRITE,
+    CREATE,
     DELETE,
     IGNORED,
     MOVE_SELF,
@@ -20,7 +26,14 @@ from hai_client.rank.inotify import (
     FileEvent,
     Inotify,
 )
-from hai_client.rank.saves import RECORD_FOLDERS, is_below, is_draft, is_record
+from hai_client.rank.judging import (
+    PROGRAM_FOLDERS,
+    RECORD_FOLDERS,
+    is_below,
+    is_draft,
+    is_record,
+    looks_like_checkpoint,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +41,8 @@ if TYPE_CHECKING:
 
 #: Most folders that are watched. With more folders some changes are not noticed at once.
 MOST_FOLDERS = 1024
+#: Most of them that lie in no place of checkpoints.
+MOST_WIDE = 512
 #: How long it may take to watch the folders that are there at first, seconds.
 WALK_S = 2.0
 #: Most drafts that are remembered: a single one is enough to demand a longer wait.
@@ -54,6 +69,19 @@ class TreeWatch:
         self._habits = Habits()
         self._lock = _thread.allocate_lock()
         self._roots: tuple[str, ...] = ()
+        #: Where the job works; and the folders there in which a checkpoint was heard of.
+        self._wide = ""
+        self._learned: set[str] = set()
+        self._real_roots: set[str] = set()
+        self._hears_wide = False
+        #: Files that grow and are no checkpoints: they are not heard of.
+        self.records: set[str] = set()
+        #: When files were last closed after writing, or renamed into place, monotonic seconds.
+        self.closed: dict[str, float] = {}
+        #: Of files and folders that were renamed into place: the path and when, nanoseconds since the epoch.
+        self.came: list[tuple[str, int]] = []
+        #: Checkpoints that were heard of outside of the places, or drafts of them.
+        self.elsewhere: list[str] = []
         #: Roots that do not exist yet.
         self._awaited: list[str] = []
         self._folders: list[str] = []
@@ -71,11 +99,11 @@ class TreeWatch:
         """File descriptor that becomes readable when there are changes to take; None: no watch is possible."""
         return None if self._inotify is None else self._inotify.fd
 
-    def listen(self, places: Iterable[str]) -> None:
-        """Begin to watch some places with all folders below them."""
-        self._roots = tuple(places)
+    def listen(self, places: Iterable[str], wide: str = "") -> None:
+        """Begin to watch some places with all folders below them, and the folder in which the job works."""
+        self._roots, self._wide = tuple(places), wide
         self._awaited = list(self._roots)
-        if not self._roots:
+        if not self._roots and not wide:
             return
         try:
             self._inotify = Inotify()
@@ -83,6 +111,10 @@ class TreeWatch:
             # This user has too many inotify instances, or the kernel has none: only regular looks find files then.
             return
         self._find_roots(came=False)
+        if wide:
+            self._real_roots = {os.path.realpath(root) for root in self._roots}
+            self._hears_wide = self._alone or _is_local(wide)
+            self._walk(wide, came=False)
 
     def step(self) -> None:
         """Watch new folders too. May wait for their file system."""
@@ -146,7 +178,11 @@ class TreeWatch:
             self._deaf = self._deaf or event.path in self._roots
             return
         name = os.path.basename(event.path)
-        if is_record(name) or name in RECORD_FOLDERS:
+        if is_record(name) or name in RECORD_FOLDERS or event.path in self.records:
+            return
+        if event.kind & MOVED_TO:
+            self.came.append((event.path, time.time_ns()))
+        if not self._counts(event, name):
             return
         self.count += 1
         if event.kind & (MOVED_FROM | DELETE):
@@ -160,11 +196,33 @@ class TreeWatch:
         if is_draft(name) and len(self._drafts) < MOST_DRAFTS:
             self._drafts.add(event.path)
 
+    def _counts(self, event: FileEvent, name: str) -> bool:
+        """Return whether an event is one of a place of checkpoints, or of a checkpoint elsewhere."""
+        if is_below(event.path, self._roots):
+            return True
+        if event.is_folder:
+            if event.kind & (CREATE | MOVED_TO) and _may_hold(name):
+                self._folders.append(event.path)
+            return False
+        if not looks_like_checkpoint(name):
+            return False
+        self._learned.add(os.path.dirname(event.path))
+        if event.kind & (CLOSE_WRITE | MOVED_TO):
+            self.elsewhere.append(event.path)
+        return True
+
+    def hears(self, folders: Iterable[str]) -> bool:
+        """Return whether all of some folders outside of the places are watched."""
+        return all(self._hears_wide and folder in self._learned for folder in folders)
+
     def _note(self, event: FileEvent, now: float) -> None:
         """Note what was made, closed, or renamed to a path."""
         if event.kind & MOVED_TO and event.cookie == self._open_rename:
             self._habits.renamed_open(event.path, now)
         elif event.kind & (MOVED_TO | CLOSE_WRITE):
+            if len(self.closed) >= MOST_DRAFTS:
+                self.closed.clear()
+            self.closed[event.path] = now
             self._habits.written(event.path, now)
         elif event.is_folder:
             self._habits.touched(now)
@@ -174,30 +232,45 @@ class TreeWatch:
     def _walk(self, top: str, *, came: bool) -> None:
         """Watch a folder and the folders below it. Files made before the watch come without an event."""
         ends = time.monotonic() + WALK_S
-        waiting = [(top, top in self._roots)]
+        waiting = deque([(top, top in self._roots or top == self._wide)])
         while waiting:
-            folder, is_root = waiting.pop()
-            if self._inotify is None or len(self._inotify) >= MOST_FOLDERS or time.monotonic() >= ends:
-                self._deaf = True
+            # Those above first: the limits leave out the deepest.
+            folder, is_root = waiting.popleft()
+            wide = not is_below(folder, self._roots)
+            most = MOST_WIDE if wide else MOST_FOLDERS
+            if self._inotify is None or len(self._inotify) >= most or time.monotonic() >= ends:
+                self._deaf = self._deaf or not wide
                 return
             if not self._inotify.add(folder, follow=is_root):
                 # The folder is gone again, or there are too many watches.
-                self._deaf = self._deaf or os.path.isdir(folder)
+                self._deaf = self._deaf or (not wide and os.path.isdir(folder))
                 continue
-            self._look_into(folder, waiting, came=came)
+            self._look_into(folder, waiting, came=came, wide=wide)
 
-    def _look_into(self, folder: str, waiting: list[tuple[str, bool]], *, came: bool) -> None:
+    def _look_into(self, folder: str, waiting: deque[tuple[str, bool]], *, came: bool, wide: bool) -> None:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in RECORD_FOLDERS:
+                        if entry.name not in RECORD_FOLDERS and not (wide and self._is_left_out(entry)):
                             waiting.append((entry.path, False))
-                    elif came and not is_record(entry.name):
+                    elif came and not is_record(entry.name) and not (wide and not looks_like_checkpoint(entry.name)):
                         with self._lock:
                             self._habits.found(entry.path, time.monotonic())
+                            if wide:
+                                self._learned.add(folder)
+                                self.elsewhere.append(entry.path)
         except OSError:
             return
+
+    def _is_left_out(self, entry: os.DirEntry[str]) -> bool:
+        # A place of checkpoints is watched already, by the path that it was named by.
+        return not _may_hold(entry.name) or os.path.realpath(entry.path) in self._real_roots
+
+
+def _may_hold(name: str) -> bool:
+    """Return whether a folder of that name, where the job works, may hold checkpoints."""
+    return name not in PROGRAM_FOLDERS and not name.startswith(".")
 
 
 def _is_local(path: str) -> bool:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from hai_client.rank.spec import Spec
     from hai_client.rank.workers import Workers
 
+#: How long after its patience a job that saves nearly all the time may go on, until a moment without a save is found;
+#: then it may end the save that is going on, and no other; seconds.
+PAUSE_WITHIN_S = 30.0
+#: A time that never comes, monotonic seconds.
+NEVER = float("inf")
+
 
 class Uncaught:
     """The workers whose signal ends them. None gets it while a process of its rank writes a checkpoint.
@@ -60,16 +66,26 @@ class Uncaught:
 
     def may_end(self, table: Mapping[int, Process], now: float) -> bool:
         """Return whether workers that do not catch their signal may be ended by it now."""
-        if self._evidence.others_save(now):
+        if self._evidence.others_save(now) and not self._is_at_its_bound(now):
             return False
-        if not self._rule.auto:
+        if not self._rule.patient:
             # A job that polls needs no signal: do not end it by the one that its owner has chosen.
             return self._spec.signal is None or not self._rule.polls()
         return not self._roster.is_saving(table) and (self._evidence.settled(now) or self._is_over(now))
 
     def _is_over(self, now: float) -> bool:
         """Return whether the patience with workers that no signal tells is over."""
-        return self.began is not None and (self.for_good or now - self.began >= self._spec.patience_s)
+        return now >= self._over_at()
+
+    def _over_at(self) -> float:
+        """Return when the patience is over, monotonic seconds; infinity: it has not begun."""
+        if self.began is None:
+            return NEVER
+        return self.began + (0.0 if self.for_good else self._spec.patience_s)
+
+    def _is_at_its_bound(self, now: float) -> bool:
+        """Return whether a job that saves all the time has gone on for long enough."""
+        return now >= self._over_at() + PAUSE_WITHIN_S
 
     def end_agent(self, table: Mapping[int, Process], found: Workers, main: int, now: float) -> None:
         """End the main process if it is an agent that still waits for the other agents of its gang."""
@@ -80,19 +96,25 @@ class Uncaught:
             send(main, signal.SIGTERM)
 
     def end(self, workers: list[NoticedWorker], table: Mapping[int, Process], found: Workers, now: float) -> None:
-        """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint."""
+        """Send the signal to workers that do not catch it, unless one of them is writing a checkpoint.
+
+        A job that saves all the time may end the save that goes on at `PAUSE_WITHIN_S`, and no other.
+        """
         pids = [worker.pid for worker in workers]
+        begun = self._over_at() + PAUSE_WITHIN_S if self._is_at_its_bound(now) else NEVER
         self._moment.wait()
-        if not self._standstill.await_pause(pids, table):
+        if not self._standstill.await_pause(pids, table, begun):
             return
         group = self._standstill.stop(pids)
         try:
-            if group is None or self._evidence.writing(group):
+            if group is None or self._evidence.writing(group, begun):
                 return
-            if self._rule.auto and not self._is_over(now) and not self._evidence.unchanged():
+            if self._rule.patient and not self._is_over(now) and not self._evidence.unchanged():
                 # The next save may have begun.
                 return
             self._mark()
+            if begun != NEVER and self._evidence.writing(group):
+                self._evidence.tear(group)
             for worker in workers:
                 self._end_one(worker, table, found, now)
         finally:
@@ -112,7 +134,7 @@ class Uncaught:
 
     def insist(self, table: Mapping[int, Process], now: float) -> None:
         """Kill workers that are still there after a signal that they do not catch."""
-        if not self._rule.auto or self._evidence.going_on(now):
+        if not self._rule.patient or self._evidence.going_on(now):
             return
         for worker in self._roster.workers.values():
             due = worker.ended_at is not None and now - worker.ended_at >= self._spec.term_wait_s

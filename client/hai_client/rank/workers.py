@@ -37,6 +37,11 @@ AGENT_MODULES = frozenset(
 )
 #: Launchers that do nothing of use when their workers are gone. nsys is not among them: it writes its report then.
 IDLE = AGENTS | {"accelerate"}
+#: Runtimes and tools that catch SIGTERM only to go, or to end what they have started, and save nothing because of it.
+ONLY_TO_GO = frozenset(
+    {"beam.smp", "dotnet", "gmake", "java", "julia", "make", "MATLAB", "ninja", "nextflow", "octave", "octave-cli"}
+    | {"octave-gui", "R", "Rscript", "ruby", "snakemake"}
+)
 #: Ray's own program on each node.
 RAYLET = "raylet"
 #: The module that runs a notebook, with its cells in a process below it.
@@ -154,6 +159,12 @@ def runs_ray(children: Iterable[int]) -> bool:
     The driver catches SIGTERM only to end Ray; the workers are other processes and do not get the signal.
     """
     return any(read_program(child) == RAYLET for child in children)
+
+
+def only_goes(pid: int) -> bool:
+    """Return whether the process is a runtime that catches signals only to go."""
+    words = {os.path.basename(word) for word in read_arguments(pid)[:2]}
+    return read_program(pid) in ONLY_TO_GO or bool(words & ONLY_TO_GO)
 
 
 def _with(launchers: tuple[int, ...], pid: int) -> tuple[int, ...]:

@@ -8,9 +8,10 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hai_client.rank.complete import general
+from hai_client.rank.judging import ELSEWHERE, FileFacts, is_below, is_text, why_not
 from hai_client.rank.times import seconds_of
 from hai_client.rehearsal.facts import First, SeenCheckpoint
-from hai_client.rehearsal.turn import CHECKPOINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from hai_client.rehearsal.plan import RehearsalPlan
     from hai_client.rehearsal.turn import RehearsalRun
 
+#: Files written within this time are parts of one checkpoint, seconds.
+SAVE_S = 1.0
+
 
 class RehearsalEvidence:
     """The files and reports of the first run.
 
-    A file below the checkpoint folder or a watched path (`--watch`) counts as a checkpoint. A file elsewhere counts if
-    the first run wrote it and it has the name of a checkpoint. A file of another name counts if the second run reads it
-    and the first run wrote it after the notice, or twice: data that was downloaded once is no checkpoint.
+    `hai_client.rank.judging` says which of the files that the first run wrote are checkpoints, as on the platform. A
+    file elsewhere that has not the name of one counts if the second run reads it and the first run wrote it after the
+    notice, or twice: data that was downloaded once is no checkpoint.
     """
 
     def __init__(self, plan: RehearsalPlan, files: FolderWatcher, reports: list[tuple[float, dict[str, Any]]]) -> None:
@@ -40,16 +44,51 @@ class RehearsalEvidence:
         """Return the folders in which the run wrote files."""
         return sorted({str(Path(path).parent) for path in self._files.written})
 
+    def why_not(self, path: str) -> str | None:
+        """Return why a file is no checkpoint, as the end of a sentence; None: it is one."""
+        file = self._files.found.get(path)
+        place = next((place for place in self._places if is_below(path, (place,))), None)
+        if file is None:
+            # The first run did not write it: it may have been there before.
+            return None if place is not None and path not in self._files.written else ELSEWHERE
+        return why_not(
+            FileFacts(
+                path,
+                place=place,
+                size=file.size,
+                before=self._before(path),
+                text=bool(file.head) and is_text(file.head),
+                grows=file.grows is True,
+            )
+        )
+
+    def is_whole(self, path: str) -> bool:
+        """Return whether a file was certainly written to its end: it was renamed, or is as long as those before."""
+        before, file = self._before(path), self._files.found.get(path)
+        return path in self._files.moved or (before is not None and file is not None and file.size >= before)
+
     def is_checkpoint(self, path: str) -> bool:
-        """Return whether a file counts as a checkpoint, by its place, or by its name if the run wrote it."""
-        if any(path == place or path.startswith(place + os.sep) for place in self._places):
-            return True
-        return path in self._files.written and bool(CHECKPOINT.search(path))
+        """Return whether a file counts as a checkpoint."""
+        return self.why_not(path) is None
 
     def may_resume(self, path: str) -> bool:
         """Return whether the second run counts as resumed from a file if it reads the file."""
-        times = self._files.written.get(path, [])
-        return self.is_checkpoint(path) or len(times) > 1 or any(at >= self._told_at for at in times)
+        why, times = self.why_not(path), self._files.written.get(path, [])
+        return why is None or (why == ELSEWHERE and (len(times) > 1 or any(at >= self._told_at for at in times)))
+
+    def _before(self, path: str) -> int | None:
+        """Return the size of the shortest file before this one of the same name but for numbers; None: none was."""
+        written = self._files.sizes.get(path, [])
+        if not written:
+            return None
+        name, last = general(path), written[-1][0] - SAVE_S
+        sizes = [
+            size
+            for other, known in self._files.sizes.items()
+            for at, size in known
+            if at < last and size and general(other) == name
+        ]
+        return min(sizes, default=None)
 
     def with_saved(self, first: First, path: str) -> First:
         """Return the run with a file as its checkpoint after the notice, or as its last checkpoint before."""
@@ -62,20 +101,22 @@ class RehearsalEvidence:
         return first
 
     def around(
-        self, told_at: float, cut_after: float | None
+        self, told_at: float, cut_after: float | None, *, failed: bool = False
     ) -> tuple[SeenCheckpoint | None, SeenCheckpoint | None, str | None]:
         """Return the newest checkpoint before the notice, the newest one after it, and a file that was cut off.
 
         Args:
             told_at: When the notice came, seconds since the epoch.
             cut_after: Files closed later were closed by the kill, not by the job; None: the job closed all files.
+            failed: Whether the job failed by itself after that: a file that is whole counts all the same.
         """
         self._told_at = told_at
         before: list[SeenCheckpoint] = []
         after: list[SeenCheckpoint] = []
         cut: str | None = None
         for at, path in self._seen():
-            if cut_after is not None and at > cut_after and self._files.moved.get(path) != at:
+            cut_off = cut_after is not None and at > cut_after and self._files.moved.get(path) != at
+            if cut_off and not (failed and self.is_whole(path)):
                 cut = path
             else:
                 (after if at >= told_at else before).append(SeenCheckpoint(at - told_at, "seen", path))

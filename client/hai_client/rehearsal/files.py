@@ -6,12 +6,16 @@ closed between two looks. The kernel does not report what other machines do to a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
 import struct
 import threading
 import time
+
+from hai_client.rank.judging import PROGRAM_FOLDERS
+from hai_client.rank.sweep import Found, seen
 
 ACCESS, CLOSE_WRITE, CLOSE_NOWRITE = 0x1, 0x8, 0x10
 MOVED_TO, CREATE, OVERFLOW, ISDIR = 0x80, 0x100, 0x4000, 0x40000000
@@ -20,8 +24,6 @@ _ONLYDIR = 0x01000000
 _HEAD = struct.Struct("iIII")
 #: Limit of watched folders: a home folder may have millions.
 MOST_FOLDERS = 4096
-#: Folders that hold programs, not checkpoints.
-_PROGRAMS = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -38,12 +40,16 @@ class FolderWatcher:
         written: Path to the times (seconds since the epoch) at which it was closed after writing, or came into place.
         moved: Path to the last time at which it was renamed into place, alone or with its folder.
         read: Path to the first time at which it was read, or opened for reading and closed.
+        sizes: Path to its sizes in bytes after these times, as far as it was there to look at.
+        found: Path to the file as it was last seen, with what is known of how it changes.
         incomplete: A sentence on what could not be watched; empty if everything could.
     """
 
     def __init__(self, roots: list[str], *, wide: list[str], folders: list[str]) -> None:
         self.written: dict[str, list[float]] = {}
         self.moved: dict[str, float] = {}
+        self.sizes: dict[str, list[tuple[float, int]]] = {}
+        self.found: dict[str, Found] = {}
         self.read: dict[str, float] = {}
         self.incomplete = ""
         self._paths: dict[int, str] = {}
@@ -138,16 +144,20 @@ class FolderWatcher:
                 self._add_tree(path, since=now)
         elif mask & (CLOSE_WRITE | MOVED_TO):
             self._note(path, now, moved=bool(mask & MOVED_TO))
-        elif mask & (ACCESS | CLOSE_NOWRITE):
+        elif mask & (ACCESS | CLOSE_NOWRITE) and path not in self.written:
+            # A run that reads what it has just written resumes from nothing.
             self.read.setdefault(path, now)
 
     def _note(self, path: str, now: float, *, moved: bool) -> None:
         self.written.setdefault(path, []).append(now)
+        with contextlib.suppress(OSError):
+            file = self.found[path] = seen(path, os.stat(path), self.found.get(path))  # noqa: PTH116
+            self.sizes.setdefault(path, []).append((now, file.size))
         if moved:
             self.moved[path] = now
 
 
 def _may_hold(folder: str, name: str, *, hidden: bool) -> bool:
-    if name in _PROGRAMS or (name.startswith(".") and not hidden):
+    if name in PROGRAM_FOLDERS or (name.startswith(".") and not hidden):
         return False
     return not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118

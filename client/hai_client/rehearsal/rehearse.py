@@ -9,9 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from hai_client.rank.signals import is_as_asked
 from hai_client.rank.times import rfc3339, seconds_of
 from hai_client.rehearsal.evidence import RehearsalEvidence, resumed_from
-from hai_client.rehearsal.facts import SENT, First, RehearsalFacts, Second
+from hai_client.rehearsal.facts import First, RehearsalFacts, Second
 from hai_client.rehearsal.files import FolderWatcher
 from hai_client.rehearsal.handlers import caught_by_all
 from hai_client.rehearsal.turn import RehearsalRun
@@ -120,12 +121,14 @@ class Rehearsal:
         caught = status["caught"]
         polls = turn.mark("polling") is not None
         killed = not polls and caught is not True and status["exit_code"] != 0
-        cut_after = ended_at
-        if killed and ended_at is None:
+        failed = ended_at is None and not is_as_asked(status["exit_code"], caught=caught)
+        cut_after = end - CUT_S if failed else ended_at
+        if killed and ended_at is None and not failed:
             # These profiles send their signal at once; with other profiles the time of the signal is unknown.
-            at_once = self._plan.profile in SENT and self._plan.signal_before_s is None
+            profile = self._plan.profile
+            at_once = (profile == "sigterm" or self._plan.signal is not None) and self._plan.signal_before_s is None
             cut_after = told_at if at_once else end - CUT_S
-        last, saved, cut = evidence.around(told_at, cut_after)
+        last, saved, cut = evidence.around(told_at, cut_after, failed=failed)
         return (
             First(
                 told=True,

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from hai_client.rank.environment import RankContext, Run, rank_environment
+from hai_client.rank.judging import looks_like_checkpoint
 from hai_client.rank.processes import descendants, read_table
 from hai_client.rehearsal.service import LocalService
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
     from hai_client.rehearsal.plan import RehearsalPlan
 
 SHIMS = Path(__file__).parents[1] / "shims"
-#: Names of checkpoint files; a job may save outside of the watched folders.
-CHECKPOINT = re.compile(
-    r"\.(pt|pth|ckpt|safetensors|bin|npz|npy|h5|hdf5|keras|pkl|joblib|msgpack|distcp)$", re.IGNORECASE
-)
 _PART = re.compile(r"([0-9]{20})\.log")
 
 
@@ -160,7 +157,7 @@ class RehearsalRun:
             with contextlib.suppress(OSError):
                 folder = f"/proc/{pid}/fd"
                 found += [os.readlink(f"{folder}/{fd}") for fd in os.listdir(folder)]  # noqa: PTH208
-        return [path for path in found if CHECKPOINT.search(path) and path.startswith("/")]
+        return [path for path in found if path.startswith("/") and looks_like_checkpoint(os.path.basename(path))]  # noqa: PTH119
 
     def end(self) -> None:
         """End the run as the platform does at the deadline."""

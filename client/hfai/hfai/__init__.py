@@ -7,6 +7,7 @@ used. The in-job functions are here as well as in `hfai.client`, as in the origi
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 from hfai import client
@@ -25,6 +26,12 @@ from hfai.client import (
     set_whole_life_state,
     task_id,
 )
+
+# Scripts for the original read these everywhere. HAI gives them to no task of one process, as other code takes them for
+# those of a launcher.
+if os.environ.get("HAI_NODES") == "1":
+    os.environ.setdefault("WORLD_SIZE", "1")
+    os.environ.setdefault("RANK", "0")
 
 __version__ = "0.1.0"
 __all__ = [

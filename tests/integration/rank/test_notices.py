@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from hai_client.rank.processes import read_program
 from hai_client.rank.times import rfc3339
 from kit.waiting import wait_for
 
@@ -353,3 +354,30 @@ def test_a_report_that_makes_no_sense_is_dropped_with_a_word_in_the_log(bench) -
         "the line on the dropped report",
         lambda: any(line.startswith("[hai] report 1.json was dropped") for line in bench.lines()),
     )
+
+
+def test_one_that_saves_because_of_its_notice_gets_no_second_signal_at_the_deadline(bench, service) -> None:
+    """A second one would begin its save anew. Others of the rank get theirs."""
+    bench.folder.mkdir()
+    (bench.folder / "ears.py").write_text(EARS)
+    line = f"{sys.executable} ears.py & (sleep 1000; echo ended) & wait"
+    supervisor = bench.start("bash", "-c", line, profile="auto", term_wait_s=300)
+    bench.printed("main up")
+    service.notify()
+    bench.printed("main heard SIGTERM")
+    supervisor.terminate()
+    wait_for("the other process to be ended", lambda: "sleep" not in map(read_program, bench.processes()))
+    (bench.folder / "go").touch()
+    bench.wait()
+    assert bench.lines().count("main heard SIGTERM") == 1
+
+
+def test_under_slurms_profile_one_without_a_handler_comes_to_its_end(bench, service) -> None:
+    code = "import os, time\nprint('up', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    bench.python(code, profile="slurm", patience_s=300)
+    bench.printed("up")
+    service.notify()
+    wait_for("the supervisor to be told", lambda: bench.status()["notified_at"])
+    (bench.folder / "go").touch()
+    status = bench.wait()
+    assert (status["exit_code"], status["signalled"], status["caught"]) == (0, False, None)

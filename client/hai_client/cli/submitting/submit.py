@@ -246,7 +246,9 @@ def sentence(ctx: Context, task: Task) -> str:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add_options(parser)
-    parser.add_argument("--shell", metavar="LINE", help="a line for bash, in place of COMMAND: --shell 'echo $RANK'")
+    parser.add_argument(
+        "--shell", metavar="LINE", help="a line for bash, in place of COMMAND: --shell 'echo $HAI_RANK'"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
 
 

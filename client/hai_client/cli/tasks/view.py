@@ -53,6 +53,8 @@ _SAVED: Mapping[str, tuple[Callable[[], str], str | None]] = {
 }
 #: Reasons for the end of a run that are failures.
 _BROKEN = frozenset({"failed", "node_lost", "start_failed", "supervisor_killed"})
+#: Reasons for the end of a task: nothing is resumed, and nothing counted as lost.
+_FOR_GOOD = frozenset({"user_stopped", "owner_archived", "time_limit"})
 _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 #: Words that YAML does not read as text.
 _AMBIGUOUS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -309,9 +311,16 @@ def _run_row(run: Run) -> list[Cell | str]:
         duration((until - run.started_at).total_seconds()),
         Cell(ended, "red" if run.reason in _BROKEN else None),
         Cell(saved(), color),
-        duration(run.lost_s) if run.lost_s else "-",
+        _lost(run),
         " ".join(_place(rank) for rank in run.ranks) or " ".join(run.nodes),
     ]
+
+
+def _lost(run: Run) -> str:
+    """Return how long the work took that was lost; `unknown` where the job may have saved without being seen."""
+    if run.lost_s is None and run.left in ("unknown", "ended") and run.reason not in _FOR_GOOD:
+        return say_in("saved or not", "unknown")
+    return duration(run.lost_s) if run.lost_s else "-"
 
 
 def _place(rank: Rank) -> str:

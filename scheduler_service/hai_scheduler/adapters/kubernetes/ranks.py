@@ -193,6 +193,8 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         done=bool(said.get("done")),
         done_all=bool(said.get("done_all")),
         checkpoint=checkpoint_of(said.get("checkpoint")),
+        spoilt=said.get("spoilt") is True,
+        watched=watched if isinstance(watched := said.get("watched"), bool) else None,
         job_state=text_of(said.get("job_state")),
         summary=summary_of(said),
         # A rank that ends with 0 without a notice has simply finished.

@@ -306,6 +306,8 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         done=bool(status.get("done")),
         done_all=bool(status.get("done_all")),
         checkpoint=checkpoint_of(status.get("checkpoint")),
+        spoilt=status.get("spoilt") is True,
+        watched=watched if isinstance(watched := status.get("watched"), bool) else None,
         job_state=text_of(status.get("job_state")),
         summary=summary_of(status),
         start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,

@@ -130,6 +130,7 @@ def _rank_values(rank: Rank) -> _Values:
         "done": rank.done,
         "message": rank.message,
         "unstarted": rank.unstarted.value if rank.unstarted is not None else None,
+        "watched": rank.watched,
         "supervisor_killed": rank.supervisor_killed,
         "idle_gpus_since": to_instant_or_none(rank.idle_gpus_since),
         "summary": usage_values(rank.summary),
@@ -153,6 +154,7 @@ def _rank_of(value: Mapping[str, Any]) -> Rank:
         message=value["message"],
         # Older versions did not write it.
         unstarted=_BLAMES[value.get("unstarted")],
+        watched=value.get("watched"),
         supervisor_killed=value.get("supervisor_killed", False),
         idle_gpus_since=of_instant_or_none(value.get("idle_gpus_since")),
         summary=usage_of(value.get("summary")),

@@ -102,6 +102,14 @@ class Saved(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spoilt(Event):
+    """The newest checkpoint of the run is none any more: it was torn, cut short or removed."""
+
+    #: The newest one of the run that is left; None: none is.
+    checkpoint: Checkpoint | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateKept(Event):
     """The job stores a short text for its later runs."""
 

@@ -13,6 +13,7 @@ from hai_scheduler.core.lifecycle.events import (
     Overdue,
     RanksSeen,
     Saved,
+    Spoilt,
     StartFailed,
     StateKept,
 )
@@ -128,9 +129,12 @@ def _leaving_times(run: Run, shown: dict[int, RankObservation]) -> Iterator[date
 def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime) -> list[Event]:
     """Return what the job has reported and the service has not recorded: reports may be lost when the service ends."""
     events: list[Event] = []
+    spoilt = _spoilt(run, shown, now)
+    events += [spoilt] if spoilt is not None else []
+    is_spoilt = any(rank.spoilt for rank in shown.values())
     for rank in shown.values():
         newest = run.checkpoint.at if run.checkpoint else None
-        if rank.checkpoint is not None and (newest is None or rank.checkpoint.at > newest):
+        if rank.checkpoint is not None and (newest is None or rank.checkpoint.at > newest) and not is_spoilt:
             run = replace(run, checkpoint=rank.checkpoint)
             events.append(Saved(at=now, checkpoint=rank.checkpoint))
         if rank.rank == 0 and rank.job_state is not None and rank.job_state != task.job_state:
@@ -138,6 +142,17 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
         if rank.done and not run.ranks[rank.rank].done:
             events.append(Done(at=now, rank=None if rank.done_all else rank.rank))
     return events
+
+
+def _spoilt(run: Run, shown: dict[int, RankObservation], now: datetime) -> Spoilt | None:
+    """Return an event if a rank has spoilt the checkpoint of the run; all ranks need it, so the oldest left counts."""
+    left = [rank.checkpoint for rank in shown.values() if rank.spoilt]
+    if run.checkpoint is None or not left:
+        return None
+    oldest = None if None in left else min((one for one in left if one is not None), key=lambda one: one.at)
+    if oldest is not None and oldest.at >= run.checkpoint.at:
+        return None
+    return Spoilt(at=now, checkpoint=oldest)
 
 
 def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | None, *, never: bool) -> Rank:
@@ -156,6 +171,7 @@ def _merge(rank: Rank, shown: RankObservation | None, run: Run, trouble: str | N
             signalled=shown.signalled,
             caught=shown.caught,
             done=rank.done or shown.done or shown.done_all,
+            watched=shown.watched if rank.watched is None else rank.watched,
             message=shown.start_error or shown.message,
             unstarted=shown.blame if shown.start_error is not None else None,
             supervisor_killed=shown.state is RankState.LOST and shown.supervisor_killed,

@@ -26,6 +26,7 @@ from hai_scheduler.core.lifecycle.events import (
     Released,
     Saved,
     Saving,
+    Spoilt,
     Started,
     StartFailed,
     StateKept,
@@ -228,7 +229,8 @@ def _with_done(task: Task, event: Done) -> Task:
     """Mark the rank as done; the run is done when every rank is done or gone, or when one rank reported for all."""
     run = _live(task)
     ranks = tuple(replace(rank, done=True) if event.rank in (None, rank.rank) else rank for rank in run.ranks)
-    done = all(rank.done or rank.state.gone for rank in ranks)
+    # What was said stays said: a rank that another one has spoken for may say nothing, or speak again.
+    done = run.done or all(rank.done or rank.state.gone for rank in ranks)
     return replace(task, run=replace(run, ranks=ranks, done=done))
 
 
@@ -284,10 +286,16 @@ def _received(task: Task, event: NoticeReceived) -> Advanced:
 
 
 def _saved(task: Task, event: Saved) -> Advanced:
+    """Keep the newest checkpoint: reports of several ranks, and those that were delayed, come in any order."""
     run, new = _live(task), event.checkpoint
-    if new.source is Source.SEEN and run.checkpoint is not None and new.at <= run.checkpoint.at:
-        return task, ()  # files of a checkpoint that the job has reported itself, or that is known already
+    known = run.checkpoint
+    if known is not None and (new.at, new.source is Source.TOLD) <= (known.at, known.source is Source.TOLD):
+        return task, ()
     return replace(task, run=replace(run, checkpoint=new), checkpoint=new, unsaved=0), ()
+
+
+def _spoilt(task: Task, event: Spoilt) -> Advanced:
+    return replace(task, run=replace(_live(task), checkpoint=event.checkpoint), checkpoint=event.checkpoint), ()
 
 
 def _keep_state(task: Task, event: StateKept) -> Advanced:
@@ -301,7 +309,8 @@ def _gpus_idle(task: Task, event: GpusIdle) -> Advanced:
 
 
 def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
-    run = replace(_live(task), ranks=event.ranks)
+    run = _live(task)
+    run = replace(run, ranks=tuple(map(_heard, run.ranks, event.ranks)))
     if all(rank.state.gone for rank in run.ranks):  # B4
         return _end(replace(task, run=run), event.at, give_up=event.give_up)
     effects: tuple[Effect, ...] = ()
@@ -318,6 +327,14 @@ def _ranks_seen(task: Task, event: RanksSeen) -> Advanced:
     if state is TaskState.STARTING and started:
         state = TaskState.RUNNING
     return replace(task, state=state, run=run), effects
+
+
+def _heard(known: Rank, seen: Rank) -> Rank:
+    """Return the rank as it was seen, with what it has said itself: that may have come since the look."""
+    said, notified_at = known.done or seen.done, known.notified_at or seen.notified_at
+    if (said, notified_at) == (seen.done, seen.notified_at):
+        return seen
+    return replace(seen, done=said, notified_at=notified_at)
 
 
 def _broken(run: Run) -> bool:
@@ -409,13 +426,16 @@ def _lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
     """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
 
     A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was
-    ended has lost the time after its checkpoint.
+    ended has lost the time after its checkpoint. Where no checkpoint was seen and no place for them was named, the job
+    may have saved in a place that nobody looks at: how much is lost is not known.
     """
     if ending.state is not TaskState.SUSPENDED:
         return None
     stayed = run.killed_at is not None and not run.done
     if ending.left is Left.SAVED and not stayed:
         return timedelta(0)
+    if run.checkpoint is None and any(rank.watched is False for rank in run.ranks):
+        return None
     return work_lost(run, at) * len(run.ranks)
 
 
@@ -483,6 +503,7 @@ TRANSITIONS: Mapping[tuple[TaskState, type[Event]], Handler] = MappingProxyType(
     | _rows(TimeSkipped, _skip, *_UP, *_LEAVING)
     | _rows(Saving, _more_time, *_UP, *_LEAVING)
     | _rows(Saved, _saved, *_UP, *_LEAVING)
+    | _rows(Spoilt, _spoilt, *_UP, *_LEAVING)
     | _rows(StateKept, _keep_state, *_UP, *_LEAVING)
     | _rows(NoticeReceived, _received, *_LEAVING)
     | _rows(Done, _yield, *_UP)

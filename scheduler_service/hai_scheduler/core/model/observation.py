@@ -30,6 +30,10 @@ class RankObservation:
     #: The rank's `done` speaks for the whole run (`scontrol requeue`).
     done_all: bool = False
     checkpoint: Checkpoint | None = None
+    #: Whether the rank had reported a newer checkpoint, which is none any more.
+    spoilt: bool = False
+    #: As in `Rank`.
+    watched: bool | None = None
     job_state: str | None = None
     #: As in `Rank`, at any time.
     summary: UsageSummary | None = None

@@ -91,6 +91,8 @@ class Rank:
     caught: bool | None = None
     #: Whether the rank said that it has saved and may leave.
     done: bool = False
+    #: Whether a place for its checkpoints was named: what is not seen there was not saved. None: not known.
+    watched: bool | None = None
     #: What the cluster says of a rank with a problem: why it is not up yet, could not be started, or how it ended.
     message: str | None = None
     #: Set for a rank that could not be started: whether its node is to blame.
@@ -128,6 +130,7 @@ class Run:
     #: For a run that was told to leave: how it left; set with ended_at.
     left: Left | None = None
     #: Lost work: running time since the last checkpoint, times nodes; set when a run that will be resumed has ended.
+    #: None then: nothing shows how much, as no checkpoint was seen and no place for them was named.
     lost: timedelta | None = None
     #: Numbers of the ranks whose own failure broke the gang, without ranks that were ended because of it (H2).
     failed_ranks: tuple[int, ...] = ()

@@ -151,7 +151,8 @@ class LaunchOrders:
             grace=task.grace,
             signal=task.signal,
             patience=min(task.grace, self.policies.of(task.group).patience),
-            watch=spec.watch,
+            # The folder that the task names is a named place too; the one that it gets otherwise is none.
+            watch=spec.watch if spec.checkpoint_dir is None else (*spec.watch, spec.checkpoint_dir),
             image=around.image,
             python=around.python,
             mounts=around.mounts,

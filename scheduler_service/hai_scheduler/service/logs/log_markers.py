@@ -12,6 +12,8 @@ from hai_scheduler.core.model.run import Run
 
 #: The number of interruptions in a row without a checkpoint from which the line mentions them.
 _OFTEN: Final = 2
+#: Reasons for the end of a task: nothing is resumed, and nothing counted as lost.
+FOR_GOOD: Final = frozenset({Reason.USER_STOPPED, Reason.OWNER_ARCHIVED, Reason.TIME_LIMIT})
 #: How many nodes or ranks a line names; of the others it says only how many.
 _NAMED: Final = 4
 
@@ -33,6 +35,8 @@ def end_of(run: Run, runs: Sequence[Run] = ()) -> str:
     if run.lost:
         # Lost work is counted over all nodes; readers see how far back the task starts again.
         parts.append(f"{human_duration(run.lost / max(1, len(run.ranks)))} of work lost")
+    elif _is_unknown(run):
+        parts.append("how much work is lost is not known: name the folder of its checkpoints with --watch")
     often = _unsaved([one for one in runs if one.number < run.number] + [run])
     if often >= _OFTEN:
         task = run.id.partition(".")[0]
@@ -92,19 +96,26 @@ def _saving(run: Run) -> Iterator[str]:
     """The parts of the line about the run's checkpoints."""
     checkpoint = run.checkpoint
     step = "" if checkpoint is None or checkpoint.step is None else f" at step {checkpoint.step}"
+    # Which file was taken for one: only its owner can tell whether it is.
+    file = f" ({checkpoint.path})" if checkpoint is not None and checkpoint.path else ""
     match run.left:
         case Left.SAVED:
-            yield f"saved{step}"
+            yield f"saved{step}{file}"
             return
+        case Left.UNKNOWN if any(rank.caught is False for rank in run.ranks):
+            yield "it catches no signal and was ended by one, and nothing shows that it saved when it was told"
         case Left.UNKNOWN:
             yield "it left by itself, and nothing shows that it saved when it was told"
         case Left.ENDED:
             yield "it was ended before it had saved"
-        case None if checkpoint is not None:
-            yield f"saved{step}"
-            return
     if checkpoint is not None:
-        yield f"its latest checkpoint is of {checkpoint.at:%H:%M:%S} UTC{step}"
+        yield f"its latest checkpoint is of {checkpoint.at:%H:%M:%S} UTC{step}{file}"
+
+
+def _is_unknown(run: Run) -> bool:
+    """Whether it is not known how much work an interrupted run has lost."""
+    interrupted = run.left in (Left.UNKNOWN, Left.ENDED) and run.reason not in FOR_GOOD
+    return interrupted and run.lost is None and run.checkpoint is None
 
 
 def _unsaved(runs: Sequence[Run]) -> int:

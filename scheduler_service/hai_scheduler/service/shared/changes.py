@@ -107,7 +107,8 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
                 },
             )
         )
-    if after.checkpoint != before.checkpoint and after.checkpoint:
+    known = before.checkpoint
+    if after.checkpoint != known and after.checkpoint and (known is None or after.checkpoint.at >= known.at):
         lines.append((EventKind.TASK_CHECKPOINT, {"run": run.number if run else None, "step": after.checkpoint.step}))
     if after.held != before.held:
         lines.append((EventKind.TASK_HELD, {"held": after.held}))

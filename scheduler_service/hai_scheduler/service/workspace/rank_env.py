@@ -85,7 +85,6 @@ def rank_env(task: Task, run: Run, spec: TaskSpec, locations: RankLocations, *, 
         "HAI_SUBMIT_DIR": spec.cwd,
         "HAI_STATE": task.job_state or "",
         "HAI_API_URL": locations.api_url,
-        "WORLD_SIZE": nodes,
         "PET_NNODES": nodes,
         "PET_NPROC_PER_NODE": str(max(1, gpus_per_node)),
     }

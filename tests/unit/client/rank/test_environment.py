@@ -48,6 +48,26 @@ def test_torch_finds_its_master_and_its_ranks(rank: int, gpus: int, each: str) -
     assert env["PET_NPROC_PER_NODE"] == each
 
 
+ALONE: dict[str, Any] = {"nodes": ["n-1"], "addresses": ["10.0.0.1"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "there"),
+    [(ALONE, False), ({**ALONE, "ranks_per_node": 1}, True), ({**ALONE, "ranks_per_node": 2}, True), ({}, True)],
+    ids=["one process", "one that is counted", "two on a node", "two nodes"],
+)
+@pytest.mark.parametrize("profile", ["auto", "slurm"])
+def test_one_process_alone_is_not_taken_for_one_of_a_launcher(
+    changes: dict[str, Any], profile: str, *, there: bool
+) -> None:
+    env = variables(profile=profile, **changes)
+    assert [name in env for name in ("RANK", "WORLD_SIZE")] == [there, there]
+    assert env["HAI_RANK"] == "0"
+    assert "LOCAL_RANK" not in env
+    assert "RANK" not in variables({"RANK": "3"}, **ALONE)
+    assert variables({"WORLD_SIZE": "4"}, **ALONE)["WORLD_SIZE"] == "4"
+
+
 @pytest.mark.parametrize(
     "name", ["WORLD_SIZE", "HOME", "USER", "LANG", "PYTHONUNBUFFERED", "HAI_API_URL", "PET_NNODES"]
 )

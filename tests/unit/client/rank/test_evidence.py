@@ -75,6 +75,9 @@ class Heard:
 
     def __init__(self, ago: float) -> None:
         self._ago = ago
+        self.elsewhere: list[str] = []
+        self.came: list[tuple[str, int]] = []
+        self.records: set[str] = set()
 
     def quiet_needed(self, *, elsewhere: bool, indexed: bool | None) -> float:
         return INDEX_S if indexed is False else SHORT_S
@@ -179,3 +182,120 @@ def test_what_a_job_tells_counts_rather_than_its_files() -> None:
 
 def test_a_folder_that_is_not_there_or_may_not_be_read_is_no_evidence(tmp_path: Path) -> None:
     assert last_of(evidence_of(tmp_path), forced=False) is None
+
+
+def run_of(tmp_path: Path) -> Evidence:
+    """The evidence of a run that has just begun, and was told to leave, with its places looked up."""
+    evidence = evidence_of(tmp_path, since=time.time_ns() - 20 * 10**9)
+    (tmp_path / "checkpoints").mkdir()
+    evidence._find_places()
+    return evidence
+
+
+def test_a_draft_of_before_the_notice_that_is_renamed_after_it_is_a_checkpoint_since_the_notice(tmp_path: Path) -> None:
+    evidence = run_of(tmp_path)
+    draft = aged(tmp_path / "checkpoints" / "model.pt.tmp", 10)
+    evidence._noticed_at = time.time_ns() - 5 * 10**9
+    evidence._step()
+    assert evidence.newest is None
+    draft.rename(tmp_path / "checkpoints" / "model.pt")
+    evidence._step()
+    evidence._choose(last=True)
+    assert evidence.newest is not None
+    assert evidence.newest.at >= evidence._noticed_at
+
+
+def test_a_folder_that_is_renamed_into_place_brings_its_files(tmp_path: Path) -> None:
+    evidence = run_of(tmp_path)
+    aged(tmp_path / "checkpoints" / "tmp-step-20" / "model.pt", 10)
+    evidence._step()
+    (tmp_path / "checkpoints" / "tmp-step-20").rename(tmp_path / "checkpoints" / "step-20")
+    before = time.time_ns() - 10**9
+    evidence._step()
+    evidence._step()
+    evidence._choose(last=True)
+    assert evidence.newest is not None
+    assert evidence.newest.at >= before
+
+
+def test_a_quick_save_below_the_working_folder_is_heard(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    evidence = run_of(tmp_path)
+    evidence._step()
+    (tmp_path / "out" / "ckpt.pt").write_text("1")
+    (tmp_path / "out" / "notes.txt").write_text("1")
+    evidence._step()
+    found = last_of(evidence, forced=False)
+    assert found is not None
+    assert found.path == str(tmp_path / "out" / "ckpt.pt")
+
+
+def test_a_log_that_grows_is_never_waited_for_and_counts_no_more(tmp_path: Path) -> None:
+    evidence = run_of(tmp_path)
+    log = aged(tmp_path / "checkpoints" / "epochs.txt", 9)
+    for age in (8, 7):
+        evidence._step()
+        with log.open("a") as file:
+            file.write("another line\n")
+        os.utime(log, (time.time() - age,) * 2)
+    evidence._step()
+    count = evidence._tree_watch.count
+    log.write_text(log.read_text() + "one more\n")
+    evidence._step()
+    assert evidence._tree_watch.count == count
+    assert last_of(evidence, forced=False) is None
+    assert evidence.spoilt, "its first line was taken for a checkpoint"
+
+
+def save(path: Path, size: int, age: float) -> None:
+    path.write_bytes(b"\0" * size)
+    os.utime(path, (time.time() - age,) * 2)
+
+
+@pytest.mark.parametrize(
+    ("what", "left"),
+    [
+        (lambda path: save(path, 100, 0), "older.pt"),
+        (lambda path: path.unlink(), "older.pt"),
+        (lambda path: save(path, 1000, 0), "model.pt"),
+        (lambda path: None, "model.pt"),
+    ],
+    ids=["cut short", "removed", "saved again", "left alone"],
+)
+def test_a_checkpoint_that_is_none_any_more_is_spoilt_and_the_one_before_counts(
+    tmp_path: Path, what: Callable[[Path], None], left: str
+) -> None:
+    evidence = run_of(tmp_path)
+    path = tmp_path / "checkpoints" / "model.pt"
+    save(tmp_path / "checkpoints" / "older.pt", 1000, 15)
+    save(path, 1000, 10)
+    evidence._step()
+    assert evidence.newest is not None
+    assert evidence.newest.path == str(path)
+    what(path)
+    evidence.last_look(forced=False)
+    assert Path(evidence.newest.path).name == left
+    assert evidence.spoilt is (left != "model.pt")
+
+
+@pytest.mark.parametrize(
+    ("before", "renamed", "counts"),
+    [(None, False, False), (None, True, True), (1000, False, True), (5000, False, False)],
+    ids=["the first, in place", "renamed", "as long as before", "shorter"],
+)
+def test_what_was_written_just_before_the_command_failed_counts_if_it_is_whole(
+    tmp_path: Path, before: int | None, *, renamed: bool, counts: bool
+) -> None:
+    evidence = run_of(tmp_path)
+    folder = tmp_path / "checkpoints"
+    if before is not None:
+        save(folder / "model-1.pt", before, 60)
+        evidence._step()
+    target = folder / "model-2.pt"
+    save(folder / "draft.tmp" if renamed else target, 1000, 0)
+    if renamed:
+        (folder / "draft.tmp").rename(target)
+        evidence._step()
+    evidence.last_look(forced=False, failed=True)
+    assert (evidence.newest is not None) is counts
+    assert (evidence.refused is None) is counts

@@ -14,6 +14,7 @@ import pytest
 
 from hai_client.rank import records
 from hai_client.rank.records import Abandoned, RankRecords, is_removed
+from hai_client.rank.reports import Outbox
 from hai_client.rank.status import Status
 from hai_client.rank.sweep import Found
 from hai_client.rank.times import rfc3339
@@ -102,6 +103,19 @@ def test_reports_are_written_before_they_are_posted_and_in_their_order(rank: Ran
     rank.records.take_reports()
     assert (rank.written["checkpoint"]["step"], rank.written["job_state"]) == (7, "epoch 2")
     assert rank.kinds(2) == ["saved", "state"]
+
+
+def test_nothing_is_posted_that_the_status_does_not_hold_already(rank: Rank, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[object] = []
+    monkeypatch.setattr(Outbox, "post", lambda _, report: held.append((report["kind"], rank.written["checkpoint"])))
+    rank.leave("1.json", {"kind": "saved", "at": "2026-01-01T00:00:00Z", "step": 7})
+    rank.leave("2.json", {"kind": "done", "at": "2026-01-01T00:00:01Z"})
+    rank.records.take_reports()
+    told = rank.written["checkpoint"]
+    rank.records.take_evidence(Found("/c/a.pt", 1_800_000_000_000_000_000, 9, 1, 1_900_000_000_000_000_000))
+    seen = rank.written["checkpoint"]
+    assert held == [("saved", told), ("done", told), ("saved", seen)]
+    assert (told["step"], seen["path"]) == (7, "/c/a.pt")
 
 
 def test_a_report_that_makes_no_sense_is_said_in_the_log(rank: Rank) -> None:

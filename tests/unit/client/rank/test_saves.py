@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hai_client.rank.indexes import INDEX
+from hai_client.rank.judging import is_below, is_record, looks_like_checkpoint
 from hai_client.rank.openfiles import files_for_writing
-from hai_client.rank.saves import STALL_S, Saves, is_below, is_record, looks_like_checkpoint
+from hai_client.rank.saves import STALL_S, Saves
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,13 @@ def test_a_shell_has_a_trap_only_for_the_signal_that_it_would_get(
 class Kinds:
     """Which processes catch a signal, and what they run."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, caught: set[int], notebook: bool, ray: bool) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *, caught: set[int], notebook: bool, ray: bool, goes: bool = False
+    ) -> None:
         self.asked: list[list[int]] = []
         monkeypatch.setattr(signals, "best_signal", lambda pid: signal.SIGTERM if pid in caught else None)
+        monkeypatch.setattr(signals, "read_masks", masks_of({pid: {signal.SIGTERM} for pid in caught}))
+        monkeypatch.setattr(signals, "only_goes", lambda pid: pid == WORKER and goes)
         monkeypatch.setattr(signals, "runs_notebook", lambda pid: notebook and pid == WORKER)
 
         def runs_ray(pids: list[int]) -> bool:
@@ -122,6 +126,26 @@ def test_whose_handlers_count(
     assert found.is_caught(TABLE, WORKER) is is_caught
     assert found.is_driver(TABLE, WORKER) is driver
     assert all(pids == [KERNEL] for pids in kinds.asked), "children that have ended do not count"
+
+
+@pytest.mark.parametrize(("caught", "judged"), [({WORKER}, []), ({WORKER, KERNEL}, [WORKER]), (set(), [])])
+def test_a_runtime_that_only_goes_is_left_alone_unless_what_it_has_started_catches_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caught: set[int], judged: list[int]
+) -> None:
+    Kinds(monkeypatch, caught=caught, notebook=False, ray=False, goes=True)
+    assert rule(tmp_path, "auto").judged(TABLE, WORKER) == judged
+    assert rule(tmp_path, "sigterm").judged(TABLE, WORKER) == [WORKER]
+
+
+@pytest.mark.parametrize(("own", "patient"), [(None, True), ("USR1", False)])
+def test_under_slurms_profile_one_without_a_handler_is_left_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, patient: bool
+) -> None:
+    monkeypatch.setattr(signals, "read_masks", masks_of({WORKER: {signal.SIGTERM}}))
+    found = rule(tmp_path, "slurm", own)
+    assert (found.patient, found.is_caught(TABLE, WORKER)) == (patient, False)
+    assert rule(tmp_path, "auto").patient
+    assert not rule(tmp_path, "sigterm").patient
 
 
 def test_the_tasks_own_signal_makes_no_driver_of_a_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ class Evidence:
         self._writing = list(writing)
         self.looked_at: list[list[int]] = []
 
-    def writing(self, pids: Iterable[int]) -> bool:
+    def writing(self, pids: Iterable[int], begun: float) -> bool:
         self.looked_at.append(list(pids))
         return self._writing.pop(0) if self._writing else False
 

@@ -35,6 +35,8 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "log_lost_lines": 0,
         "log_lost_why": None,
         "checkpoint": None,
+        "spoilt": False,
+        "watched": None,
         "job_state": None,
         "summary": None,
     }

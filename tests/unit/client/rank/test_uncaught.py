@@ -12,7 +12,7 @@ import pytest
 from hai_client.rank import uncaught
 from hai_client.rank.processes import Process
 from hai_client.rank.roster import Roster
-from hai_client.rank.uncaught import Uncaught
+from hai_client.rank.uncaught import NEVER, Uncaught
 from hai_client.rank.workers import Workers
 from unit.client.rank.rank_kit import a_process, a_spec, a_table, masks_of, note_signals
 
@@ -23,7 +23,9 @@ class Scene:
     """A rank with one worker under one launcher, and everything that the decision depends on."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.auto = True
+        self.auto = self.patient = True
+        #: Whether it always writes, and which saves were asked for last.
+        self.always, self.begun = False, 0.0
         self.number: int | None = None
         self.polling = False
         self.driver = False
@@ -70,8 +72,11 @@ class Scene:
     def unchanged(self) -> bool:
         return self.same
 
-    def writing(self, pids: Iterable[int]) -> bool:
+    def writing(self, pids: Iterable[int], begun: float = NEVER) -> bool:
         self.done.append("look")
+        self.begun = begun
+        if self.always and begun == NEVER:
+            return True
         return self.writes.pop(0) if self.writes else False
 
     def tear(self, pids: Iterable[int]) -> None:
@@ -99,7 +104,7 @@ class Scene:
     def wait(self) -> None:
         self.done.append("moment")
 
-    def await_pause(self, pids: list[int], table: object) -> bool:
+    def await_pause(self, pids: list[int], table: object, begun: float) -> bool:
         return self.pause
 
     def stop(self, pids: list[int]) -> list[int] | None:
@@ -147,7 +152,20 @@ def test_before_the_workers_were_looked_at_no_patience_is_over(scene: Scene) -> 
 def test_while_another_rank_saves_nobody_is_ended(scene: Scene, auto: bool) -> None:
     scene.auto, scene.settled_, scene.others = auto, True, True
     scene.made.began = 0.0
-    assert not scene.may_end(1e6)
+    assert not scene.may_end(59.9)
+    assert scene.may_end(60.0), "that is the bound"
+
+
+def test_a_job_that_always_writes_may_end_the_save_that_goes_on_at_the_bound_and_no_other(scene: Scene) -> None:
+    scene.always, scene.made.began = True, 0.0
+    scene.end(59.9)
+    assert scene.sent == []
+    scene.writes = [True]
+    scene.end(60.0)
+    assert scene.sent == []
+    scene.end(61.0)
+    assert scene.sent == [(WORKER, signal.SIGTERM)]
+    assert ("tear", [WORKER]) in scene.done, "the next save, which has begun"
 
 
 def test_with_auto_a_worker_that_was_told_and_saves_is_waited_for(scene: Scene) -> None:
@@ -164,7 +182,8 @@ def test_with_a_signal_only_a_job_that_polls_and_has_chosen_its_signal_is_left(
     scene: Scene, tmp_path: Path, own_signal: str | None, polls: bool, may: bool
 ) -> None:
     scene.spec = a_spec(tmp_path, profile="sigterm", signal=own_signal)
-    scene.auto, scene.polling = False, polls
+    scene.auto = scene.patient = False
+    scene.polling = polls
     scene.build()
     assert scene.may_end() is may
 
@@ -205,7 +224,7 @@ def test_when_the_patience_is_over_a_change_alone_no_longer_counts(scene: Scene)
 
 
 def test_an_error_on_the_way_lets_the_workers_go_on(scene: Scene) -> None:
-    def fail(pids: object) -> bool:
+    def fail(pids: object, begun: float) -> bool:
         raise OSError("disk")
 
     scene.writing = fail  # type: ignore[method-assign]
@@ -250,7 +269,7 @@ def test_nobody_else_is_killed(scene: Scene, why: str) -> None:
     if why != "untold":
         scene.end(100.0)
     scene.sent.clear()
-    scene.busy, scene.auto = why == "a save goes on", why != "not auto"
+    scene.busy, scene.patient = why == "a save goes on", why != "not auto"
     if why == "it is gone":
         del scene.table[WORKER]
     if why == "another process has its pid":

@@ -59,7 +59,8 @@ def test_folders_that_come_later_are_watched_with_what_is_in_them(tmp_path: Path
         files.close()
     assert {str(tmp_path / "step-1/deep/a"), str(tmp_path / "step-1/deep/b")} <= set(files.written)
     assert str(tmp_path / "step-1/deep/a") in files.moved
-    assert str(tmp_path / "step-1/deep/a") in files.read
+    # A run that reads what it has written itself resumes from nothing.
+    assert str(tmp_path / "step-1/deep/a") not in files.read
 
 
 def test_folders_of_programs_and_hidden_ones_of_before_are_left_out(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_open_files_with_names_of_checkpoints_are_found(runs: Runs, tmp_path: Pa
     runs.opens = [str(tmp_path / name) for name in names]
     run = runs.make()
     wait_for("the job", lambda: "ready" in (run.folder / "supervisor.log").read_text())
-    assert {Path(path).name for path in run.open_checkpoints()} == {"a.pt", "b.SAFETENSORS", "e.ckpt"}
+    assert {Path(path).name for path in run.open_checkpoints()} == {"a.pt", "b.SAFETENSORS", "d.pt.tmp", "e.ckpt"}
 
 
 def test_closing_ends_it_and_shows_the_last_lines(runs: Runs) -> None:

@@ -329,6 +329,30 @@ def test_a_run_of_a_restored_database_was_told_to_leave_if_any_of_its_ranks_was(
     assert not any(isinstance(event, AskedToSuspend) for event in seen.events)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "found"),
+    [
+        ([(70, True), (90, False)], 70),
+        ([(70, True), (60, True)], 60),
+        ([(None, True), (60, True)], None),
+        ([(90, False), (80, False)], 90),
+    ],
+)
+def test_the_oldest_checkpoint_that_is_left_counts_where_one_is_spoilt(
+    ranks: list[tuple[int | None, bool]], found: int | None
+) -> None:
+    task = replace(starting(checkpoint=a_checkpoint(at=at(90))), state=TaskState.RUNNING)
+    seen = [
+        is_up(number, spoilt=spoilt, checkpoint=None if second is None else a_checkpoint(at=at(second)))
+        for number, (second, spoilt) in enumerate(ranks)
+    ]
+    for _ in range(2):
+        for event in look(task, shows(*seen)).events:
+            task, _ = advance(task, event)
+        assert task.run is not None
+        assert (task.run.checkpoint and task.run.checkpoint.at) == (None if found is None else at(found))
+
+
 @pytest.mark.parametrize(("done_all", "rank"), [(False, 1), (True, None)], ids=["for itself", "for all"])
 def test_a_rank_says_that_it_is_done(done_all: bool, rank: int | None) -> None:
     task = a_task(state=TaskState.RUNNING, nodes=2, run=a_run(nodes=2))

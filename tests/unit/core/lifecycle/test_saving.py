@@ -126,6 +126,27 @@ def test_a_job_that_catches_the_signal_chosen_may_end_with_its_number(code: int,
     assert task.run.left is left
 
 
+@pytest.mark.parametrize(
+    ("watched", "checkpoint", "lost"),
+    [(False, None, None), (True, None, 70), (None, None, 70), (False, saved(50), 20), (False, saved(66), 0)],
+)
+def test_how_much_is_lost_is_not_known_where_nobody_looks_at_the_place(
+    watched: bool | None, checkpoint: Checkpoint | None, lost: int | None
+) -> None:
+    task = gone(told(checkpoint=checkpoint), 143, signal=15, watched=watched)
+    assert task.run is not None
+    assert task.run.lost == (None if lost is None else timedelta(seconds=lost))
+
+
+@pytest.mark.parametrize("left", [None, saved(20)])
+def test_what_was_spoilt_counts_no_more_and_its_work_is_lost(left: Checkpoint | None) -> None:
+    task, _ = advance(told(checkpoint=saved(66), unsaved=1), ev.Spoilt(at=at(69), checkpoint=left))
+    task = gone(task, 143, signal=15)
+    assert task.run is not None
+    assert (task.run.left, task.run.lost) == (Left.UNKNOWN, timedelta(seconds=70 if left is None else 50))
+    assert task.unsaved == (2 if left is None else 0)
+
+
 # -- evidence -----------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,7 @@ EVENTS: dict[type[ev.Event], ev.Event] = {
         ev.NoticeReceived(at=at(10), rank=0),
         ev.Saving(at=at(10), seconds=5),
         ev.Saved(at=at(10), checkpoint=a_checkpoint()),
+        ev.Spoilt(at=at(10), checkpoint=None),
         ev.StateKept(at=at(10), text="epoch 3"),
         ev.GpusIdle(at=at(10), rank=0, since=at(5)),
         ev.Done(at=at(10), rank=0),

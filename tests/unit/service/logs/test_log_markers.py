@@ -33,6 +33,24 @@ PAUSED = (
             a_run(2, ended=Reason.PAUSED, left=Left.ENDED, lost=timedelta(seconds=9)),
             PAUSED,
         ),
+        (
+            a_run(1, ended=Reason.FAILED, checkpoint=Checkpoint(at=T, step=7, path="/w/out/model.pt")),
+            (
+                "-- run 1 failed at 08:00:00 UTC: its command failed;"
+                " its latest checkpoint is of 08:00:00 UTC at step 7 (/w/out/model.pt) --"
+            ),
+        ),
+        (
+            replace(
+                a_run(1, ended=Reason.PREEMPTED, left=Left.UNKNOWN, notice=NOTICE),
+                ranks=(Rank(rank=0, node="n1", exit_code=143, caught=False, watched=False),),
+            ),
+            (
+                "-- run 1 suspended at 08:00:00 UTC: a task of higher priority needed its nodes (task 3);"
+                " it catches no signal and was ended by one, and nothing shows that it saved when it was told;"
+                " how much work is lost is not known: name the folder of its checkpoints with --watch --"
+            ),
+        ),
         (a_run(1, ended=Reason.USER_STOPPED), "-- run 1 stopped at 08:00:00 UTC: it was stopped by hand --"),
         (a_run(1, ended=Reason.NODE_LOST), "-- run 1 ended at 08:00:00 UTC: a node of it was lost --"),
         (

@@ -149,7 +149,7 @@ async def test_a_task_finds_the_same_environments_as_its_user(world: World) -> N
 
 
 async def test_variables_of_an_environment_lie_between_the_images_and_the_users(world: World) -> None:
-    variables = {"A": "env", "B": "env", "HAI_TASK_ID": "env", "WORLD_SIZE": "env", "HAIENV_USER": "env"}
+    variables = {"A": "env", "B": "env", "HAI_TASK_ID": "env", "PET_NNODES": "env", "HAIENV_USER": "env"}
     world.environments.publish(a_pin(generation=5, variables=variables))
     await world.parts.services.environments.put(
         ADMIN, an_environment("torch", default=True, variables={"A": "image", "B": "image", "C": "image"})
@@ -158,7 +158,7 @@ async def test_variables_of_an_environment_lie_between_the_images_and_the_users(
     await world.step()
     env = world.launches[0].env
     assert (env["A"], env["B"], env["C"]) == ("env", "mine", "image")
-    assert (env["HAI_TASK_ID"], env["WORLD_SIZE"]) == (str(task), "1")
+    assert (env["HAI_TASK_ID"], env["PET_NNODES"]) == (str(task), "1")
     assert "CONDA_PREFIX" not in env
 
 

@@ -80,7 +80,7 @@ def here(*words: str, cwd: Path, **more: str) -> subprocess.CompletedProcess[str
 SHOW = "import os, sys; print(sys.argv[1:], {k: os.environ[k] for k in sorted(os.environ) if k in %r}); sys.exit(5)"
 
 
-SEEN = ("HAI_STATE", "WORLD_SIZE", "RANK")
+SEEN = ("HAI_STATE", "HAI_RANK", "WORLD_SIZE", "RANK")
 
 
 def test_without_separator_the_script_runs_here_with_its_own_words_and_status(clean_environment: Path) -> None:
@@ -94,7 +94,7 @@ def test_with_plus_signs_an_interruption_is_rehearsed_here(clean_environment: Pa
     result = here("python", "show.py", "a", "++", "-ss", "60", "--life_state", "7", cwd=clean_environment)
     assert result.returncode == 1
     lines = result.stdout.splitlines()
-    assert lines[0] == "run 1 | ['a'] {'HAI_STATE': '7', 'RANK': '0', 'WORLD_SIZE': '1'}"
+    assert lines[0] == "run 1 | ['a'] {'HAI_RANK': '0', 'HAI_STATE': '7'}"
     assert "ended by itself" in lines[1]
     assert "with status 5" in lines[1]
     assert lines[-1].startswith("nothing was rehearsed")
