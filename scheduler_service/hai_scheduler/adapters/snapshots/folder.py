@@ -14,7 +14,6 @@ from pathlib import Path
 from hai_client.rank.identity import Account, NoAccount
 from hai_client.snapshots import manifest as manifests
 from hai_client.snapshots.manifest import Manifest
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.adapters.snapshots import trees
 from hai_scheduler.adapters.snapshots.bounds import check_space, checked_manifest, used_size
 from hai_scheduler.adapters.snapshots.layout import PASS, Place, checked, place_of, user_of
@@ -23,6 +22,7 @@ from hai_scheduler.adapters.snapshots.sweeping import FolderSweep
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.snapshots import (
     CodeFolder,
     NoSuchSnapshot,
