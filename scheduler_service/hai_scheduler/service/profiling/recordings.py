@@ -91,7 +91,7 @@ class Recordings:
                 most_bytes=limits.trace_bytes_per_user,
             ):
                 await tx.recordings.delete(number)
-            ranks = chosen_ranks(len(run.ranks), _named(wish, run))
+            ranks, nodes = chosen_ranks(len(run.ranks), _named(wish, run)), run.nodes
             recording = await tx.recordings.add(
                 Recording(
                     task_id=task.id,
@@ -104,7 +104,7 @@ class Recordings:
                     seconds=SECONDS if wish.seconds is None else wish.seconds,
                     steps=wish.steps,
                     memory=wish.memory,
-                    parts=tuple(RecordingPart(rank=rank, node=run.nodes[rank]) for rank in ranks),
+                    parts=tuple(RecordingPart(rank=rank, node=nodes[rank]) for rank in ranks),
                 )
             )
         await self.bus.ring(run_topic(run.id))
