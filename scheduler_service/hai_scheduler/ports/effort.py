@@ -18,8 +18,13 @@ class Effort:
 
     #: Whose request it is: the name of a user, or of another client.
     client: str
-    #: Processor time that it has taken, on the event loop and in threads beside it, in seconds.
+    #: Processor time on the event loop and in threads beside it that `take` has not returned yet, in seconds.
     seconds: float = 0.0
+
+    def take(self) -> float:
+        """Return the processor time since the last call, in seconds."""
+        found, self.seconds = self.seconds, 0.0
+        return found
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -54,10 +59,10 @@ class Counted(Generic[T]):
 
     Args:
         work: What is awaited.
-        effort: Returns what it belongs to, at each step; None: it is not known yet.
+        effort: What it belongs to.
     """
 
-    def __init__(self, work: Awaitable[T], effort: Callable[[], Effort | None]) -> None:
+    def __init__(self, work: Awaitable[T], effort: Effort) -> None:
         self._work = work
         self._effort = effort
 
@@ -65,15 +70,12 @@ class Counted(Generic[T]):
         steps = self._work.__await__()
         go: Callable[[], Any] = lambda: next(steps)  # noqa: E731 - it is another one after an error
         while True:
-            began = time.thread_time()
             try:
-                waits_for = go()
+                with self._effort.counted():
+                    waits_for = go()
             except StopIteration as end:
                 result: T = end.value
                 return result
-            finally:
-                if (effort := self._effort()) is not None:
-                    effort.seconds += time.thread_time() - began
             try:
                 yield waits_for
             except BaseException as error:  # noqa: BLE001 - it is thrown into the work

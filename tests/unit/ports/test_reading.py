@@ -90,7 +90,7 @@ async def test_all_steps_of_work_are_counted_and_nothing_between_them(spend: Cal
         spend(100)
 
     with working_on(effort):
-        mine = asyncio.ensure_future(Counted(work(), lambda: effort))
+        mine = asyncio.ensure_future(Counted(work(), effort))
     await asyncio.gather(asyncio.create_task(other()), mine)
     assert mine.result() == "bob"
     assert effort.seconds == 15
@@ -107,7 +107,7 @@ async def test_work_that_is_cancelled_or_fails_is_counted_and_says_so(spend: Cal
             spend(3)
             ended.append(True)
 
-    mine = asyncio.ensure_future(Counted(work(), lambda: effort))
+    mine = asyncio.ensure_future(Counted(work(), effort))
     await asyncio.sleep(0)
     mine.cancel()
     with pytest.raises(asyncio.CancelledError):
