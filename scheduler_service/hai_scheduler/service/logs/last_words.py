@@ -144,7 +144,7 @@ def _named(cause: dict[str, str]) -> str | None:
     """The worker in words: `rank 1 (local_rank: 1), exitcode -9 (SIGKILL)`; None if no rank is named."""
     if "rank" not in cause:
         return None
-    code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")).strip()
+    code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")[:MOST_CHARACTERS]).strip()
     return f"rank {cause['rank']}" + (f", exitcode {code}" if code else "")
 
 
