@@ -40,7 +40,7 @@ class Code:
 
 def forged(entries: Sequence[Sequence[object]], **more: object) -> tuple[str, bytes]:
     """The digest and the packed form of a manifest that no client makes."""
-    body = json.dumps({"files": entries, "schema": 1, **more}).encode()
+    body = json.dumps({"files": entries, "schema": 1, **more}, separators=(",", ":")).encode()
     return sha(body), manifest.compress(body)
 
 

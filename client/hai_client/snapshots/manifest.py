@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 import zlib
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Iterator, NamedTuple, Sequence
 
 #: Kinds of entries: a file, a file that can be executed, a symbolic link.
 FILE, PROGRAM, LINK = "f", "x", "l"
@@ -24,6 +24,10 @@ MAX_DEPTH, MAX_NAME, MAX_PATH = 64, 255, 1024
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _SCHEMA = 1
+#: What is around the entries, and more characters than an entry can have.
+_HEAD, _TAIL = '{"files":[', f'],"schema":{_SCHEMA}}}'
+_LONGEST_ENTRY = 8 * 1024
+_DECODER = json.JSONDecoder()
 _LARGEST = 2**53
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -65,7 +69,7 @@ class Manifest(NamedTuple):
 def encode(entries: Sequence[Entry]) -> bytes:
     """Return the manifest of these entries, in any order. Raises BadManifest where `parse` would refuse it."""
     ordered = sorted(entries, key=lambda entry: entry.path.encode("utf-8", "surrogateescape"))
-    _check(ordered)
+    _check(ordered, _LARGEST)
     text = json.dumps({"files": ordered, "schema": _SCHEMA}, ensure_ascii=False, separators=(",", ":"))
     return text.encode()
 
@@ -99,25 +103,39 @@ def parse(body: bytes, *, most: int) -> Manifest:
 
     Args:
         body: What `encode` has made.
-        most: The most entries.
+        most: The most entries, and the most folders.
 
     Raises:
         BadManifest: It is no manifest, has too many entries, or one that no folder can have.
     """
     try:
-        found = json.loads(body.decode())
-    except (ValueError, RecursionError):
+        text = body.decode()
+    except ValueError:
         raise BadManifest("is not JSON in UTF-8") from None
-    if not isinstance(found, dict) or set(found) != {"files", "schema"} or found["schema"] != _SCHEMA:
-        raise BadManifest(f"has not the keys files and schema, with schema {_SCHEMA}: update the client")
-    listed = found["files"]
-    if not isinstance(listed, list):
-        raise BadManifest("has no list of files")
-    if len(listed) > most:
-        raise BadManifest(f"has {len(listed)} files, and {most} are the most: leave files out with .haiignore")
-    entries = [_entry(each) for each in listed]
-    _check(entries)
+    entries = [_entry(each) for each in _listed(text, most)]
+    _check(entries, most)
     return Manifest(digest_of(body), entries)
+
+
+def _listed(text: str, most: int) -> Iterator[Any]:
+    """Yield the entries one after the other: what is no manifest costs no more than its first wrong entry."""
+    if not (text.startswith(_HEAD) and text.endswith(_TAIL)):
+        raise BadManifest(f"has not the keys files and schema, with schema {_SCHEMA}: update the client")
+    at, end = len(_HEAD), len(text) - len(_TAIL)
+    number = 0
+    while at < end or (number and text[at - 1] == ","):
+        number += 1
+        if number > most:
+            raise BadManifest(f"has more than {most} files, which is the most: leave files out with .haiignore")
+        try:
+            each, length = _DECODER.raw_decode(text[at : min(end, at + _LONGEST_ENTRY)])
+        except (ValueError, RecursionError):
+            raise BadManifest(f"its entry {number} is not JSON, or longer than any can be") from None
+        yield each
+        at += length
+        if at < end and text[at] != ",":
+            raise BadManifest(f"its entry {number} does not end where the next one begins")
+        at += 1
 
 
 def _entry(each: Any) -> Entry:
@@ -129,7 +147,7 @@ def _entry(each: Any) -> Entry:
     return Entry(path, kind, size, what)
 
 
-def _check(entries: Sequence[Entry]) -> None:
+def _check(entries: Sequence[Entry], most: int) -> None:
     """Raise BadManifest for entries that no folder can have, or that are not in their order."""
     before = b""
     sizes: dict[str, int] = {}
@@ -145,9 +163,12 @@ def _check(entries: Sequence[Entry]) -> None:
         if entry.kind != LINK and sizes.setdefault(entry.what, entry.size) != entry.size:
             raise BadManifest(f"{entry.path!r:.200}: its content is listed with two sizes")
         _place(entry.path, files, folders)
+        if len(folders) > most:
+            raise BadManifest(f"has more than {most} folders, which is the most: leave some out with .haiignore")
     for key, path in files.items():
-        if key in folders:
-            raise BadManifest(f"{path!r:.200}: is a file, and {folders[key]!r:.200} is a folder of the same name")
+        if f"{key}/" in folders:
+            folder = folders[f"{key}/"][:-1]
+            raise BadManifest(f"{path!r:.200}: is a file, and {folder!r:.200} is a folder of the same name")
 
 
 def _check_content(entry: Entry) -> None:
@@ -165,15 +186,17 @@ def _check_content(entry: Entry) -> None:
 
 
 def _place(path: str, files: dict[str, str], folders: dict[str, str]) -> None:
-    other = files.setdefault(_key(path), path)
+    """Note the file and the folders of a path, each name looked at once. Raises BadManifest for a second spelling."""
+    *above, last = path.split("/")
+    key = folder = ""
+    for name in above:
+        key, folder = f"{key}{_key(name)}/", f"{folder}{name}/"
+        other = folders.setdefault(key, folder)
+        if other != folder:
+            raise _alike(folder[:-1], other[:-1])
+    other = files.setdefault(key + _key(last), path)
     if other != path:
         raise _alike(path, other)
-    folder = path.rpartition("/")[0]
-    while folder:
-        other = folders.setdefault(_key(folder), folder)
-        if other != folder:
-            raise _alike(folder, other)
-        folder = folder.rpartition("/")[0]
 
 
 def _alike(path: str, other: str) -> BadManifest:
@@ -182,8 +205,8 @@ def _alike(path: str, other: str) -> BadManifest:
     )
 
 
-def _key(path: str) -> str:
-    return path.lower() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
+def _key(name: str) -> str:
+    return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
 def check_path(path: str) -> bytes:

@@ -14,7 +14,7 @@ from hai_scheduler.api.server.kinds import DEFAULTS, Budget, Kind, LimitSettings
 
 _NUMBERS: Final = tuple(field.name for field in fields(Budget))
 _MEANINGS: Final[Mapping[Kind, str]] = {
-    Kind.PUBLIC: "Requests without a token (health, the interface's description), by address.",
+    Kind.PUBLIC: "Requests without a token (health, the interface's description, the page's files), by address.",
     Kind.LOGIN: "Requests with a token that must be checked with the Hub, by address; `rate` and `burst` count "
     "only tokens that the Hub does not know.",
     Kind.READ: "Requests that read, by user.",
@@ -23,10 +23,12 @@ _MEANINGS: Final[Mapping[Kind, str]] = {
     "searches in logs.",
     Kind.UPLOAD: "Requests that send or fetch files of snapshots of code, by user.",
     Kind.STREAM: "Open streams of events and logs, by user.",
-    Kind.RUN: "Reports and logs of ranks, by run.",
-    Kind.RUN_WAIT: "Requests of ranks that wait for a notice or for each other, by run.",
+    Kind.RUN: "Reports, metrics and logs of ranks, by the user whose runs they are.",
+    Kind.RUN_WAIT: "Requests of ranks that wait for a notice or for each other, by the user whose runs they are.",
 }
 _SHORTEST_UNIT: Final = 1024
+#: Numbers of a budget that need not be whole.
+_FRACTIONS: Final = ("rate", "work")
 _MOST: Final = 1_000_000
 
 
@@ -50,7 +52,8 @@ class ApiLimits(Configurable):
     """Limits of the REST interface for each client, in each process that serves it.
 
     For each kind of request: `at_once` (running requests of one client), `total` (running requests of all clients,
-    who take turns), `rate` (requests of one client in a second), `burst` (requests beyond the rate, after a pause)
+    who take turns), `rate` (requests of one client in a second), `burst` (requests beyond the rate, after a pause),
+    `work` (processor seconds of one client in a second; a request that takes more than `work / rate` counts as several)
     and `waiting` (requests of one client that wait for their turn). A number that is left out keeps its default.
     """
 
@@ -79,9 +82,9 @@ def _budget(kind: Kind, given: Mapping[str, float]) -> Budget:
         place = f"ApiLimits.{kind.value}[{name!r}]"
         if name not in _NUMBERS:
             raise LimitsError(f"{place}: there is no such number: choose from {', '.join(_NUMBERS)}")
-        least = 0 if name == "waiting" else 0.01 if name == "rate" else 1
-        if not least <= value <= _MOST or (name != "rate" and value != int(value)):
-            what = "a number" if name == "rate" else "a whole number"
+        least = 0 if name == "waiting" else 0.01 if name in _FRACTIONS else 1
+        if not least <= value <= _MOST or (name not in _FRACTIONS and value != int(value)):
+            what = "a number" if name in _FRACTIONS else "a whole number"
             raise LimitsError(f"{place} is {value:g}: give {what} from {least} to {_MOST}")
-        numbers[name] = value if name == "rate" else int(value)
+        numbers[name] = value if name in _FRACTIONS else int(value)
     return replace(DEFAULTS[kind], **numbers)

@@ -76,8 +76,10 @@ class ProcessWorkers:
     def __init__(self, db_url: Secret, *, number: int, idle: float = IDLE, patience: float = PATIENCE) -> None:
         self._db_url, self._idle, self._patience = db_url, idle, patience
         self._queue = FairQueue(number)
-        #: Trials take minutes. One at a time goes on beside the other orders, which must not wait for it.
+        #: Trials take minutes, and traces may take as long as they are allowed to. One of each at a time goes on beside
+        #: the other orders, which must not wait for it.
         self._long = FairQueue(1)
+        self._traces = FairQueue(1)
         self._process: _Process | None = None
         self._starting: asyncio.Task[None] | None = None
         self._ending: asyncio.TimerHandle | None = None
@@ -90,7 +92,8 @@ class ProcessWorkers:
     async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
         """See `orders.Workers.do`. Raises TooCostly too, when the order exceeds its limits."""
         long = isinstance(order, TrialOrder)
-        async with (self._long if long else self._queue).place(user):
+        queue = self._long if long else self._traces if isinstance(order, TraceOrder | MergeOrder) else self._queue
+        async with queue.place(user):
             self._stay()
             process, began = None, time.monotonic()
             try:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
 
+from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.kinds import DEFAULTS, Kind
+from hai_scheduler.api.server.limits import Gate, Pass
+from hai_scheduler.api.server.route import Ask
+from hai_scheduler.ports.reading import in_reader
+from hai_scheduler.service.shared.errors import Conflict
 
 PIECE = b" " * (256 * 1024)
 JSON = {"Content-Type": "application/json"}
@@ -48,3 +54,54 @@ async def test_requests_without_a_token_do_not_delay_users_whose_token_is_new(wo
         assert set(await asyncio.gather(*(look() for _ in range(40)))) <= {302, 401}
     world.hub.tokens["new-token"] = {**world.hub.tokens["alice-token"], "name": "new"}
     assert (await world.json("GET", "/me", "new"))[0] == 200
+
+
+@pytest.fixture
+def arrived(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Kind, str, float]]:
+    """What arrives at the budgets: the kind, the client, and as how many requests it counts."""
+    found = []
+    real = Gate.arrive
+
+    def noted(gate: Gate, name: str, cost: float = 1.0) -> Pass:
+        found.append((gate.kind, name, cost))
+        return real(gate, name, cost)
+
+    monkeypatch.setattr(Gate, "arrive", noted)
+    return found
+
+
+async def test_all_runs_of_a_user_share_one_budget_and_their_bodies_count(world, arrived) -> None:
+    tasks = [await world.submit(name=name) for name in ("first", "second")]
+    runs = [task.run_id(1) for task in tasks]
+    arrived.clear()
+    for run in (*runs, *runs, "99.1"):
+        token = {"Authorization": f"Bearer {world.tokens.make(run).reveal()}", **JSON}
+        path = f"/runs/{run}/ranks/0/report"
+        assert (await world.json("POST", path, None, data=PIECE, headers=token))[0] in (400, 410)
+    assert {cost for _, _, cost in arrived} == {9.0}
+    assert [(kind, name) for kind, name, _ in arrived] == [*[(Kind.RUN, "alice")] * 4, (Kind.RUN, "")]
+
+
+async def test_the_processor_time_of_a_request_is_charged_wherever_it_is_spent(
+    world, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent, charged = threading.local(), []
+
+    def clock() -> float:
+        return getattr(spent, "seconds", 0.0)
+
+    def spend(seconds: float) -> None:
+        spent.seconds = clock() + seconds
+
+    async def call(ask: Ask) -> None:
+        spend(1.0)
+        await asyncio.sleep(0)
+        await in_reader(lambda: spend(2.0))
+        raise Conflict("it cannot be done")
+
+    monkeypatch.setattr("hai_scheduler.ports.effort.time.thread_time", clock)
+    monkeypatch.setattr(Pass, "charge_work", lambda _place, seconds: charged.append(seconds))
+    route = next(route for route in ROUTES if route.path == "/me")
+    monkeypatch.setitem(route.__dict__, "call", call)
+    assert (await world.json("GET", "/me"))[0] == 409
+    assert sum(charged) == 3.0

@@ -12,6 +12,8 @@ import pytest
 
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
+from hai_scheduler.service.shared.errors import TooCostly, Unavailable
+from hai_scheduler.service.shared.orders import TraceOrder, TraceRead
 from hai_scheduler.service.shared.topics import run_topic
 from kit.traces import packed, steps
 from kit.waiting import until
@@ -261,3 +263,66 @@ async def test_the_oldest_makes_room(world, running) -> None:
     numbers = [await recorded(world, running, packed(steps(3)), packed(steps(3))) for _ in range(21)]
     _, listed = await world.json("GET", f"/tasks/{running.id}/profiles")
     assert [one["id"] for one in listed["items"]] == numbers[:0:-1]
+
+
+class Readers:
+    """Workers that read traces as the test says, and know which ones they were asked for."""
+
+    def __init__(self, *found: TraceRead | Exception) -> None:
+        self.asked: list[int] = []
+        self.go = asyncio.Event()
+        self._found = list(found)
+
+    async def do(self, _user: str, order: TraceOrder) -> TraceRead:
+        self.asked.append(order.rank)
+        await self.go.wait()
+        found = self._found.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def read_by(world, readers: Readers) -> Readers:
+    object.__setattr__(world.services.recordings, "workers", readers)
+    return readers
+
+
+def faults_of(found) -> list[str | None]:
+    return [part["traces"][0]["fault"] for part in found["parts"]]
+
+
+async def test_traces_that_are_too_large_are_tried_once(world, running) -> None:
+    number = await recorded(world, running, packed(steps(5)), packed(steps(5)))
+    readers = read_by(world, Readers(TooCostly("more than 40 seconds")))
+    readers.go.set()
+    for _ in range(2):
+        status, found = await world.json("GET", f"/tasks/{running.id}/profiles/{number}")
+        assert status == 200
+        first, second = faults_of(found)
+        assert "too large" in first
+        assert "others of this recording" in second
+    assert readers.asked == [0]
+
+
+async def test_what_was_read_is_kept_when_the_rest_cannot_be_read_now(world, running) -> None:
+    number = await recorded(world, running, packed(steps(5)), packed(steps(5)))
+    readers = read_by(world, Readers(TraceRead(fault="damaged"), Unavailable("busy"), TraceRead(fault="as well")))
+    readers.go.set()
+    assert (await world.json("GET", f"/tasks/{running.id}/profiles/{number}"))[0] == 503
+    _, found = await world.json("GET", f"/tasks/{running.id}/profiles/{number}")
+    assert faults_of(found) == ["damaged", "as well"]
+    assert readers.asked == [0, 1, 1]
+
+
+async def test_who_looks_while_traces_are_read_waits_for_the_same_reading(world, running) -> None:
+    number = await recorded(world, running, packed(steps(5)), packed(steps(5)))
+    readers = read_by(world, Readers(TraceRead(fault="damaged"), TraceRead(fault="as well")))
+    looks = [asyncio.ensure_future(world.json("GET", f"/tasks/{running.id}/profiles/{number}")) for _ in range(2)]
+    await until("a reading", lambda: readers.asked)
+    looks[0].cancel()
+    later = asyncio.ensure_future(world.json("GET", f"/tasks/{running.id}/profiles/{number}"))
+    await until("one request to have gone", looks[0].done)
+    readers.go.set()
+    for look in (looks[1], later):
+        assert faults_of((await look)[1]) == ["damaged", "as well"]
+    assert readers.asked == [0, 1]

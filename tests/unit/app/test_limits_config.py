@@ -33,11 +33,11 @@ def test_a_number_that_is_left_out_keeps_its_default(kind: Kind) -> None:
 
 
 def test_every_number_can_be_given_and_has_its_type() -> None:
-    numbers = {"at_once": 1.0, "total": 2.0, "rate": 0.5, "burst": 3.0, "waiting": 0.0}
+    numbers = {"at_once": 1.0, "total": 2.0, "rate": 0.5, "burst": 3.0, "work": 0.25, "waiting": 0.0}
     assert set(numbers) == {field.name for field in fields(Budget)}
     (budget,) = [frozen(read=numbers).budgets[Kind.READ]]
-    assert budget == Budget(at_once=1, total=2, rate=0.5, burst=3, waiting=0)
-    assert [type(getattr(budget, name)) for name in numbers] == [int, int, float, int, int]
+    assert budget == Budget(at_once=1, total=2, rate=0.5, burst=3, work=0.25, waiting=0)
+    assert [type(getattr(budget, name)) for name in numbers] == [int, int, float, int, float, int]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_every_number_can_be_given_and_has_its_type() -> None:
         ({"rate": float("nan")}, r"\['rate'\] is nan"),
         ({"rate": float("inf")}, r"\['rate'\] is inf"),
         ({"waiting": -1}, r"\['waiting'\] is -1: give a whole number from 0"),
-        ({"rates": 1}, r"\['rates'\]: there is no such number: choose from at_once, total, rate, burst, waiting"),
+        ({"rates": 1}, r"\['rates'\]: there is no such number: choose from at_once, total, rate, burst, work, waiting"),
     ],
 )
 def test_a_wrong_number_is_named_with_its_value_and_the_remedy(numbers: dict[str, float], said: str) -> None:

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from hai_scheduler.adapters.environments import answers, listing, lookup, visible
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.workspace.abi import Machine, misfit
 from hai_scheduler.ports.haienvs import HaienvDetail, HaienvFault, HaienvList, HeldGeneration, UnknownHaienv, Use
+from hai_scheduler.ports.reading import in_reader
 from haienv.shared.errors import Missing
 from haienv.store import references
 

@@ -41,7 +41,8 @@ _ACCEPT: Final = ", ".join(
     ]
 )
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_CHALLENGE: Final = re.compile(r'([a-z]+)="([^"]*)"')
+#: A name is looked for where a word begins: elsewhere each letter of a long word would begin a search to its end.
+_CHALLENGE: Final = re.compile(r'\b([a-z]+)="([^"]*)"')
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=-]{1,16384}")
 
 

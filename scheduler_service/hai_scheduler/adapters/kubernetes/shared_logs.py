@@ -8,10 +8,10 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.names import parts_of
 from hai_scheduler.adapters.shared.log_parts import read_log
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.reading import in_reader
 
 
 class SharedLogs:

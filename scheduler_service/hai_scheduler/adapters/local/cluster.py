@@ -21,7 +21,6 @@ from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import LocalRun
 from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.local.starting import Starter
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
@@ -29,6 +28,7 @@ from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.timings import Timings, Untimed, timed_request
 
 log = logging.getLogger(__name__)

@@ -10,9 +10,9 @@ from typing import Final
 from hai_client.rank.identity import NoAccount
 from hai_client.rank.pythons import VENV, programs
 from hai_scheduler.adapters.local.accounts import Accounts
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.workspace.mounts import Mount
 from hai_scheduler.ports.files import PathFault
+from hai_scheduler.ports.reading import in_reader
 
 #: Programs whose first argument that is not an option is a script.
 _INTERPRETERS: Final = ("python", "python3", "bash", "sh", "zsh")

@@ -12,8 +12,8 @@ from hai_scheduler.adapters.local.folders import RunFolder, sweep
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.local.runs import LocalRank, LocalRun, runs_in
 from hai_scheduler.adapters.local.starting import Starter
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.reading import in_reader
 
 
 class KnownRuns:

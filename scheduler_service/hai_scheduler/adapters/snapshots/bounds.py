@@ -52,7 +52,8 @@ def check_space(limits: SnapshotLimits, place: Place, found: Manifest, missing: 
     """
     if known and not missing:
         return
-    more = sum(found.blobs[content] for content in missing)
+    sizes = found.blobs
+    more = sum(sizes[content] for content in missing)
     check_disk(place, more)
     used = used_size(place) if missing else 0
     if missing and used + more > limits.size_per_user:

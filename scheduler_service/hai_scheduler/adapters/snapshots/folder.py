@@ -14,7 +14,6 @@ from pathlib import Path
 from hai_client.rank.identity import Account, NoAccount
 from hai_client.snapshots import manifest as manifests
 from hai_client.snapshots.manifest import Manifest
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.adapters.snapshots import trees
 from hai_scheduler.adapters.snapshots.bounds import check_space, checked_manifest, used_size
 from hai_scheduler.adapters.snapshots.layout import PASS, Place, checked, place_of, user_of
@@ -23,6 +22,7 @@ from hai_scheduler.adapters.snapshots.sweeping import FolderSweep
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.snapshots import (
     CodeFolder,
     NoSuchSnapshot,
@@ -163,11 +163,11 @@ class SnapshotFolder:
         return self._complete(user, digest)
 
     def _receive(self, place: Place, digest: str) -> Receiver:
-        state = _state(place, digest)
-        sizes = _parsed(place, digest).blobs
+        found = _parsed(place, digest)
+        sizes = found.blobs
         room = self._limits.size_per_user - used_size(place)
         # A client that sends the same code at the same time may have sent some since this one was told what is missing.
-        return Receiver(place, dict(sizes), lacking=sum(sizes[content] for content in state.missing), room=room)
+        return Receiver(place, sizes, lacking=sum(sizes[content] for content in _missing(place, found)), room=room)
 
     def _complete(self, user: str, digest: str) -> StoredSnapshot:
         place = place_of(self._root, user)
@@ -274,12 +274,12 @@ def _write(place: Place, target: Path, content: bytes) -> None:
 
 def _missing(place: Place, found: Manifest) -> list[str]:
     there: set[str] = set()
-    for folder in {content[:2] for content in found.blobs}:
+    contents = set(found.blobs)
+    for folder in {content[:2] for content in contents}:
         with contextlib.suppress(FileNotFoundError):
             names = os.listdir(place.folder / "contents" / folder)
             there.update(name.removesuffix(".x") for name in names)
-    lacking = set(found.blobs) - there
-    return [entry.what for entry in manifests.missing_first(found.entries, lacking)]
+    return [entry.what for entry in manifests.missing_first(found.entries, contents - there)]
 
 
 def _unknown(digest: str) -> NoSuchSnapshot:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from hai_client.snapshots.packing import BadStream, Unpacker
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.adapters.snapshots.bounds import full_disk
 from hai_scheduler.adapters.snapshots.layout import Place
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.snapshots import SnapshotFault, SnapshotTooLarge
 
 #: With more new files than this, the whole file system is told to write them, not each file.

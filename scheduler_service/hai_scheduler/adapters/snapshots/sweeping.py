@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.snapshots.manifest import DIGEST
-from hai_scheduler.adapters.shared.reading import in_reader
 from hai_scheduler.adapters.snapshots import trees
 from hai_scheduler.adapters.snapshots.layout import Place
+from hai_scheduler.ports.reading import in_reader
 
 #: How long what belongs to no complete snapshot stays: it may be part of one that is being sent.
 UNFINISHED: Final = timedelta(days=1)

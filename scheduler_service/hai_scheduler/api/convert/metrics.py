@@ -106,14 +106,14 @@ def series_out(series: TaskPoints) -> TaskSeriesOut:
 
 
 def _run_out(series: RunPoints) -> RunSeriesOut:
-    run = series.run
+    run, nodes = series.run, series.run.nodes
     return RunSeriesOut(
         run=run.number,
         started_at=run.started_at,
         running_at=run.running_at,
         noticed_at=None if run.notice is None else run.notice.at,
         ended_at=run.ended_at,
-        ranks=[_rank_out(rank, run.nodes[rank], points) for rank, points in series.ranks.items()],
+        ranks=[_rank_out(rank, nodes[rank], points) for rank, points in series.ranks.items()],
     )
 
 

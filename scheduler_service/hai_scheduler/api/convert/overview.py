@@ -103,21 +103,26 @@ def _levels(groups: Iterable[GroupView]) -> list[LevelCount]:
     return levels
 
 
-def queue_out(page: QueuePage) -> QueueOut:
-    """Return the model of the queue."""
-    return QueueOut(
+def queue_text(page: QueuePage) -> bytes:
+    """Return the queue as the JSON of `QueueOut`; what is told of a task is written once for all its readers."""
+    text = QueueOut(
         at=page.at,
         groups=[
-            GroupQueueOut(
-                group=group.group,
-                waiting=group.waiting,
-                held=group.held,
-                items=[_queued(item) for item in group.items],
-                next=group.next,
-            )
+            GroupQueueOut(group=group.group, waiting=group.waiting, held=group.held, items=[], next=group.next)
             for group in page.groups
         ],
-    )
+    ).model_dump_json()
+    # In a text of JSON there is no quote without a backslash before it.
+    first, *others = text.encode().split(b'"items":[]')
+    items = (b'"items":[' + b",".join(map(_line, group.items)) + b"]" for group in page.groups)
+    return first + b"".join(line for pair in zip(items, others, strict=True) for line in pair)
+
+
+def _line(item: QueuedTask) -> bytes:
+    made = item.made.get("line")
+    if made is None:
+        made = item.made["line"] = _queued(item).model_dump_json().encode()
+    return made
 
 
 def _queued(item: QueuedTask) -> QueueTask:

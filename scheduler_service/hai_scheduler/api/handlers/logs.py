@@ -6,14 +6,16 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from hai_scheduler.api.convert import logs as logs_convert
+from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.logs import LogHits, LogLine, LogPage
 from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.errors import Invalid
 
 
-async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
+async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
     """Return a page of the log or, if the request asks for it, a stream of its lines."""
     query = ask.query
     if query.cursor is not None and query.tail is not None:
@@ -27,7 +29,9 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Stream:
         page = await logs.page(
             ask.caller, task, rank=query.rank, run=query.run, cursor=_cursor(query.cursor), limit=query.limit
         )
-    return logs_convert.page_out(page)
+    # Ten thousand lines: that takes a tenth of a second. Logs may have secrets, and are not compressed.
+    body = await in_reader(lambda: logs_convert.page_out(page).model_dump_json().encode())
+    return Encoded(body, packs=False)
 
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:

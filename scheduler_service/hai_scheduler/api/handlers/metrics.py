@@ -14,12 +14,13 @@ from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.metrics import ClusterUseOut, MetricsTaken, RankMetricsIn, TaskSeriesOut
 from hai_scheduler.api.wire.params import Nothing, SeriesQuery, UseQuery
 from hai_scheduler.core.metrics.pieces import PIECE_FORM
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 
 
 async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
     """Store metrics of a rank."""
-    piece = convert.piece_of(ask.body)
+    piece = await in_reader(lambda: convert.piece_of(ask.body))
     try:
         taken = await ask.services.rank_metrics.take(
             ask.run, rank_of(ask.path["rank"]), piece, convert.report_of(ask.body.progress)
@@ -58,7 +59,7 @@ async def read(ask: Ask[SeriesQuery, Nothing]) -> TaskSeriesOut | Encoded | Stre
         names=_names(query),
     )
     # A day of eight GPUs is 640 kB of numbers, and a sixth of that compressed.
-    return Encoded(convert.series_out(series).model_dump_json().encode())
+    return Encoded(await in_reader(lambda: convert.series_out(series).model_dump_json().encode()))
 
 
 async def _follow(ask: Ask[SeriesQuery, Nothing], since: datetime | None) -> AsyncGenerator[Batch, None]:

@@ -17,11 +17,10 @@ async def overview(ask: Ask[Nothing, Nothing]) -> OverviewOut | Encoded:
     )
 
 
-async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut:
+async def queue(ask: Ask[QueueQuery, Nothing]) -> QueueOut | Encoded:
     """Return the queue in its order."""
     query = ask.query
-    return convert.queue_out(
-        await ask.services.queue_lists.page(
-            ask.caller, group=query.group, after=query.after, limit=query.limit, mine=query.mine
-        )
+    page = await ask.services.queue_lists.page(
+        ask.caller, group=query.group, after=query.after, limit=query.limit, mine=query.mine
     )
+    return Encoded(convert.queue_text(page), packs=False)

@@ -21,16 +21,22 @@ _Kind = TypeVar("_Kind")
 
 
 class Encoded:
-    """An answer of JSON, as it is sent."""
+    """An answer of JSON, as it is sent.
 
-    def __init__(self, body: bytes) -> None:
+    Args:
+        body: The answer.
+        packs: Whether it may be compressed: it has no secrets.
+    """
+
+    def __init__(self, body: bytes, *, packs: bool = True) -> None:
         self.body = body
+        self._packs = packs
         self._packed: bytes | None = None
 
     @property
     def packed(self) -> bytes | None:
-        """The same, compressed; None for one that is too small for that."""
-        if self._packed is None and len(self.body) >= WORTH_PACKING:
+        """The same, compressed; None for one that is too small for that, or may not be compressed."""
+        if self._packed is None and self._packs and len(self.body) >= WORTH_PACKING:
             self._packed = gzip.compress(self.body, _LEVEL, mtime=0)
         return self._packed
 

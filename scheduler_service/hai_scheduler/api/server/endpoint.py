@@ -35,6 +35,7 @@ from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.effort import Counted, Effort, working_on
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import TooMany
 
@@ -46,7 +47,7 @@ RETRY_AFTER: Final = 1
 DEPRECATED: Final = "@1795305600"
 #: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
 #: cost more when it is refused than when it is served.
-HELD_BACK: Final = 0.5
+HELD_BACK: Final = 1.0
 
 _T = TypeVar("_T")
 
@@ -84,6 +85,8 @@ class Endpoint(HubHandler):
         self._arriving: Arriving | None = None
         self._work: asyncio.Future[Any] | None = None
         self._gone = False
+        #: What the request costs, and whose it is.
+        self._effort = Effort("")
         self._aborting: asyncio.Future[None] | None = None
         self._began = time.monotonic()
 
@@ -91,13 +94,17 @@ class Endpoint(HubHandler):
 
     async def prepare(self) -> None:
         """Find the route and the caller. A refusal is kept until the body has arrived."""
+        with working_on(self._effort):
+            await Counted(self._prepare(), self._effort)
+
+    async def _prepare(self) -> None:
         connection: Any = self.request.connection
         connection.set_max_body_size(2**62)  # `data_received` is the limit, and answers
         try:
             self.route, self._path = self._table.find(self.request.method or "", self.request.path)
             self._mark_deprecated()
             self._body.check_length(self.route.most)
-            client = await self._identify(self.route)
+            self._effort.client = client = await self._identify(self.route)
             # A body that is still arriving counts already: a client's unfinished bodies are limited like requests.
             self._pass = self._limits.arrive(self.route.budget, client, size=self._body.length)
             self._mark_deprecated()
@@ -133,7 +140,8 @@ class Endpoint(HubHandler):
             self._who = self.auth.run(self)
             if self._who != self._path["run_id"]:
                 raise Refused("forbidden", "This token speaks for another run.")
-            return self._who
+            # However many runs a user has, and however long ago they ended: their ranks share one budget.
+            return await self._services.run_registry.user_of(self._who) or ""
         caller = await log_in(self, self._limits)
         _check_scope(route, caller)
         await self._users.see(caller)
@@ -153,7 +161,8 @@ class Endpoint(HubHandler):
         """Hand a piece on; no further one is read from the connection before that is done."""
         try:
             self._body.count(chunk)
-            await arriving.take(chunk)
+            with working_on(self._effort):
+                await Counted(arriving.take(chunk), self._effort)
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
             await arriving.abort()
@@ -170,6 +179,10 @@ class Endpoint(HubHandler):
 
     async def get(self) -> None:
         """Answer the request, of any method: the table has checked that the route has this method."""
+        with working_on(self._effort):
+            await Counted(self._answer(), self._effort)
+
+    async def _answer(self) -> None:
         route, place = self.route, self._pass
         if self._refusal is not None or route is None or place is None:
             self._give_back()
@@ -177,7 +190,7 @@ class Endpoint(HubHandler):
             return
         self._begun = True
         # A body without a Content-Length has not been counted yet.
-        place.charge(self._limits.cost_of(route.budget, self._body.unannounced))
+        place.charge_size(self._body.unannounced)
         try:
             if self._arriving is None:
                 await self._while_there(place.begin())
@@ -213,15 +226,16 @@ class Endpoint(HubHandler):
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:
         """Do the work, and cancel it when the client goes away."""
-        self._work = asyncio.ensure_future(work)
+        self._work = asyncio.ensure_future(Counted(work, self._effort))
         if self._gone:
             self._work.cancel()
         result: _T = await self._work
         return result
 
     def _give_back(self) -> None:
-        """Free the request's place for another request of its client."""
+        """Free the request's place for another request of its client, who pays for what was computed."""
         if self._pass is not None:
+            self._pass.charge_work(self._effort.take())
             self._pass.end()
 
     def _give_up(self) -> None:
@@ -259,27 +273,27 @@ class Endpoint(HubHandler):
                 return
             case Text():
                 self.set_header("Content-Type", answer.content_type)
-                self.write(answer.body)
+                self._write_page(answer.body)
             case Pieces():
-                await self._pieces(route, answer)
+                await self._pieces(answer)
             case Encoded():
                 self.set_header("Content-Type", "application/json")
                 self.set_header("Vary", "Accept-Encoding")
                 packed = answer.packed if "gzip" in self.request.headers.get("Accept-Encoding", "") else None
                 if packed is not None:
                     self.set_header("Content-Encoding", "gzip")
-                self._write_page(route, answer.body if packed is None else packed)
+                self._write_page(answer.body if packed is None else packed)
             case BaseModel():
                 self.set_header("Content-Type", "application/json")
                 if route.location is not None:
                     self.set_header("Location", self._table.prefix + route.location.format_map(dict(answer)))
-                self._write_page(route, answer.model_dump_json().encode())
+                self._write_page(answer.model_dump_json().encode())
         await self.finish()
 
-    def _write_page(self, route: Route, body: bytes) -> None:
+    def _write_page(self, body: bytes) -> None:
         """Write an answer, which costs its reader what it has, not what was asked for."""
         if self._pass is not None:
-            self._pass.charge(self._limits.cost_of(route.budget, len(body)))
+            self._pass.charge_size(len(body))
         self.write(body)
 
     # -- streams ----------------------------------------------------------------------------------
@@ -295,7 +309,7 @@ class Endpoint(HubHandler):
         except Refused:
             await stream.batches.aclose()
             raise
-        sender = StreamSender(self, self._pass, self._limits, self._services.queries.clock, self._still_may)
+        sender = StreamSender(self, self._pass, self._effort, self._services.queries.clock, self._still_may)
         self._services.metrics.stream_opened()
         try:
             await self._while_there(sender.send(stream))
@@ -303,7 +317,7 @@ class Endpoint(HubHandler):
             self._services.metrics.stream_closed()
         await self.finish()
 
-    async def _pieces(self, route: Route, answer: Pieces) -> None:
+    async def _pieces(self, answer: Pieces) -> None:
         """Send pieces as they are made, each when the one before it has been read."""
         async with aclosing(answer.pieces) as pieces:
             self.set_header("Content-Type", answer.content_type)
@@ -313,7 +327,7 @@ class Endpoint(HubHandler):
             async for piece in pieces:
                 self.write(piece)
                 if self._pass is not None:
-                    self._pass.charge(self._limits.cost_of(route.budget, len(piece)))
+                    self._pass.charge_size(len(piece))
                 await flush_in_time(self)
 
     async def _still_may(self) -> bool:

@@ -26,7 +26,8 @@ class Kind(StrEnum):
     UPLOAD = "upload"
     #: Stays open: event streams and followed logs.
     STREAM = "stream"
-    #: What ranks report and send. The clients of this and of the next one are runs.
+    #: What ranks report and send. The clients of this and of the next one are the users whose runs they are: one budget
+    #: for all runs of a user.
     RUN = "run"
     #: What ranks wait for.
     RUN_WAIT = "run_wait"
@@ -44,6 +45,9 @@ class Budget:
     rate: float
     #: Requests that one client may send at once after a pause, whatever its `rate`.
     burst: int
+    #: Processor seconds that the requests of one client take per second, on average: a request counts as several when
+    #: it takes more than its part of this, which is `work / rate`.
+    work: float = 0.2
     #: Requests of one client that may wait for their turn; more are refused at once.
     waiting: int = 64
 
@@ -51,22 +55,22 @@ class Budget:
 #: The budgets of one process unless its configuration has others. The numbers are for a process with about two cores.
 DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
     {
-        # Health is cheap and must be answered: only a flood is slowed down.
-        Kind.PUBLIC: Budget(at_once=64, total=512, rate=200, burst=2000),
+        # Probes ask a few times a second, and a page has some files. Whoever says no name gets no more than a user.
+        Kind.PUBLIC: Budget(at_once=16, total=128, rate=40, burst=400, work=0.1),
         # The rate counts failures alone. On one machine all users have one address: forgotten programs with expired
         # tokens must not keep the new tokens of all users out.
         Kind.LOGIN: Budget(at_once=8, total=32, rate=10, burst=120),
         Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
-        Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50),
+        Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50, work=0.1),
         # What a user may store is limited by itself; a slow line must not keep others out.
-        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200),
+        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200, work=0.4),
         # One stream too many is refused at once: waiting for another to end would take an hour.
         # The bytes sent count as well: half a megabyte a second after the first three.
-        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, waiting=0),
+        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, work=0.15, waiting=0),
         # Hundreds of ranks of a gang send the same report at the same moment.
-        Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=2000, waiting=512),
-        Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, waiting=0),
+        Kind.RUN: Budget(at_once=32, total=128, rate=400, burst=4000, work=0.3, waiting=2048),
+        Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, work=0.3, waiting=0),
     }
 )
 
@@ -78,5 +82,5 @@ class LimitSettings:
     budgets: Mapping[Kind, Budget] = field(default_factory=lambda: DEFAULTS)
     #: How long a request waits for its turn before it is refused, in seconds.
     wait: float = 5.0
-    #: Bytes of bodies and answers of users' requests that count as much as one more request.
+    #: Bytes of bodies and answers that count as much as one more request.
     unit: int = 32 * 1024

@@ -31,7 +31,6 @@ RETRY: Final = 2
 #: The same for streams, which stay.
 RETRY_STREAM: Final = 5
 
-_OF_USERS: Final = (Kind.READ, Kind.WRITE, Kind.EXPENSIVE, Kind.STREAM)
 #: What the requests of a kind are called in sentences.
 _WORDS: Final = {
     Kind.PUBLIC: "requests without a token",
@@ -41,8 +40,8 @@ _WORDS: Final = {
     Kind.EXPENSIVE: "requests that compute (parse, forecast, explain, search, read metrics)",
     Kind.UPLOAD: "requests that send files",
     Kind.STREAM: "streams",
-    Kind.RUN: "reports of one run",
-    Kind.RUN_WAIT: "requests of one run that wait",
+    Kind.RUN: "reports of ranks",
+    Kind.RUN_WAIT: "requests of ranks that wait",
 }
 
 
@@ -85,6 +84,15 @@ class Pass:
         """Let the request count as `requests` more, because its body or its answer is large."""
         self._gate.charge(self._client, requests)
 
+    def charge_size(self, size: int) -> None:
+        """Let the request count as several, because its body or its answer has `size` bytes."""
+        self.charge(size / self._gate.unit)
+
+    def charge_work(self, seconds: float) -> None:
+        """Let the request count as several if it has taken more of the processor than its part, in seconds."""
+        budget = self._gate.budget
+        self.charge(max(0.0, seconds * budget.rate / budget.work - 1.0))
+
     @property
     def lag(self) -> float:
         """Seconds for which the client should be sent nothing more, to come back to its rate."""
@@ -101,9 +109,18 @@ class Gate:
     """Enforces the budget of one kind of requests."""
 
     def __init__(
-        self, kind: Kind, budget: Budget, *, wait: float, clock: Clock, refused: Callable[[Kind, str], None]
+        self,
+        kind: Kind,
+        budget: Budget,
+        *,
+        wait: float,
+        clock: Clock,
+        refused: Callable[[Kind, str], None],
+        unit: float = math.inf,
     ) -> None:
         self.kind = kind
+        #: Bytes that count as one more request.
+        self.unit = unit
         self.budget = budget
         self.clock = clock
         self._wait = wait if budget.waiting else 0.0
@@ -253,8 +270,9 @@ class Gate:
     def _too_fast(self, client: _Client, early: float) -> Refused:
         seconds = math.ceil(early)
         detail = (
-            f"One client may send {self.budget.rate:g} {_WORDS[self.kind]} a second, large ones count for several "
-            f"(ApiLimits.{self.kind.value}: rate): try again in {seconds} s, and send them more slowly."
+            f"One client may send {self.budget.rate:g} {_WORDS[self.kind]} a second, and those that are large or take "
+            f"long count for several (ApiLimits.{self.kind.value}: rate): try again in {seconds} s, and send them "
+            "more slowly."
         )
         return self._refuse(client, "rate", detail, seconds)
 
@@ -274,9 +292,17 @@ class Limits:
     def __init__(
         self, settings: LimitSettings, *, clock: Clock, refused: Callable[[Kind, str], None] = lambda *_: None
     ) -> None:
-        self._settings = settings
         self._gates = {
-            kind: Gate(kind, settings.budgets[kind], wait=settings.wait, clock=clock, refused=refused) for kind in Kind
+            kind: Gate(
+                kind,
+                settings.budgets[kind],
+                wait=settings.wait,
+                clock=clock,
+                refused=refused,
+                # What a user may store is limited by itself, and files are large.
+                unit=math.inf if kind is Kind.UPLOAD else settings.unit,
+            )
+            for kind in Kind
         }
 
     def __getitem__(self, kind: Kind) -> Gate:
@@ -284,8 +310,5 @@ class Limits:
 
     def arrive(self, kind: Kind, client: str, *, size: int = 0) -> Pass:
         """Admit a request of a kind with a body of `size` bytes. Raises Refused (429) if over a limit."""
-        return self._gates[kind].arrive(client, 1.0 + self.cost_of(kind, size))
-
-    def cost_of(self, kind: Kind, size: int) -> float:
-        """Return as how many more requests `size` bytes of a body or an answer count."""
-        return size / self._settings.unit if kind in _OF_USERS else 0.0
+        gate = self._gates[kind]
+        return gate.arrive(client, 1.0 + size / gate.unit)

@@ -15,11 +15,16 @@ from hai_scheduler.service.shared.caller import Caller
 async def log_in(handler: HubHandler, limits: Limits) -> Caller:
     """Return the user or service that sends the request. Raises Refused: 401, 403, 429 or 503.
 
-    A token that the Hub has known lately is not limited. Nor is a request without token and cookie, which is refused
-    without a question to the Hub. All others count for the limit of their address (`Kind.LOGIN`).
+    A token that the Hub has known lately is not limited. A request without token and cookie, which is refused without a
+    question to the Hub, counts as one of anybody (`Kind.PUBLIC`). All others count for the limit of their address
+    (`Kind.LOGIN`).
     """
     auth = handler.auth
-    if auth.has_known(handler) or not auth.must_ask(handler):
+    if auth.has_known(handler):
+        return await auth.caller(handler)
+    if not auth.must_ask(handler):
+        # Apart from those for health, which a flood of these must not keep from being answered.
+        limits[Kind.PUBLIC].arrive(f"{address(handler)} without a token", 1.0).end()
         return await auth.caller(handler)
     attempt = limits[Kind.LOGIN].arrive(address(handler), 0.0)
     try:

@@ -155,13 +155,14 @@ class PageFiles(RequestHandler):
             raise HTTPError(_STATUS[refused.code], refused.detail) from None
         try:
             await place.begin()
-            self._send(name)
+            place.charge_size(self._send(name))
         except Refused as refused:
             raise HTTPError(_STATUS[refused.code], refused.detail) from None
         finally:
             place.end()
 
-    def _send(self, name: str) -> None:
+    def _send(self, name: str) -> int:
+        """Send a file; return its size as it is sent, in bytes."""
         file = self._page.files.get(name)
         if file is None:
             raise HTTPError(404)
@@ -171,4 +172,6 @@ class PageFiles(RequestHandler):
         packed = "gzip" in self.request.headers.get("Accept-Encoding", "")
         if packed:
             self.set_header("Content-Encoding", "gzip")
-        self.finish(file.packed if packed else file.plain)
+        body = file.packed if packed else file.plain
+        self.finish(body)
+        return len(body)

@@ -19,6 +19,8 @@ from hai_scheduler.service.tasks.experiments import InvalidExperiment
 
 CONTENT_TYPE: Final = "application/problem+json"
 
+#: The most faults of a body that are looked at: each costs some microseconds, and a body may be nothing but faults.
+MOST_ERRORS: Final = 1000
 #: Status and title of every code that an answer can have.
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "invalid": (400, "The request is wrong"),
@@ -70,7 +72,7 @@ def problem_of(error: BaseException) -> Problem | None:
         case HaiError():
             return _of_ours(error)
         case ValidationError():
-            return _invalid([_of_pydantic(one) for one in error.errors(include_url=False)])
+            return _of_validation(error)
         case WriteConflict():
             return make("conflict", "Another request changed it at the same moment: read it again and try again.")
         case Absent():
@@ -80,6 +82,14 @@ def problem_of(error: BaseException) -> Problem | None:
         case HTTPError():
             return _of_tornado(error)
     return None
+
+
+def _of_validation(error: ValidationError) -> Problem:
+    """Return the problem document of what pydantic has found, of which there may be as much as a body is long."""
+    count = error.error_count()
+    if count > MOST_ERRORS:
+        return make("invalid", f"This has {count} faults: is it meant for another request?")
+    return _invalid([_of_pydantic(one) for one in error.errors(include_url=False)])
 
 
 def _of_ours(error: HaiError) -> Problem | None:

@@ -11,10 +11,10 @@ from typing import Any, Final
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
-from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.limits import Limits, Pass
+from hai_scheduler.api.server.limits import Pass
 from hai_scheduler.api.server.route import Stream
 from hai_scheduler.ports.clock import Clock
+from hai_scheduler.ports.effort import Effort
 
 #: After this time without messages a stream sends a comment, in seconds, so that proxies keep it open.
 KEEP_ALIVE: Final = 15.0
@@ -35,7 +35,7 @@ class StreamSender:
     Args:
         handler: The handler of the request.
         place: The stream's place in the budget of its reader; None: it is not limited.
-        limits: What the sent bytes cost.
+        effort: The work of the request.
         clock: The clock.
         still_may: Tells whether the reader may still read; may raise Refused.
     """
@@ -44,13 +44,13 @@ class StreamSender:
         self,
         handler: RequestHandler,
         place: Pass | None,
-        limits: Limits,
+        effort: Effort,
         clock: Clock,
         still_may: Callable[[], Awaitable[bool]],
     ) -> None:
         self._handler = handler
         self._place = place
-        self._limits = limits
+        self._effort = effort
         self._clock = clock
         self._still_may = still_may
 
@@ -86,7 +86,8 @@ class StreamSender:
     async def _slow_down(self, size: int) -> None:
         """Wait if the user's streams together send too much a second; meanwhile no further batch is made."""
         if self._place is not None:
-            self._place.charge(self._limits.cost_of(Kind.STREAM, size))
+            self._place.charge_size(size)
+            self._place.charge_work(self._effort.take())
             if (lag := self._place.lag) > 0:
                 await self._clock.sleep(min(lag, LONGEST_LAG))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import FailFast, Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
 from hai_scheduler.api.wire.tasks import TaskProgressOut
-from hai_scheduler.core.metrics.series_piece import MOST_NAMES, MOST_POINTS, MOST_VALUE
+from hai_scheduler.core.metrics.pieces import MOST_NAMES
+from hai_scheduler.core.metrics.series_piece import MOST_POINTS, MOST_VALUE
 from hai_scheduler.core.model.limits import MAX_STEP
 
 #: Numbers of a job's own may be negative, others may not.
@@ -41,7 +42,7 @@ class ProgressIn(Input):
 class RankMetricsIn(Input):
     """Metrics of a rank. Points that were sent before are left out."""
 
-    points: Annotated[list[PointIn], Field(max_length=MOST_POINTS)] = []
+    points: Annotated[list[PointIn], Field(max_length=MOST_POINTS), FailFast()] = []
     #: The same points as one packed piece, in Base64, in the place of `points` (`hai_client.metrics.packing`).
     #: A supervisor packs its points once an answer has named the form.
     packed: Annotated[str, Field(max_length=2**20)] | None = None

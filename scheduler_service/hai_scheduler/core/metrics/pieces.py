@@ -34,6 +34,9 @@ _ALL_SAME: Final = struct.Struct("<BqBqBq")
 _MOST_BYTES: Final = 32 * 2**20
 #: Most points of a chunk: those of ten seconds in four days.
 _MOST_POINTS: Final = 35_000
+#: Most bytes of what is said before the columns, and most metrics of a piece.
+_MOST_HEAD: Final = 2**20
+MOST_NAMES: Final = 1000
 
 
 def read_columns(
@@ -58,7 +61,12 @@ def read_columns(
         if not inflate.eof:
             raise BadChunk("a chunk that is cut off or too large")
         head, _, body = data.partition(b"\n")
+        if len(head) > _MOST_HEAD:
+            raise BadChunk(f"a chunk with {len(head)} bytes before its columns")
         said = json.loads(head)
+        if len(said["names"]) + len(said.get("own", ())) > MOST_NAMES:
+            # Each would become three columns, however little it says.
+            raise BadChunk(f"more than {MOST_NAMES} metrics")
         count = said["points"]
         if not 0 <= count <= points:
             raise BadChunk(f"a chunk with {count!r:.20} points")

@@ -14,9 +14,8 @@ from hai_scheduler.core.metrics.pieces import read_columns
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.core.model.ids import RunId
 
-#: Points of a piece, and metrics in it, at most.
+#: Points of a piece at most.
 MOST_POINTS: Final = 400
-MOST_NAMES: Final = 1000
 #: The largest value of a metric.
 MOST_VALUE: Final = 1e18
 #: Most bytes of a piece that is unpacked: eight GPUs for an hour are a hundredth of it.
@@ -70,8 +69,6 @@ def read_piece(data: bytes) -> SeriesPiece:
         BadChunk: It is no piece, or what it says is not possible; the message says what.
     """
     columns = read_columns(data, most=_MOST_BYTES, points=MOST_POINTS)
-    if len(columns.codes) + len(columns.own) > MOST_NAMES:
-        raise BadChunk(f"more than {MOST_NAMES} metrics")
     for name, codes in columns.codes.items():
         if not isinstance(name, str) or name.startswith(OWN) or unit_of(name) is None:
             raise BadChunk(f"{name!r:.60} is not a metric")

@@ -14,12 +14,18 @@ from math import isfinite
 from sys import intern
 from typing import Any, Final, TypeGuard
 
-#: Bytes that are decompressed at once, the longest event, and the longest head before the events.
+#: Bytes that are taken for decompression at once, and that come out of it at once.
+TAKEN: Final = 1 << 16
 PIECE: Final = 1 << 20
+#: The longest event, and the longest head before the events.
 MOST_EVENT: Final = 4 << 20
 MOST_HEAD: Final = 8 << 20
-#: Bytes of a whole trace, and events that are kept of it.
+#: Bytes of a whole trace, and as many times its compressed bytes beyond the first ones: those of PyTorch become 10 to
+#: 30 times as long. What becomes longer by more has nothing to say.
 MOST_TRACE: Final = 2 << 30
+MOST_RATIO: Final = 64
+FREE: Final = 16 << 20
+#: Events that are kept of a trace.
 MOST_EVENTS: Final = 1_000_000
 #: The longest name that is kept.
 NAME: Final = 160
@@ -37,7 +43,7 @@ _KEPT: Final[Mapping[str, str]] = {
 _BEGIN: Final = re.compile(r'"traceEvents"\s*:\s*\[')
 _BASE_NAME: Final = '"baseTimeNanoseconds"'
 _BASE: Final = re.compile(_BASE_NAME + r"\s*:\s*([0-9]{1,19})\s*[,}]")
-_SPACE: Final = " \t\r\n,"
+_SPACE: Final = re.compile(r"[ \t\r\n,]*")
 
 
 class NoTrace(Exception):
@@ -117,18 +123,22 @@ def base_time(data: bytes) -> int:
 
 def _texts(data: bytes, content: TraceContent) -> Iterator[str]:
     """Yield the decompressed text, a piece at a time."""
-    machine, total = zlib.decompressobj(31), 0
+    machine, total, taken = zlib.decompressobj(31), 0, 0
+    most = min(MOST_TRACE, FREE + MOST_RATIO * len(data))
+    rest = b""
     while not machine.eof:
+        if not rest:
+            rest, taken = data[taken : taken + TAKEN], taken + TAKEN
         try:
-            piece = machine.decompress(data, PIECE)
+            piece = machine.decompress(rest, PIECE)
         except zlib.error:
             raise NoTrace("it is damaged: its compression cannot be undone") from None
-        data = machine.unconsumed_tail
+        rest = machine.unconsumed_tail
         # All input may have been taken while output is still to come.
-        if not piece and not data:
+        if not piece and not rest and taken >= len(data):
             return
         total += len(piece)
-        if total > MOST_TRACE:
+        if total > most:
             content.cut = True
             return
         # Names may hold any bytes; in the middle of a character at most three of them are lost.
@@ -138,8 +148,9 @@ def _texts(data: bytes, content: TraceContent) -> Iterator[str]:
 def _events(text: str, texts: Iterator[str], content: TraceContent) -> Iterator[Any]:
     decoder, place = json.JSONDecoder(parse_constant=_refuse), 0
     while True:
-        while place < len(text) and text[place] in _SPACE:
-            place += 1
+        # In one step, however much there is: a trace may be nothing else.
+        if (spaces := _SPACE.match(text, place)) is not None:
+            place = spaces.end()
         if place < len(text):
             if text[place] == "]":
                 return

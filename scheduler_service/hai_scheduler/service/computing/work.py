@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from typing import Final
@@ -202,10 +203,12 @@ def _read_experiment(text: str) -> Submission | ExperimentFaults:
 
 
 def _read_trace(data: bytes) -> TraceRead:
+    began = time.thread_time()
     try:
-        return TraceRead(summary=json.dumps(asdict(summary_of(data)), allow_nan=False))
+        found = TraceRead(summary=json.dumps(asdict(summary_of(data)), allow_nan=False))
     except NoTrace as error:
-        return TraceRead(fault=str(error))
+        found = TraceRead(fault=str(error))
+    return replace(found, seconds=time.thread_time() - began)
 
 
 def _merge_trace(order: MergeOrder, data: bytes) -> TraceMerged:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Final
 
 from hai_scheduler.core.explaining.short import ShortWait, short_of
+from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import VerdictKind, Verdicts, VerdictSource
@@ -20,6 +21,8 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 
 #: The most tasks of one page.
 MOST: Final = 200
+#: How long readers share what was made of one plan, seconds.
+SHARED_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class QueuedTask:
     level: Priority
     kind: VerdictKind
     short: ShortWait
+    #: Forms of it, such as the bytes that are sent, made once for all readers.
+    made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +65,27 @@ class QueuePage:
     groups: Sequence[GroupQueue]
 
 
+@dataclass(slots=True)
+class _Shared:
+    """What all readers of one plan share, for `SHARED_S` at most: times pass that are told."""
+
+    #: The verdicts of the plan.
+    of: object = None
+    #: Until when, by `Clock.steady`.
+    until: float = 0.0
+    #: The first tasks behind a number of a group's queue, and one more than a page has.
+    orders: dict[tuple[str, int], list[tuple[int, Task]]] = field(default_factory=dict)
+    #: What is told of a task: to those who may see it, and to all others.
+    items: dict[tuple[TaskId, bool], QueuedTask] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLists:
-    """The use case. Of a long queue only the part that is asked for is sorted and explained."""
+    """The use case. Of a long queue only the part that is asked for is sorted and explained, once for all readers."""
 
     clock: Clock
     latest_plan: LatestPlan
+    _shared: _Shared = field(default_factory=_Shared, init=False)
 
     async def page(
         self, caller: Caller, *, group: str | None = None, after: int = 0, limit: int = MOST, mine: bool = False
@@ -91,6 +111,9 @@ class QueueLists:
         verdicts = self.latest_plan.verdicts
         sources = verdicts.groups if isinstance(verdicts, Verdicts) else ()
         chosen = sorted((each for each in sources if group in (None, each.group)), key=lambda each: each.group)
+        if self._shared.of is not verdicts or self.clock.steady() >= self._shared.until:
+            self._shared.of, self._shared.until = verdicts, self.clock.steady() + SHARED_S
+            self._shared.orders, self._shared.items = {}, {}
         now = self.clock.now()
         pages = [self._group(caller, source, after, limit, now, mine=mine) for source in chosen]
         return QueuePage(
@@ -100,8 +123,14 @@ class QueueLists:
     def _group(
         self, caller: Caller, source: VerdictSource, after: int, limit: int, now: datetime, *, mine: bool
     ) -> GroupQueue:
-        wanted = (each for each in source.in_order(after) if not mine or each[1].user == caller.name)
-        found = list(islice(wanted, limit + 1))
+        if mine:
+            found = list(islice((each for each in source.in_order(after) if each[1].user == caller.name), limit + 1))
+        else:
+            first = self._shared.orders.get((source.group, after))
+            if first is None:
+                first = list(islice(source.in_order(after), MOST + 1))
+                self._shared.orders[source.group, after] = first
+            found = first[: limit + 1]
         items = [self._item(caller, number, task, now) for number, task in found[:limit]]
         return GroupQueue(
             group=source.group,
@@ -112,8 +141,14 @@ class QueueLists:
         )
 
     def _item(self, caller: Caller, number: int, task: Task, now: datetime) -> QueuedTask:
-        verdict = self.latest_plan.verdicts[task.id]
         known = caller.may_see(task.user)
+        item = self._shared.items.get((task.id, known))
+        if item is None:
+            item = self._shared.items[task.id, known] = self._made(number, task, now, known=known)
+        return item
+
+    def _made(self, number: int, task: Task, now: datetime, *, known: bool) -> QueuedTask:
+        verdict = self.latest_plan.verdicts[task.id]
         return QueuedTask(
             number=number,
             task=task,

@@ -12,14 +12,17 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.logs.lines import lines_of
+from hai_scheduler.service.logs.lines import last_lines_of
 
 #: Ranks that are looked at, and how far back.
 RANKS: Final = 16
 BACK: Final = timedelta(hours=6)
 #: How much of the end of a log is read, in bytes; longer than a line.
 READ_BYTES: Final = 128 * 1024
+#: The last of its lines, one of which has a time stamp.
+READ_LINES: Final = 1000
 #: An offset behind the end of any log.
 _BEHIND: Final = 10**15
 
@@ -66,5 +69,5 @@ class Silence:
             chunk = await self.cluster.read_log(run.id, rank, offset=max(0, end - READ_BYTES), limit=READ_BYTES)
         except (Absent, Temporary):
             return None
-        times = [line.at for line in lines_of(run.number, rank, chunk) if line.at is not None]
-        return times[-1] if times else None
+        lines = await in_reader(lambda: last_lines_of(run.number, rank, [chunk], READ_LINES))
+        return next((line.at for line in reversed(lines) if line.at is not None), None)

@@ -11,11 +11,15 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
+from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.logs.last_words import LastWords, last_words
-from hai_scheduler.service.logs.lines import Line, lines_of
+from hai_scheduler.service.logs.lines import last_lines_of
 
 #: How much of the end of the log is read, in bytes.
 READ_BYTES: Final = 64 * 1024
+#: The most of its lines that are made: with the time stamps of the platform, there are not more.
+READ_LINES: Final = 2400
 #: An offset behind the end of any log.
 _BEHIND: Final = 10**15
 
@@ -63,14 +67,15 @@ class Failures:
         try:
             end = (await self.cluster.read_log(run.id, rank, offset=_BEHIND, limit=1)).start
             begin = offset = max(0, end - READ_BYTES)
-            lines: list[Line] = []
+            chunks: list[LogChunk] = []
             while offset < end:
                 chunk = await self.cluster.read_log(run.id, rank, offset=offset, limit=READ_BYTES)
                 if not chunk.data:
                     break
-                lines += lines_of(run.number, rank, chunk)
+                chunks.append(chunk)
                 offset = chunk.next
         except (Absent, Temporary):
             return []
+        lines = await in_reader(lambda: last_lines_of(run.number, rank, chunks, READ_LINES))
         # The first line may be cut off at its beginning.
         return [line.text for line in (lines[1:] if begin else lines)]

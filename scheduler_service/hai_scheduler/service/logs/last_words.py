@@ -104,7 +104,7 @@ def _failures(summary: Sequence[str]) -> list[dict[str, str]]:
 
 def _fields(part: Sequence[str]) -> list[dict[str, str]]:
     """The fields of each failure in a part of the summary."""
-    found: list[dict[str, str]] = []
+    found: list[dict[str, list[str]]] = []
     name = None
     for line in part:
         if _FAILURE.fullmatch(line):
@@ -116,11 +116,11 @@ def _fields(part: Sequence[str]) -> list[dict[str, str]]:
             break
         # The traceback is the last field: what follows belongs to it.
         elif name == "traceback":
-            found[-1]["traceback"] += f"\n{line}"
+            found[-1]["traceback"].append(line)
         elif field := _FIELD.fullmatch(line):
             name = field[1]
-            found[-1][name] = field[2].strip()
-    return found
+            found[-1][name] = [field[2].strip()]
+    return [{name: "\n".join(lines) for name, lines in one.items()} for one in found]
 
 
 def _first(failures: Sequence[dict[str, str]], before: Sequence[str]) -> dict[str, str]:
@@ -144,7 +144,7 @@ def _named(cause: dict[str, str]) -> str | None:
     """The worker in words: `rank 1 (local_rank: 1), exitcode -9 (SIGKILL)`; None if no rank is named."""
     if "rank" not in cause:
         return None
-    code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")).strip()
+    code = re.sub(r" *\(pid: \d+\) *", " ", cause.get("exitcode", "")[:MOST_CHARACTERS]).strip()
     return f"rank {cause['rank']}" + (f", exitcode {code}" if code else "")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hai_scheduler.ports.logs import LogChunk
@@ -69,13 +69,30 @@ class Hits:
     complete: bool
 
 
-def lines_of(run: int, rank: int, chunk: LogChunk) -> list[Line]:
-    """The lines of a chunk. A line without a time stamp is kept unchanged."""
+def lines_of(run: int, rank: int, chunk: LogChunk, most: int) -> list[Line]:
+    """The first lines of a chunk, `most` of them at most. A line without a time stamp is kept unchanged.
+
+    A chunk may be all line breaks: only the lines that are returned are made, as each costs some microseconds.
+    """
     lines, offset = [], chunk.start
-    for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
+    for raw in chunk.data.removesuffix(b"\n").split(b"\n", most)[:most]:
         offset = min(offset + len(raw) + 1, chunk.next)
         lines.append(line_of(run, rank, raw, offset))
     return lines
+
+
+def last_lines_of(run: int, rank: int, chunks: Sequence[LogChunk], most: int) -> list[Line]:
+    """The last lines of chunks that follow one another, `most` of them at most."""
+    found: list[list[Line]] = []
+    left = most
+    for chunk in reversed(chunks):
+        if not left:
+            break
+        raws = chunk.data.removesuffix(b"\n").rsplit(b"\n", left)
+        cut = len(raws[0]) + 1 if len(raws) > left else 0
+        found.append(lines_of(run, rank, replace(chunk, start=chunk.start + cut, data=chunk.data[cut:]), left))
+        left -= len(found[-1])
+    return [line for lines in reversed(found) for line in lines]
 
 
 def line_of(run: int, rank: int, raw: bytes, behind: int) -> Line:

@@ -18,8 +18,9 @@ from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, lines_of
+from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, last_lines_of, lines_of
 from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
 from hai_scheduler.service.logs.search import CHUNK, Search
 from hai_scheduler.service.logs.story import Facts, Story, StoryReading
@@ -118,7 +119,7 @@ class Logs:
         lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
         if chunks is None and not run.live:
             lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
-        lines += [line for one in chunks or () for line in lines_of(run.number, rank, one)]
+        lines += await in_reader(lambda: last_lines_of(run.number, rank, chunks or (), count))
         behind = Cursor(run.number, offset)
         if not run.live:
             behind = Cursor(run.number + 1)
@@ -136,13 +137,12 @@ class Logs:
         end = await self._chunk(run, rank, _BEHIND)
         if end is None:
             return None, 0, 0
-        for size in (CHUNK, TAIL_BYTES):
+        for size in (CHUNK, 4 * CHUNK, TAIL_BYTES):
             offset = begins = max(0, end.start - size)
             chunks: list[LogChunk] = []
             while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
                 chunks.append(chunk if chunks or not begins else _from_a_line_on(chunk, begins))
                 offset = chunk.next
-                await asyncio.sleep(0)  # other requests have their turn
             if not begins or sum(one.data.count(b"\n") for one in chunks) >= count:
                 break
         return chunks, offset, begins
@@ -287,7 +287,8 @@ class Logs:
             return _Piece([_own(run, run.started_at, start_of(run), begun)], begun)
         chunk = await self._chunk(run, rank, here.offset)
         if chunk is not None and chunk.data:
-            return _data_piece(run, rank, here.offset, chunk, limit)
+            asked, data = here.offset, chunk
+            return await in_reader(lambda: _data_piece(run, rank, asked, data, limit))
         if run.live:
             return _Piece([], here, waits=True)
         behind = Cursor(run.number + 1)
@@ -338,11 +339,10 @@ def _own(run: Run, at: datetime | None, text: str, cursor: Cursor) -> Line:
 
 
 def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) -> _Piece:
-    lines = lines_of(run.number, rank, chunk)
+    lines: list[Line] = []
     if chunk.start > asked:
-        gap = _own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start))
-        lines.insert(0, gap)
-    lines = lines[:limit]
+        lines.append(_own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start)))
+    lines += lines_of(run.number, rank, chunk, limit - len(lines))
     return _Piece(lines, lines[-1].cursor)
 
 

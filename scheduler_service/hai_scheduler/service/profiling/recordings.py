@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Final
 
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
@@ -34,6 +36,13 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import run_topic
 
 log = logging.getLogger(__name__)
+
+#: Processor time that is spent on the traces of one recording, in seconds; those that are left then are not summed up.
+READ_SECONDS: Final = 240.0
+_TOO_LARGE: Final = "it is too large to be summed up here: open it in Perfetto, or record less"
+_TOO_MUCH: Final = TraceRead(
+    fault="others of this recording have taken all the time that there is for it: open it in Perfetto, or record less"
+)
 
 _WHY_NOT = {
     TaskState.QUEUED: "it waits, and `hai explain {0}` says for what",
@@ -64,6 +73,8 @@ class Recordings:
     clock: Clock
     workers: ComputePool
     settings: ServiceSettings
+    #: What is being read of recordings, by number: once for all who look.
+    _reading: dict[int, asyncio.Task[None]] = field(default_factory=dict, init=False)
 
     async def order(self, caller: Caller, ref: str, wish: RecordingWish) -> tuple[Task, Recording]:
         """Order a recording of a running task.
@@ -91,7 +102,7 @@ class Recordings:
                 most_bytes=limits.trace_bytes_per_user,
             ):
                 await tx.recordings.delete(number)
-            ranks = chosen_ranks(len(run.ranks), _named(wish, run))
+            ranks, nodes = chosen_ranks(len(run.ranks), _named(wish, run)), run.nodes
             recording = await tx.recordings.add(
                 Recording(
                     task_id=task.id,
@@ -104,7 +115,7 @@ class Recordings:
                     seconds=SECONDS if wish.seconds is None else wish.seconds,
                     steps=wish.steps,
                     memory=wish.memory,
-                    parts=tuple(RecordingPart(rank=rank, node=run.nodes[rank]) for rank in ranks),
+                    parts=tuple(RecordingPart(rank=rank, node=nodes[rank]) for rank in ranks),
                 )
             )
         await self.bus.ring(run_topic(run.id))
@@ -128,8 +139,11 @@ class Recordings:
         async with self.store.read() as tx:
             task, recording = await _found(tx, caller, ref, number)
         recording = recording.at_time(self.clock.now())
-        if recording.over and (unread := [one for one in _traces(recording) if _unread(one[1])]):
-            recording = await self._read(caller, recording, unread)
+        if recording.over and any(_unread(trace) for _, trace in _traces(recording)):
+            await self._read_once(caller, recording)
+            async with self.store.read() as tx:
+                _, recording = await _found(tx, caller, ref, number)
+            recording = recording.at_time(self.clock.now())
         return task, recording
 
     async def trace(self, caller: Caller, ref: str, number: int, rank: int, trace: int) -> bytes:
@@ -162,28 +176,53 @@ class Recordings:
             _, recording = await _found(tx, caller, ref, number)
             await tx.recordings.delete(recording.id)
 
-    async def _read(
-        self, caller: Caller, recording: Recording, unread: Sequence[tuple[RecordingPart, ProcessTrace]]
-    ) -> Recording:
-        """Have traces read in a worker process, and keep what they say."""
+    async def _read_once(self, caller: Caller, recording: Recording) -> None:
+        """Have the traces read that nobody has looked at yet. It goes on when who asked has gone."""
+        reading = self._reading.get(recording.id)
+        if reading is None:
+            reading = self._reading[recording.id] = asyncio.create_task(self._read(caller, recording))
+            reading.add_done_callback(lambda _: self._reading.pop(recording.id, None))
+        await asyncio.shield(reading)
+
+    async def _read(self, caller: Caller, recording: Recording) -> None:
+        """Have traces read in a worker process, one after the other, and keep what they say: faults as well.
+
+        Raises:
+            TooMany: The caller has too many computations waiting.
+            Unavailable: A trace cannot be read now; what was read before is kept.
+        """
         read: dict[tuple[int, int], ProcessTrace] = {}
-        for part, trace in unread:
-            order = TraceOrder(recording=recording.id, rank=part.rank, trace=trace.number)
-            try:
-                found: TraceRead = await self.workers.do(caller.name, order)
-            except TooCostly:
-                found = TraceRead(fault="it is too large to be summed up here: open it in Perfetto, or record less")
-            read[part.rank, trace.number] = replace(trace, summary=found.summary, fault=found.fault)
+        left = READ_SECONDS
+        try:
+            for part, trace in _traces(recording):
+                if _unread(trace):
+                    found = await self._read_one(caller, recording, part, trace) if left > 0 else _TOO_MUCH
+                    left -= found.seconds
+                    read[part.rank, trace.number] = replace(trace, summary=found.summary, fault=found.fault)
+        finally:
+            await self._keep(recording, read)
+
+    async def _read_one(
+        self, caller: Caller, recording: Recording, part: RecordingPart, trace: ProcessTrace
+    ) -> TraceRead:
+        order = TraceOrder(recording=recording.id, rank=part.rank, trace=trace.number)
+        try:
+            found: TraceRead = await self.workers.do(caller.name, order)
+        except TooCostly:
+            # Processes of one recording are alike: the others are not tried.
+            return TraceRead(fault=_TOO_LARGE, seconds=READ_SECONDS)
+        return found
+
+    async def _keep(self, recording: Recording, read: Mapping[tuple[int, int], ProcessTrace]) -> None:
         async with self.store.write() as tx:
             try:
                 newest = await tx.recordings.get(recording.id)
             except Absent:
-                return recording
+                return
             for part in newest.parts:
                 traces = tuple(read.get((part.rank, one.number), one) for one in part.traces)
                 newest = newest.with_part(replace(part, traces=traces))
             await tx.recordings.save(newest)
-        return newest.at_time(self.clock.now())
 
 
 def _traces(recording: Recording) -> list[tuple[RecordingPart, ProcessTrace]]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final
 
-from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_run
+
+#: Tasks whose users are remembered at most: they never change.
+MOST_TASKS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +39,23 @@ class RunRegistry:
 
     store: Store
     cluster: Cluster
+    _users: OrderedDict[TaskId, str] = field(default_factory=OrderedDict, init=False)
+
+    async def user_of(self, run_id: RunId) -> str | None:
+        """The user whose run it is, also after its end; None if its task is gone."""
+        number = run_id.partition(".")[0]
+        task_id = TaskId(int(number) if number.isascii() and number.isdigit() else 0)
+        user = self._users.get(task_id)
+        if user is None:
+            async with self.store.read() as tx:
+                try:
+                    user = (await tx.tasks.get(task_id)).user
+                except Absent:
+                    return None
+            self._users[task_id] = user
+            while len(self._users) > MOST_TASKS:
+                self._users.popitem(last=False)
+        return user
 
     async def facts(self, run_id: RunId) -> RunFacts:
         """The facts about a live run.

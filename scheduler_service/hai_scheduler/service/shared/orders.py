@@ -111,6 +111,8 @@ class TraceRead:
 
     summary: str | None = None
     fault: str | None = None
+    #: Processor time that reading took, in seconds.
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

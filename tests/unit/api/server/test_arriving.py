@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from tornado.httputil import HTTPHeaders
 
+from hai_scheduler.api.routes import ROUTES
 from hai_scheduler.api.server.arriving import MAX_BODY, MAX_DRAINED, ArrivingBody
 from hai_scheduler.api.server.problems import Refused
+from hai_scheduler.api.wire.params import Nothing
 
 
 def body(**headers: str) -> ArrivingBody:
@@ -56,3 +58,35 @@ def test_what_is_thrown_away_counts_until_the_connection_is_closed() -> None:
 )
 def test_a_refused_body_is_waited_for_if_it_is_short_and_sent_unasked(headers: dict[str, str], worth: bool) -> None:
     assert body(**headers).is_worth_waiting() is worth
+
+
+MUCH = 1024 * 1024 - 2
+
+
+@pytest.mark.parametrize(
+    ("body", "fine"),
+    [
+        (b"", True),
+        (b" \n", True),
+        (b"{}", True),
+        (b" {\t} \r\n", True),
+        (b"{", False),
+        (b"}{", False),
+        (b"{}{}", False),
+        (b"x", False),
+        # A pattern with spaces on both sides of a part that may be missing would look at each pair of these.
+        (b" " * MUCH + b"x", False),
+        (b"{" + b" " * MUCH + b"x", False),
+        (b"{" + b" " * MUCH + b"}", True),
+    ],
+    ids=lambda value: repr(value[-4:]) if isinstance(value, bytes) else value,
+)
+def test_a_request_without_a_body_may_say_nothing_at_any_length(body: bytes, fine: bool) -> None:
+    arriving = ArrivingBody(HTTPHeaders())
+    arriving.take(body, keep=True)
+    route = next(route for route in ROUTES if route.path == "/tasks/{task}/stop")
+    if fine:
+        assert arriving.read(route) == Nothing()
+    else:
+        with pytest.raises(Refused, match="takes no body"):
+            arriving.read(route)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -226,13 +227,45 @@ async def test_the_log_names_who_is_refused_once_a_minute(caplog: pytest.LogCapt
     assert world.refused[Kind.READ, "at_once"] == 101
 
 
-async def test_kinds_do_not_share_and_only_users_pay_for_bytes() -> None:
+async def test_kinds_do_not_share_and_bytes_are_paid_for() -> None:
     limits = Limits(LimitSettings(), clock=VirtualClock())
     for _ in range(DEFAULTS[Kind.EXPENSIVE].at_once + DEFAULTS[Kind.EXPENSIVE].waiting):
         limits.arrive(Kind.WRITE, "mallory")
     assert isinstance(limits.arrive(Kind.READ, "mallory"), Pass)
-    assert limits.cost_of(Kind.WRITE, 1024 * 1024) == 32
-    assert limits.cost_of(Kind.RUN, 1024 * 1024) == 0
+    for kind, counts in ((Kind.WRITE, 33), (Kind.RUN, 33), (Kind.UPLOAD, 1)):
+        place = limits.arrive(kind, "bob")
+        place.charge(limits[kind].budget.burst)
+        place.charge_size(1024 * 1024)
+        assert place.lag * limits[kind].budget.rate == pytest.approx(counts)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.LOGIN])
+async def test_the_work_of_one_client_is_bounded_whatever_its_requests_are(kind: Kind) -> None:
+    """Requests that each take a second of the processor pass as often as the budget's `work` says."""
+    budget = DEFAULTS[kind]
+    world = World(budget, kind, wait=0.0)
+    passed, seconds = 0, 5000
+    for _ in range(seconds):
+        with suppress(Refused):
+            place = world.gate.arrive("mallory")
+            place.charge_work(1.0)
+            place.end()
+            passed += 1
+        await world.clock.advance(1.0)
+    at_first = budget.burst / budget.rate * budget.work
+    assert passed == pytest.approx(seconds * budget.work + at_first, rel=0.02)
+    assert world.gate.arrive("bob")
+
+
+def test_an_ordinary_request_counts_once_and_a_long_one_as_often_as_it_is_longer() -> None:
+    world = World(Budget(at_once=9, total=9, rate=10, burst=10, work=0.1))
+    for _ in range(5):
+        place = world.gate.arrive("bob")
+        place.charge_work(0.01)  # a tenth of a second's work, as each of ten requests may take
+        place.end()
+    place = world.gate.arrive("bob")
+    place.charge_work(0.06)
+    assert place.lag == pytest.approx(0.1)
 
 
 def test_every_route_has_the_budget_that_it_costs() -> None:
@@ -302,6 +335,7 @@ def test_budgets_are_settings_and_what_is_left_out_keeps_its_default() -> None:
     [
         ("read=at_onse=3", r"ApiLimits.read\['at_onse'\]: there is no such number: choose from at_once, total"),
         ("write=at_once=0", r"ApiLimits.write\['at_once'\] is 0: give a whole number from 1"),
+        ("read=work=0", r"ApiLimits.read\['work'\] is 0: give a number from 0.01"),
         ("stream=rate=0", r"ApiLimits.stream\['rate'\] is 0: give a number from 0.01"),
         ("stream=burst=1.5", r"ApiLimits.stream\['burst'\] is 1.5: give a whole number"),
         ("stream=rate=no", "'stream' trait"),

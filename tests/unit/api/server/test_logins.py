@@ -21,10 +21,11 @@ class Gate:
 
     def __init__(self, *, full: bool = False) -> None:
         self.full = full
+        self.kind: Kind | None = None
         self.story: list[object] = []
 
     def __getitem__(self, kind: Kind) -> Gate:
-        assert kind is Kind.LOGIN
+        self.kind = kind
         return self
 
     def arrive(self, name: str, cost: float) -> Gate:
@@ -54,17 +55,28 @@ def a_handler(*, known: bool = False, must_ask: bool = True, error: Exception | 
     return SimpleNamespace(auth=auth, request=SimpleNamespace(connection=connection, headers=HTTPHeaders()))
 
 
-@pytest.mark.parametrize(("known", "must_ask"), [(True, True), (False, False)], ids=["known token", "no token"])
-async def test_what_asks_the_hub_nothing_is_not_limited(known: bool, must_ask: bool) -> None:
+async def test_a_known_token_is_not_limited() -> None:
     gate: Any = Gate(full=True)
-    assert await log_in(a_handler(known=known, must_ask=must_ask), gate) == ALICE
+    assert await log_in(a_handler(known=True), gate) == ALICE
     assert gate.story == []
+
+
+async def test_who_says_no_name_counts_for_the_address_and_not_for_its_logins() -> None:
+    gate: Any = Gate()
+    with pytest.raises(Refused, match="who"):
+        await log_in(a_handler(must_ask=False, error=unauthorized("who are you?")), gate)
+    assert gate.kind is Kind.PUBLIC
+    assert gate.story == ["10.0.0.9 without a token", 1.0, "end"]
+    full: Any = Gate(full=True)
+    with pytest.raises(Refused, match="later"):
+        await log_in(a_handler(must_ask=False, error=RuntimeError("it was answered")), full)
 
 
 async def test_a_question_counts_for_its_address_and_costs_nothing_if_the_token_is_good() -> None:
     gate: Any = Gate()
     assert await log_in(a_handler(), gate) == ALICE
     assert gate.story == ["10.0.0.9", 0.0, "begin", "end"]
+    assert gate.kind is Kind.LOGIN
 
 
 @pytest.mark.parametrize(

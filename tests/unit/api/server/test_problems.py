@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from pydantic import ValidationError
 from tornado.web import HTTPError
 
-from hai_scheduler.api.server.problems import CODES, Refused, incident, problem_of
+from hai_scheduler.api.server.problems import CODES, MOST_ERRORS, Refused, incident, problem_of
+from hai_scheduler.api.wire.tasks import TaskSubmit
 from hai_scheduler.ports.errors import Absent, LeaseLost, Temporary, WriteConflict
 from hai_scheduler.service.shared import errors
 from hai_scheduler.service.tasks.experiments import InvalidExperiment
+from kit.operations import operations
 
 CLASSES = [
     errors.NotFound,
@@ -96,3 +102,18 @@ def test_an_incident_has_a_name_of_its_own() -> None:
     (first, problem), (second, _) = incident(), incident()
     assert first != second
     assert first in problem.detail
+
+
+def test_a_body_that_is_nothing_but_faults_costs_no_more_than_a_few() -> None:
+    told: list[Any] = []
+
+    def work(faults: int) -> int:
+        body = json.dumps({f"x{number}": 0 for number in range(faults)})
+        with pytest.raises(ValidationError) as caught:
+            TaskSubmit.model_validate_json(body)
+        return operations(lambda: told.append(problem_of(caught.value)))
+
+    found = [work(faults) for faults in (200, MOST_ERRORS + 1, 5000)]
+    assert len(told[0].errors) == 100
+    assert "meant for another request" in told[1].detail
+    assert found[2] <= found[1] < found[0]

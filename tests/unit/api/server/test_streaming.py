@@ -10,10 +10,10 @@ import pytest
 from tornado.iostream import StreamClosedError
 
 from hai_scheduler.api.server import streaming
-from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import Batch, Stream, StreamMessage
 from hai_scheduler.api.server.streaming import KEEP_ALIVE, LONGEST_LAG, LOOKS_AGAIN, STREAM_LIFE, StreamSender
+from hai_scheduler.ports.effort import Effort
 
 MESSAGE = StreamMessage(event="line", data='{"n":1}', id="7")
 TEXT = 'id: 7\nevent: line\ndata: {"n":1}\n\n'
@@ -51,9 +51,13 @@ class Place:
     def __init__(self, lag: float) -> None:
         self.lag = lag
         self.charged: list[float] = []
+        self.worked: list[float] = []
 
-    def charge(self, cost: float) -> None:
-        self.charged.append(cost)
+    def charge_size(self, size: int) -> None:
+        self.charged.append(size)
+
+    def charge_work(self, seconds: float) -> None:
+        self.worked.append(seconds)
 
 
 class Time:
@@ -84,8 +88,7 @@ def sender(reader: Reader, clock: Time, place: Place | None = None, still: objec
             raise answer
         return answer
 
-    limits = SimpleNamespace(cost_of=lambda kind, size: (kind, size))
-    given: Any = (reader, place, limits, clock, still_may)
+    given: Any = (reader, place, Effort("bob", 0.5), clock, still_may)
     return StreamSender(*given)
 
 
@@ -174,7 +177,7 @@ async def test_what_is_sent_is_charged_and_a_stream_that_sends_too_much_waits(
     place = Place(lag)
     stream, _ = batches(clock, (0, [MESSAGE]))
     await sender(Reader(), clock, place).send(stream)
-    assert place.charged == [(Kind.STREAM, len(TEXT))]
+    assert (place.charged, place.worked) == ([len(TEXT)], [0.5])
     assert clock.slept == pauses
     assert LONGEST_LAG < KEEP_ALIVE, "or proxies would cut a stream that waits"
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_scheduler.core.metrics.codes import LAST, BadChunk
-from hai_scheduler.core.metrics.pieces import PIECE_FORM
+from hai_scheduler.core.metrics.pieces import MOST_NAMES, PIECE_FORM
 from hai_scheduler.core.metrics.series import Point, Spread
-from hai_scheduler.core.metrics.series_piece import MOST_NAMES, MOST_POINTS, SeriesPiece, read_piece
+from hai_scheduler.core.metrics.series_piece import MOST_POINTS, SeriesPiece, read_piece
 
 
 def column(*values: int) -> bytes:
@@ -96,6 +96,15 @@ def test_names_are_bounded() -> None:
     own = {f"job_n{number}": [[0], [1]] for number in range(MOST_NAMES + 1)}
     with pytest.raises(BadChunk, match=f"more than {MOST_NAMES} metrics"):
         read_piece(one(None, own=own))
+    # Columns that stay the same take 27 bytes, and would become as many lists as there are points.
+    said = a_piece({"names": ["cpu"] * 100_000, "points": MOST_POINTS}, same(10), *[same(0)] * 300_000)
+    with pytest.raises(BadChunk, match=f"more than {MOST_NAMES} metrics"):
+        read_piece(said)
+
+
+def test_what_stands_before_the_columns_is_bounded() -> None:
+    with pytest.raises(BadChunk, match="before its columns"):
+        read_piece(a_piece({"names": [], "points": 0, "own": {"x" * 2**20: 1}}))
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))

@@ -10,6 +10,7 @@ import pytest
 
 from hai_scheduler.core.profiling import trace_reading
 from hai_scheduler.core.profiling.trace_reading import NoTrace, read_trace
+from kit.operations import operations
 from kit.traces import event, packed
 
 
@@ -54,6 +55,7 @@ def test_a_trace_is_read_the_same_however_its_pieces_fall(monkeypatch: pytest.Mo
     data = packed([event(f"op {number} \u00e4", number, 1, note="}],{[") for number in range(50)])
     whole = read_trace(data)
     monkeypatch.setattr(trace_reading, "PIECE", 7)
+    monkeypatch.setattr(trace_reading, "TAKEN", 3)
     assert [one.start for one in read_trace(data).events] == [one.start for one in whole.events]
 
 
@@ -108,3 +110,43 @@ def test_a_head_that_makes_no_sense_is_ignored(info: str) -> None:
     text = f'{{"distributedInfo": {info}, "traceEvents": [{json.dumps(event("aten::mm", 1, 1))}]}}'
     found = read_trace(gzip.compress(text.encode()))
     assert (found.process_rank, len(found.events)) == (None, 1)
+
+
+def test_what_becomes_long_by_saying_nothing_is_cut_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_reading, "FREE", 1 << 20)
+
+    def work(mebibytes: int) -> int:
+        events = ",".join([json.dumps(event("aten::mm", 5, 2)), " " * (mebibytes << 20), "{}"])
+        data = gzip.compress(f'{{"traceEvents":[{events}]}}'.encode())
+        found = read_trace(data)
+        assert found.cut == (mebibytes > 1)
+        assert len(found.events) == 1
+        return operations(lambda: read_trace(data))
+
+    # A step for each piece, not for each character.
+    assert work(1) < 5000
+    assert work(16) < 10_000
+
+
+def test_compressed_bytes_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    real = zlib.decompressobj
+
+    class Machine:
+        def __init__(self, bits: int) -> None:
+            self._real = real(bits)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._real, name)
+
+        def decompress(self, data: bytes, most: int) -> bytes:
+            taken.append(len(data))
+            return self._real.decompress(data, most)
+
+    data = packed([event(f"op {number}", number, 1) for number in range(2000)])
+    whole = read_trace(data)
+    monkeypatch.setattr(trace_reading.zlib, "decompressobj", Machine)
+    monkeypatch.setattr(trace_reading, "TAKEN", 512)
+    assert read_trace(data) == whole
+    # What is left of each piece is handed over again, but never all that is still to come.
+    assert max(taken) <= 512

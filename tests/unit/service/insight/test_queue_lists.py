@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
 
+from hai_scheduler.api.convert.overview import queue_text
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.service.insight.queue_lists import QueuePage
 from hai_scheduler.service.shared.errors import Invalid
@@ -78,3 +80,21 @@ async def test_a_turn_says_until_when() -> None:
     assert item.short.id == "turn"
     assert item.short.until is not None
     assert timedelta(0) < item.short.until - service.clock.now() <= timedelta(minutes=2)
+
+
+async def test_what_is_told_of_a_task_is_made_once_for_all_who_may_know_the_same() -> None:
+    service = await a_queue()
+    ann, carol, dan = [(await read(service, who)).groups[0].items for who in ("ann", "carol", "dan")]
+    assert all(one is other for one, other in zip(carol, dan, strict=True))
+    assert [one is other for one, other in zip(ann, carol, strict=True)] == [True, False, False]
+    await service.step(3)
+    (later,) = (await read(service, "dan")).groups
+    assert not any(one is other for one, other in zip(later.items, dan, strict=True))
+
+
+async def test_names_are_written_for_those_alone_who_may_know_them() -> None:
+    service = await a_queue()
+    texts = {who: json.loads(queue_text(await read(service, who))) for who in ("ann", "bob", "carol", "ann ")}
+    names = {who: [item["name"] for item in text["groups"][0]["items"]] for who, text in texts.items()}
+    assert names == {"ann": ["", "second", "held"], "bob": ["first", "", ""], "carol": [""] * 3, "ann ": [""] * 3}
+    assert texts["carol"]["groups"][0]["waiting"] == 2
