@@ -29,6 +29,10 @@ _ABSENT: Final = {
 }
 
 
+#: For tornado's server. It holds a body whole, before it knows whose it is; no form or API of the Hub needs so much.
+_LIMITS: Final = {"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S, "max_body_size": 1024 * 1024}
+
+
 class AbsentService(PrefixRedirectHandler):
     """Answers 503 for the scheduler service while the proxy has no route to it.
 
@@ -53,8 +57,8 @@ class HubServer(HeedsWaiting, HTTPServer):
     waiting_log = log
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
-        """Add the timeouts to the arguments that JupyterHub has chosen; tornado calls this."""
-        super().initialize(*args, **({"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S} | kwargs))
+        """Add the limits to the arguments that JupyterHub has chosen; tornado calls this."""
+        super().initialize(*args, **(_LIMITS | kwargs))
 
 
 def prepare_hub() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import logging
@@ -79,6 +80,12 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
     server.add_sockets(sockets)
     port = sockets[0].getsockname()[1]
     assert (await ask(f"http://127.0.0.1:{port}/x", "GET")).code == http.client.NOT_FOUND
+    for body in ("Content-Length: 2000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1e8480\r\n"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"POST /x HTTP/1.1\r\nHost: a\r\n{body}".encode())
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400 "), "nothing of the body has been waited for"
+        writer.close()
+        await writer.wait_closed()
     server.stop()
     await server.close_all_connections()
     with socket.socket() as probe:
