@@ -248,7 +248,7 @@ def _sign(key: bytes, number: int, head: bytes, body: bytes) -> bytes:
 
 
 def _read(sock: socket.socket, size: int, until: float | None = None) -> bytes:
-    """Return exactly so many bytes, which must have come until then on the monotonic clock. Raises Closed."""
+    """Return exactly `size` bytes, which must have come by `until` of the monotonic clock. Raises Closed."""
     parts: list[bytes] = []
     while size:
         try:

@@ -1,4 +1,4 @@
-"""The server of a batch job serves its own run, whoever else connects and proves nothing."""
+"""The server of a batch job serves its own run, also while others connect and prove nothing."""
 
 from __future__ import annotations
 
