@@ -126,6 +126,53 @@ def test_the_job_makes_the_folders_with_few_rights_and_where_no_user_is(render: 
     assert "pypi.example" in made.one("ConfigMap", "haienv-init")["data"]["config.toml"]
 
 
+#: What the standard `baseline` lets a container add.
+BASELINE = {
+    "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+    "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+}  # fmt: skip
+OWNER = {"runAsUser": 5000, "capabilities": {"drop": ["ALL"], "add": []}}
+
+
+@pytest.mark.parametrize(
+    ("context", "standard"),
+    [
+        ({}, "baseline"),
+        (OWNER, "restricted"),
+        ({"runAsUser": 5000}, "baseline"),
+        ({"capabilities": {"drop": ["ALL"], "add": []}}, "baseline"),
+        ({**OWNER, "allowPrivilegeEscalation": True}, "baseline"),
+    ],
+    ids=["by default", "as the owner of the volume", "with capabilities", "as root", "with ways to gain rights"],
+)
+def test_the_notes_hold_the_namespace_to_the_standard_that_the_job_meets(
+    render: Render,
+    run_helm: Callable[..., subprocess.CompletedProcess[str]],
+    context: dict[str, Any],
+    standard: str,
+) -> None:
+    haienv = {**STATIC["haienv"], "initSecurityContext": context}
+    pod = only_job(render({**STATIC, "haienv": haienv}))["spec"]["template"]["spec"]
+    own = pod["containers"][0]["securityContext"]
+    restricted = (
+        pod["securityContext"]["runAsNonRoot"] is True
+        and own["runAsUser"] > 0
+        and own["allowPrivilegeEscalation"] is False
+        and not own["capabilities"]["add"]
+    )
+    assert standard == ("restricted" if restricted else "baseline")
+    assert set(own["capabilities"]["add"]) <= BASELINE
+    assert own["capabilities"]["drop"] == ["ALL"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert not any("hostPath" in volume for volume in pod["volumes"])
+    words = ("install", "hai", "helm/hai", "--namespace", "platform", "--dry-run=client")
+    said = run_helm(*words, values={**STATIC, "haienv": haienv}).stdout
+    label = next(line for line in said.splitlines() if "kubectl label namespace platform" in line)
+    assert f"/enforce={standard} " in label
+    assert all(f"/{mode}=restricted " in label for mode in ("warn", "audit"))
+    assert ("The Job haienv-init alone is not `restricted`" in said) is (standard == "baseline")
+
+
 def test_other_settings_are_another_job_as_a_job_cannot_be_changed(render: Render) -> None:
     one, other = render(DYNAMIC), render({**DYNAMIC, "singleuser": {"uid": 2000}})
     assert only_job(one)["metadata"]["name"] != only_job(other)["metadata"]["name"]

@@ -115,6 +115,9 @@ class _Server(ThreadingHTTPServer):
 
 def _handler(service: LocalService) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
+        # Seconds for a request to come, and between two of them.
+        timeout = 30
+
         def log_message(self, *_: object) -> None:
             return
 

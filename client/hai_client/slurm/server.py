@@ -15,6 +15,7 @@ import time
 from hai_client.slurm import wire
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.part import StepPart
+from hai_client.slurm.strangers import Strangers
 from hai_client.slurm.wire import Channel, Closed, Output, WireError
 
 TYPE_CHECKING = False
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Time limit for nodes of a step to connect, seconds.
 NODES_S = 300.0
-#: Limit of connections that have not proved yet that they belong to this run.
-MAX_STRANGERS = 32
 #: Exit status of a step that was told to leave, as in shells and Slurm: 128 + SIGTERM.
 TOLD = 143
 
@@ -60,7 +59,7 @@ class StepServer:
         self._nodes: dict[int, Channel] = {}
         self._steps: dict[int, Step] = {}
         self._next = 0
-        self._strangers = threading.BoundedSemaphore(MAX_STRANGERS)
+        self._strangers = Strangers()
         self._over = False
 
     def begin(self) -> None:
@@ -97,12 +96,10 @@ class StepServer:
     def _listen(self) -> None:
         while True:
             try:
-                sock, _ = self._sock.accept()
+                sock, address = self._sock.accept()
             except OSError:
                 return
-            if not self._strangers.acquire(blocking=False):
-                sock.close()
-                continue
+            self._strangers.take(sock, address[0])
             threading.Thread(target=self._greet, args=(sock,), daemon=True).start()
 
     def _greet(self, sock: socket.socket) -> None:
@@ -111,7 +108,7 @@ class StepServer:
             try:
                 channel = wire.accept(sock, self._token, self._run_id)
             finally:
-                self._strangers.release()
+                self._strangers.done(sock)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             first = channel.receive()
             if isinstance(first, Output):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 VERSION = "slurm 23.02.0 (HAI)"
+#: How long to try to reach the server of the job while something listens there, seconds.
+PATIENCE_S = 60.0
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -170,7 +172,7 @@ def _remote(request: dict[str, Any]) -> int:
         print("srun: the task was told to leave: no further step is started", file=sys.stderr)
         return 143
     try:
-        channel = wire.find(env["HAI_STEP_SERVER"], wire.read_token(env), env["HAI_RUN_ID"])
+        channel = wire.find(env["HAI_STEP_SERVER"], wire.read_token(env), env["HAI_RUN_ID"], PATIENCE_S)
     except (OSError, KeyError) as error:
         print(f"srun: the token of this run cannot be read: {error}", file=sys.stderr)
         return 1

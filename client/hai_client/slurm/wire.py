@@ -14,9 +14,11 @@ import hashlib
 import hmac
 import json
 import os
+import queue
 import socket
 import struct
 import threading
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
 GREETING = b"HAI-STEP-1\n"
 #: The largest message, bytes: a command with its variables.
 MAX_MESSAGE = 16 * 1024 * 1024
-#: How long either side waits for the other to prove itself, seconds.
-HANDSHAKE_S = 10.0
+#: How long either side waits for the other to prove itself, seconds in all.
+HANDSHAKE_S = 3.0
+#: The longest pause between two tries to connect, seconds.
+PAUSE_S = 0.5
 #: Number of ports, computed from the run, at one of which rank 0 listens; ports that other programs use are skipped.
 PORTS = 16
 _FIRST_PORT, _LAST_PORT = 10_000, 29_999
@@ -130,11 +134,11 @@ class Channel:
 
 def accept(sock: socket.socket, token: bytes, run_id: str) -> Channel:
     """Accept a new connection on the server's side. Raises Closed, WireError."""
+    mine, until = os.urandom(_NONCE), time.monotonic() + HANDSHAKE_S
     sock.settimeout(HANDSHAKE_S)
-    mine = os.urandom(_NONCE)
     try:
         sock.sendall(GREETING + mine)
-        answer = _read(sock, _NONCE + _MAC)
+        answer = _read(sock, _NONCE + _MAC, until)
         theirs, proof = answer[:_NONCE], answer[_NONCE:]
         secret = _secret(token, run_id, mine, theirs)
         if not hmac.compare_digest(proof, _proof(secret, b"client")):
@@ -148,15 +152,16 @@ def accept(sock: socket.socket, token: bytes, run_id: str) -> Channel:
 
 def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
     """Open the client's side of a connection. Raises Closed, WireError, OSError (no process listens)."""
+    until = time.monotonic() + HANDSHAKE_S
     sock = socket.create_connection((host, port), timeout=HANDSHAKE_S)
     try:
-        greeting = _read(sock, len(GREETING) + _NONCE)
+        greeting = _read(sock, len(GREETING) + _NONCE, until)
         if not greeting.startswith(GREETING):
             raise WireError("something else listens there")
         theirs, mine = greeting[len(GREETING) :], os.urandom(_NONCE)
         secret = _secret(token, run_id, theirs, mine)
         sock.sendall(mine + _proof(secret, b"client"))
-        if not hmac.compare_digest(_read(sock, _MAC), _proof(secret, b"server")):
+        if not hmac.compare_digest(_read(sock, _MAC, until), _proof(secret, b"server")):
             raise WireError("the server there does not know the token of this run")
         sock.settimeout(None)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -166,12 +171,48 @@ def connect(host: str, port: int, token: bytes, run_id: str) -> Channel:
     return Channel(sock, _proof(secret, b"client key"), _proof(secret, b"server key"))
 
 
-def find(host: str, token: bytes, run_id: str) -> Channel | None:
-    """Connect to the run's server on one of its ports; None: no server listens (yet)."""
-    for port in ports(run_id):
-        with contextlib.suppress(OSError, Closed, WireError):
-            return connect(host, port, token, run_id)
-    return None
+def find(host: str, token: bytes, run_id: str, patience_s: float = 0.0) -> Channel | None:
+    """Connect to the run's server on one of its ports; None: no server listens (yet), or none has proved itself.
+
+    Args:
+        host: Where it listens.
+        token: The token of the run.
+        run_id: The run.
+        patience_s: How long to try again while something listens: a server that many strangers connect to closes some
+            of its own run as well.
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        channel, listening = _try_all(host, token, run_id)
+        left = until - time.monotonic()
+        if channel is not None or not listening or left <= 0:
+            return channel
+        # Not all clients at the same moments.
+        time.sleep(min(left, PAUSE_S * (1 + os.urandom(1)[0]) / 256))
+
+
+def _try_all(host: str, token: bytes, run_id: str) -> tuple[Channel | None, bool]:
+    """Try all ports at once, as other programs may listen at some and say nothing. Return whether anything listens."""
+    found: queue.SimpleQueue[Channel | bool] = queue.SimpleQueue()
+
+    def try_one(port: int) -> None:
+        try:
+            found.put(connect(host, port, token, run_id))
+        except ConnectionRefusedError:
+            found.put(False)
+        except (OSError, Closed, WireError):
+            found.put(True)
+
+    tried = ports(run_id)
+    for port in tried:
+        threading.Thread(target=try_one, args=(port,), name="connect", daemon=True).start()
+    listening = False
+    for _ in tried:
+        result = found.get()
+        if isinstance(result, Channel):
+            return result, True
+        listening = listening or result
+    return None, listening
 
 
 def listen(host: str, run_id: str) -> socket.socket:
@@ -206,10 +247,14 @@ def _sign(key: bytes, number: int, head: bytes, body: bytes) -> bytes:
     return signer.digest()
 
 
-def _read(sock: socket.socket, size: int) -> bytes:
+def _read(sock: socket.socket, size: int, until: float | None = None) -> bytes:
+    """Return exactly `size` bytes, which must have come by `until` of the monotonic clock. Raises Closed."""
     parts: list[bytes] = []
     while size:
         try:
+            if until is not None:
+                # Zero would mean not to wait at all, and is another error.
+                sock.settimeout(max(0.001, until - time.monotonic()))
             part = sock.recv(min(size, 1 << 20))
         except OSError:
             raise Closed from None

@@ -24,10 +24,11 @@ from haienv.building import abi, interpreters
 from haienv.building.facts import facts_of, uv_for
 from haienv.shared import snapshot, space, tree
 from haienv.shared.errors import Damaged, Wrong
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
-from haienv.store.generations import changing, commit, next_number, remove_tree
+from haienv.store.generations import changing, commit, next_number
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 

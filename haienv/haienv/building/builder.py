@@ -20,9 +20,10 @@ from haienv.building.uv import cache_of
 from haienv.shared import tree
 from haienv.shared.beside import Beside
 from haienv.shared.errors import Wrong
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
-from haienv.store.generations import changing, commit, manifest_or_none, next_number, remove_tree
+from haienv.store.generations import changing, commit, manifest_or_none, next_number
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.spec import Spec

@@ -19,10 +19,11 @@ from haienv.shared import snapshot, tree
 from haienv.shared.errors import BuildFailed, Missing, Wrong
 from haienv.shared.files import write_atomically
 from haienv.shared.tree import without_gc
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
-from haienv.store.generations import changing, commit, discard, next_number, remove_tree, staged_in
+from haienv.store.generations import changing, commit, discard, next_number, staged_in
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.manifest import Manifest
 from haienv.store.references import processes_in

@@ -19,6 +19,7 @@ from haienv.cli.parser import add_verb
 from haienv.cli.session import answer
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.unfollowed import held, set_mode, set_owner
 from haienv.store import names
 from haienv.store.layout import root_of
 from haienv.store.names import BASE, GROUPS, USERS
@@ -56,7 +57,6 @@ def _init(arguments: argparse.Namespace) -> int:
     _give(root, arguments)
     if settings is not None:
         write_atomically(root / _SETTINGS, settings)
-        (root / _SETTINGS).chmod(0o644)
     made = []
     for account in accounts:
         for folder in (root / USERS / account.pw_name, folder_for(root, account.pw_name)):
@@ -113,17 +113,20 @@ def _own(root: Path, user: str | None, groups: list[str]) -> list[Path]:
         folder = root / GROUPS / names.check("group", name)
         if _new(folder):
             # All members' containers have this account's main group; the group of makers is the init container's alone.
-            with contextlib.suppress(PermissionError):
-                os.chown(folder, -1, _common_group())
-            folder.chmod(0o3775)
+            with held(folder) as fd:
+                with contextlib.suppress(PermissionError):
+                    set_owner(fd, -1, _common_group())
+                set_mode(fd, 0o3775)
         made.append(folder)
     return made
 
 
 def _of_ours(folder: Path) -> Path:
-    if _new(folder):
-        folder.chmod(0o755)
-    owner = folder.lstat().st_uid
+    new = _new(folder)
+    with held(folder) as fd:
+        if new:
+            set_mode(fd, 0o755)
+        owner = os.fstat(fd).st_uid
     if owner != os.geteuid():
         raise Wrong(
             f"init: {folder} belongs to the account {owner}, and this one is {os.geteuid()}: another user had this"
@@ -159,8 +162,11 @@ def _number(text: str) -> int:
 def _make(folder: Path, user: int, group: int, mode: int) -> None:
     folder.mkdir(exist_ok=True)
     try:
-        os.chown(folder, user, group)
-        os.chmod(folder, mode)
+        with held(folder) as fd:
+            set_owner(fd, user, group)
+            set_mode(fd, mode)
+    except NotADirectoryError:
+        raise Wrong(f"init: {folder} is no folder, or a link to one; remove it, and look who made it") from None
     except PermissionError:
         raise Wrong(
             f"init: no right to give {folder} to its owner; run `haienv init` as root, once for each user"

@@ -22,8 +22,9 @@ from typing import Callable, Iterator
 from haienv.shared import space, tree
 from haienv.shared.errors import Damaged, Missing, NoSpace, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import manifest as manifests
-from haienv.store.generations import changing, remove_tree
+from haienv.store.generations import changing
 from haienv.store.layout import EnvFolder, Generation
 
 #: The image of a generation, and what is known of it, beside the manifest.

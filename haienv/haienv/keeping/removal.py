@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Callable
 
 from haienv.shared.errors import Damaged, HaienvError, Wrong
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels
 from haienv.store import manifest as manifests
-from haienv.store.generations import changing, discard, remove_tree
+from haienv.store.generations import changing, discard
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.references import processes_in, users_of, uses
 

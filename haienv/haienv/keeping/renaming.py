@@ -10,9 +10,10 @@ from typing import Callable
 from haienv.keeping.removal import refuse_used
 from haienv.shared import acl, snapshot, tree
 from haienv.shared.errors import Wrong
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
-from haienv.store.generations import changing, discard, link_current, remove_tree, staged_in
+from haienv.store.generations import changing, discard, link_current, staged_in
 from haienv.store.layout import EnvFolder, folder_of
 from haienv.store.names import EnvName
 

@@ -16,13 +16,13 @@ def write_atomically(path: Path, text: str, *, mode: int = 0o644) -> None:
 def write_bytes_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace a file by one with these bytes. A reader sees the old file or the new one. Raises OSError."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(draft, mode)
+            os.fchmod(fd, mode)
+            os.fsync(fd)
         os.replace(draft, path)
     except BaseException:
         draft.unlink()

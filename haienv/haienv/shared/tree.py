@@ -133,11 +133,3 @@ def seal_folder(folder: str) -> None:
 def readable(mode: int) -> int:
     """Return a mode with which all may read, and execute what its owner may; without setuid, setgid and sticky."""
     return 0o555 if mode & stat.S_IXUSR else 0o444
-
-
-def unseal(top: Path) -> None:
-    """Give the owner the right to remove a tree. Raises OSError."""
-    for folder, folders, _ in os.walk(str(top)):
-        for path in [folder, *(os.path.join(folder, name) for name in folders)]:
-            if not os.path.islink(path):
-                os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) | stat.S_IRWXU)

@@ -11,14 +11,14 @@ import getpass
 import grp
 import itertools
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Callable, Iterator
 
-from haienv.shared import locking, space, tree
+from haienv.shared import locking, space
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import link_atomically, write_atomically
+from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels
 from haienv.store import manifest as manifests
 from haienv.store.layout import EnvFolder, Generation, folder_of
@@ -236,10 +236,3 @@ def discard(folder: Path) -> None:
     hidden = folder.with_name(f"{REMOVED}{folder.name}-{os.getpid()}-{next(_counter)}")
     os.rename(folder, hidden)
     remove_tree(hidden)
-
-
-def remove_tree(folder: os.PathLike[str]) -> None:
-    """Remove a folder with all that is below it, whatever rights to write are missing. Raises OSError."""
-    if os.path.isdir(folder) and not os.path.islink(folder):
-        tree.unseal(Path(folder))
-        shutil.rmtree(folder)

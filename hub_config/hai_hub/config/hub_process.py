@@ -18,6 +18,7 @@ from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_hub.config.database_errors import tell_database_errors
 from hai_hub.config.settings import SERVICE_NAME
+from hai_hub.config.user_limits import UserRates, limit_users
 
 log = logging.getLogger("hai_hub")
 
@@ -28,6 +29,10 @@ _ABSENT: Final = {
     "detail": "The scheduler service is starting: try again in a moment.",
     "code": "restarting",
 }
+
+
+#: For tornado's server. It holds a body whole, before it knows whose it is; no form or API of the Hub needs so much.
+_LIMITS: Final = {"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S, "max_body_size": 1024 * 1024}
 
 
 class AbsentService(PrefixRedirectHandler):
@@ -54,12 +59,12 @@ class HubServer(HeedsWaiting, HTTPServer):
     waiting_log = log
 
     def initialize(self, *args: Any, **kwargs: Any) -> None:
-        """Add the timeouts to the arguments that JupyterHub has chosen; tornado calls this."""
-        super().initialize(*args, **({"idle_connection_timeout": IDLE_S, "body_timeout": BODY_S} | kwargs))
+        """Add the limits to the arguments that JupyterHub has chosen; tornado calls this."""
+        super().initialize(*args, **(_LIMITS | kwargs))
 
 
 def prepare_hub() -> None:
-    """Raise this Hub process's limit of open files, and install what this module and `database_errors` have."""
+    """Prepare this Hub process: more open files, and what this module, `database_errors` and `user_limits` have."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)
@@ -67,3 +72,4 @@ def prepare_hub() -> None:
     HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService
     tell_database_errors()
+    limit_users(UserRates())

@@ -259,7 +259,7 @@ async def main(environ: Mapping[str, str] = os.environ) -> None:
     async with hub:
         culler = Culler(hub, policy, Path(environ[STATE_VARIABLE]), lambda: datetime.now(UTC))
         auth = HubAuth(cache_max_age=BELIEVED_S)
-        server = HTTPServer(application(culler, auth, environ["JUPYTERHUB_SERVICE_PREFIX"]))
+        server = HTTPServer(application(culler, auth, environ["JUPYTERHUB_SERVICE_PREFIX"]), max_body_size=64 * 1024)
         server.listen(int(port), ip)
         looking = asyncio.create_task(keep_looking(culler))
         stopped = asyncio.create_task(stop.wait())

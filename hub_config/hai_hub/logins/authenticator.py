@@ -8,6 +8,8 @@ right to check its password.
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ class OwnPasswordAuthenticator(Authenticator):
     passwords_file = Unicode(config=True, help="File with the hashes of invited users' passwords.")
 
     _one_at_a_time: asyncio.Semaphore | None = None
+    _clock = staticmethod(time.monotonic)
+    _sleep = staticmethod(asyncio.sleep)
 
     @property
     def passwords(self) -> Passwords:
@@ -34,7 +38,19 @@ class OwnPasswordAuthenticator(Authenticator):
         return Passwords(Path(self.passwords_file))
 
     async def authenticate(self, handler: Any, data: Any) -> str | None:
-        """Return the user's name if the password is right, else None."""
+        """Return the user's name if the password is right, else None.
+
+        A refusal comes a whole number of seconds after the try: how long it took would tell who is a user. Hashing for
+        names that are none as well would let anybody keep the Hub's processor busy, and other logins waiting.
+        """
+        began = self._clock()
+        name = await self._checked(handler, data)
+        if name is None:
+            took = self._clock() - began
+            await self._sleep(math.floor(took) + 1 - took)
+        return name
+
+    async def _checked(self, handler: Any, data: Any) -> str | None:
         name = self.normalize_username(str(data.get("username", "")))
         password = str(data.get("password", ""))
         if name == self.local_user:

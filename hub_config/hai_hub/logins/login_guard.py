@@ -34,8 +34,7 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
 
         if name and (wait_s := slowing.wait_s(address, key)):
             record("slowed")
-            self.set_header("Retry-After", str(wait_s))
-            raise HTTPError(429, f"Too many failed logins of this name: try again in {wait_s} s")
+            raise too_many(f"Too many failed logins of this name: try again in {wait_s} s", wait_s)
         if name:
             # A try counts as a failure until it is known to be right, else many tries at once would all be checked.
             slowing.failed(address, key)
@@ -52,6 +51,13 @@ def guard_logins(records: LoginRecords, slowing: Slowing) -> None:
         return found
 
     BaseHandler.authenticate = authenticate
+
+
+def too_many(sentence: str, wait_s: int) -> HTTPError:
+    """Return the error of a request that came too early. A header that is set on the answer itself, errors remove."""
+    error = HTTPError(429, sentence)
+    error.headers = {"Retry-After": str(wait_s)}  # type: ignore[attr-defined]  # JupyterHub sends these
+    return error
 
 
 def _address(request: Any) -> str:

@@ -14,7 +14,7 @@ from aiohttp import web
 from yarl import URL
 
 from hai_spawner.proxy import websockets
-from hai_spawner.proxy.headers import end_to_end, forwarded
+from hai_spawner.proxy.headers import UPGRADED, asks_for_websocket, end_to_end, forwarded
 from hai_spawner.proxy.routes import RouteTable
 from hai_spawner.proxy.slowness import Body, TooSlow, give
 
@@ -24,6 +24,8 @@ HEADER_LIMIT: Final = 64 * 1024
 CONNECT_TIMEOUT_S: Final = 10.0
 #: Headers that aiohttp would add by itself although the client did not send them.
 _NEVER_ADDED: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+#: The status with which a server goes on in another protocol.
+_SWITCHED: Final = 101
 #: Seconds that a client is told to wait before its next try.
 RETRY_AFTER_S: Final = 2
 _STARTING: Final = "The platform is starting: try again in a moment."
@@ -108,11 +110,7 @@ class Forwarder:
         url = URL(str(URL(route.target).origin()) + target, encoded=True)
         body = Body(request.content) if request.body_exists else None
         try:
-            if request.headers.get("Upgrade", "").lower() == "websocket":
-                return await websockets.bridge(request, await websockets.connect(self.session, request, url))
-            return await self._http(request, url, route.target, body)
-        except aiohttp.WSServerHandshakeError as refused:
-            return web.Response(status=refused.status, text=refused.message)
+            return await self._forward(request, url, route.target, body)
         except (aiohttp.ClientConnectionError, TimeoutError) as error:
             if body is not None and body.was_too_slow:
                 slow = await self._fail(request, SLOW)
@@ -123,16 +121,23 @@ class Forwarder:
                 self._log.warning("No answer from %s for %s %s: %s", route.target, request.method, request.path, error)
             return await self._fail(request, SILENT if _unsent(error) else BROKEN_OFF)
 
-    async def _http(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
-        """Forward an HTTP request. Errors before the answer begins are raised; later ones close the connection."""
+    async def _forward(self, request: web.Request, url: URL, target: str, body: Body | None) -> web.StreamResponse:
+        """Forward a request. Errors before the answer begins are raised; later ones close the connection."""
+        headers, websocket = forwarded(request), asks_for_websocket(request)
+        if websocket:
+            headers.update(UPGRADED)
         async with self.session.request(
             request.method,
             url,
-            headers=forwarded(request),
+            headers=headers,
             data=body,
             allow_redirects=False,
         ) as upstream:
             self._silent.discard(target)
+            if upstream.status == _SWITCHED:
+                if not websocket:
+                    raise aiohttp.ClientConnectionError("the server has switched protocols without being asked")
+                return await websockets.bridge(request, upstream)
             answer = web.StreamResponse(
                 status=upstream.status, reason=upstream.reason, headers=end_to_end(upstream.headers)
             )

@@ -24,22 +24,29 @@ HOP_BY_HOP = frozenset(
 )
 #: Headers that are removed: servers behind trust `X-Real-Ip` more than `X-Forwarded-For`, and any client can send it.
 NEVER_BELIEVED = frozenset({"x-real-ip"})
-#: Headers that the proxy's websocket client makes itself.
-OF_THE_HANDSHAKE = frozenset(
-    {"sec-websocket-extensions", "sec-websocket-key", "sec-websocket-protocol", "sec-websocket-version"}
-)
+#: Headers of a request for a websocket, and of the answer that grants it.
+UPGRADED = {"Connection": "Upgrade", "Upgrade": "websocket"}
 
 
 def end_to_end(headers: CIMultiDictProxy[str], *, without: Iterable[str] = ()) -> CIMultiDict[str]:
     """Return the headers that belong to the message: neither hop-by-hop nor named by `Connection`."""
-    named = {word.strip().lower() for line in headers.getall("Connection", ()) for word in line.split(",")}
-    dropped = HOP_BY_HOP | named | frozenset(without)
+    dropped = HOP_BY_HOP | _named_by_connection(headers) | frozenset(without)
     return CIMultiDict((key, value) for key, value in headers.items() if key.lower() not in dropped)
 
 
-def forwarded(request: web.Request, *, without: Iterable[str] = ()) -> CIMultiDict[str]:
+def asks_for_websocket(request: web.Request) -> bool:
+    """Return whether a request asks to go on as a websocket (RFC 6455, 4.1); any other upgrade is ignored."""
+    return (
+        request.method == "GET"
+        and not request.body_exists
+        and request.headers.get("Upgrade", "").lower() == UPGRADED["Upgrade"]
+        and "upgrade" in _named_by_connection(request.headers)
+    )
+
+
+def forwarded(request: web.Request) -> CIMultiDict[str]:
     """Return the request's headers for the server behind, with the client's address and scheme (`X-Forwarded-*`)."""
-    headers = end_to_end(request.headers, without=NEVER_BELIEVED.union(without))
+    headers = end_to_end(request.headers, without=NEVER_BELIEVED)
     for key, value in (("X-Forwarded-For", request.remote or ""), ("X-Forwarded-Proto", request.scheme)):
         before = ",".join(headers.popall(key, ()))
         headers[key] = f"{before},{value}" if before else value
@@ -47,7 +54,5 @@ def forwarded(request: web.Request, *, without: Iterable[str] = ()) -> CIMultiDi
     return headers
 
 
-def subprotocols(request: web.Request) -> tuple[str, ...]:
-    """Return the websocket subprotocols that the client offers, in the client's order."""
-    lines = request.headers.getall("Sec-WebSocket-Protocol", ())
-    return tuple(name.strip() for line in lines for name in line.split(",") if name.strip())
+def _named_by_connection(headers: CIMultiDictProxy[str]) -> frozenset[str]:
+    return frozenset(word.strip().lower() for line in headers.getall("Connection", ()) for word in line.split(","))

@@ -1,85 +1,98 @@
-"""Forward a websocket through the proxy, with every message, ping and close code."""
+"""Carry an upgraded connection, a websocket, between a client and the server behind: bytes as they come, none kept.
+
+Client and server speak to each other: frames, their compression and their close codes are theirs. The proxy knows no
+message, so none can be too long for it, and it reads from a side only as fast as the other side takes.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from typing import Final, Protocol
 
 import aiohttp
-from aiohttp import WSMsgType, web
-from yarl import URL
+from aiohttp import web
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import StreamWriter
 
-from hai_spawner.proxy.headers import OF_THE_HANDSHAKE, forwarded, subprotocols
+from hai_spawner.proxy.headers import UPGRADED, end_to_end
+from hai_spawner.proxy.slowness import TooSlow, give
 
-Socket = aiohttp.ClientWebSocketResponse | web.WebSocketResponse
-
-_ENDINGS: Final = (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED, WSMsgType.ERROR)
-_NORMAL: Final = 1000
-_GOING_AWAY: Final = 1001
-#: Codes that say how a connection ended and must not be sent (RFC 6455, 7.4.1).
-_NEVER_SENT: Final = {1005: _NORMAL, 1006: _GOING_AWAY, 1015: _GOING_AWAY}
+#: Bytes from one side that wait for the other; at twice as many the proxy stops reading.
+BUFFER_BYTES: Final = 64 * 1024
 
 
-async def connect(session: aiohttp.ClientSession, request: web.Request, url: URL) -> aiohttp.ClientWebSocketResponse:
-    """Open the websocket to the server behind, with the client's headers and subprotocols.
+class _Connection(Protocol):
+    """What aiohttp's protocols of both sides have."""
 
-    Raises:
-        aiohttp.WSServerHandshakeError: The server refused, with its status.
-        aiohttp.ClientConnectionError: The server is not reachable.
+    def pause_reading(self) -> None: ...
+    def resume_reading(self, resume_parser: bool = True) -> None: ...
+
+
+class _Bytes:
+    """What takes the place of aiohttp's parser of websockets: the bytes of one side, as they come."""
+
+    def __init__(self, connection: _Connection) -> None:
+        loop = asyncio.get_running_loop()
+        self.stream = aiohttp.StreamReader(connection, BUFFER_BYTES, loop=loop)  # type: ignore[arg-type]
+
+    def feed_data(self, data: bytes) -> tuple[bool, bytes]:
+        """Take what has come. Returns that there is no error and no rest, as aiohttp asks of a parser."""
+        self.stream.feed_data(data)
+        return False, b""
+
+    def feed_eof(self) -> None:
+        """Note that the side has closed the connection."""
+        self.stream.feed_eof()
+
+
+async def bridge(request: web.Request, upstream: aiohttp.ClientResponse) -> web.StreamResponse:
+    """Send the client the server's answer 101, and carry what both send until one of them closes.
+
+    Args:
+        request: The client's request to upgrade.
+        upstream: The server's answer 101. Its connection is closed at the end.
     """
-    return await session.ws_connect(
-        url,
-        headers=forwarded(request, without=OF_THE_HANDSHAKE),
-        protocols=subprotocols(request),
-        max_msg_size=0,
-        autoping=False,
-        autoclose=False,
-    )
-
-
-async def bridge(request: web.Request, upstream: aiohttp.ClientWebSocketResponse) -> web.WebSocketResponse:
-    """Accept the client with the subprotocol that the server chose, and forward messages until one side ends."""
-    chosen = (upstream.protocol,) if upstream.protocol else ()
-    client = web.WebSocketResponse(
-        protocols=chosen, max_msg_size=0, compress=False, autoping=False, autoclose=False, timeout=2
-    )
+    behind = upstream.connection
+    assert behind is not None
+    assert behind.protocol is not None
+    assert behind.transport is not None
+    from_server = _Bytes(behind.protocol)
+    behind.protocol.set_parser(from_server, from_server.stream)
+    from_client = _Bytes(request.protocol)
+    request.protocol.set_parser(from_client)  # type: ignore[arg-type]
+    answer = web.StreamResponse(status=101, headers={**end_to_end(upstream.headers), **UPGRADED})
+    answer.force_close()
     pumps: list[asyncio.Task[None]] = []
     try:
-        await client.prepare(request)
-        pumps = [asyncio.create_task(_pump(client, upstream)), asyncio.create_task(_pump(upstream, client))]
+        await answer.prepare(request)
+        pumps = [
+            asyncio.create_task(_to_client(from_server.stream, answer)),
+            asyncio.create_task(_to_server(from_client.stream, behind.protocol)),
+        ]
         await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for pump in pumps:
             pump.cancel()
         await asyncio.gather(*pumps, return_exceptions=True)
-        await upstream.close()
-        if client.prepared:
-            await client.close()
-    return client
+        if not behind.transport.is_closing():
+            # A client may close at once after its last frame, which says why.
+            behind.transport.write(from_client.stream.read_nowait())
+        behind.close()
+    return answer
 
 
-async def _pump(source: Socket, sink: Socket) -> None:
-    """Forward messages in one direction; at the end close the other side with the same code and reason."""
-    while True:
-        message = await source.receive()
-        if message.type in _ENDINGS:
-            asked = message.type is WSMsgType.CLOSE
-            code = int((message.data if asked else source.close_code) or _NORMAL)
-            reason = str(message.extra or "") if asked else ""
-            await sink.close(code=_NEVER_SENT.get(code, code), message=reason.encode())
-            return
+async def _to_client(source: aiohttp.StreamReader, answer: web.StreamResponse) -> None:
+    while piece := await source.readany():
         try:
-            await _send(sink, message)
+            await give(answer, piece)
+        except (ConnectionError, TooSlow):
+            return
+
+
+async def _to_server(source: aiohttp.StreamReader, protocol: BaseProtocol) -> None:
+    writer = StreamWriter(protocol, asyncio.get_running_loop())
+    while piece := await source.readany():
+        try:
+            await writer.write(piece)
         except ConnectionError:
             return
-
-
-async def _send(sink: Socket, message: aiohttp.WSMessage) -> None:
-    if message.type is WSMsgType.TEXT:
-        await sink.send_str(message.data)
-    elif message.type is WSMsgType.BINARY:
-        await sink.send_bytes(message.data)
-    elif message.type is WSMsgType.PING:
-        await sink.ping(message.data)
-    elif message.type is WSMsgType.PONG:
-        await sink.pong(message.data)

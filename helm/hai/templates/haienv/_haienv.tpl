@@ -15,6 +15,14 @@
   persistentVolumeClaim: {claimName: {{ include "hai.haienvClaim" . }}}
 {{- end }}
 
+{{/* The pod security standard that all pods in the release's own namespace meet: the Job haienv-init alone may need less. */}}
+{{- define "hai.podSecurity" -}}
+{{- $context := .Values.haienv.initSecurityContext -}}
+{{- $capabilities := $context.capabilities | default dict -}}
+{{- $few := and $context.runAsUser (not $capabilities.add) (has "ALL" ($capabilities.drop | default list)) (eq (toString $context.allowPrivilegeEscalation) "false") -}}
+{{- ternary "restricted" "baseline" (or (not .Values.haienv.enabled) (not (empty $few))) -}}
+{{- end }}
+
 {{/* The service reads environments, and writes what tasks use, nothing else. */}}
 {{- define "hai.haienvMounts" -}}
 - {name: haienv, mountPath: {{ .Values.haienv.root }}, readOnly: true}

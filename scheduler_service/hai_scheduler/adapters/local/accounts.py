@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 
 from hai_client.rank.identity import Account, NoAccount, acting_as, closed_folder, find_account, lacking_rights
 from hai_scheduler.adapters.local.records import write_whole
+from haienv.shared.unfollowed import remove_tree
 
 #: Mode of the folders above those of accounts: all users may pass, only the platform may list.
 _PASS = 0o711
@@ -130,13 +130,12 @@ def _remove(folder: Path) -> None:
     except FileNotFoundError:
         return
     if os.geteuid() == 0:
-        # rmtree follows no link, and as root it needs none of the rights that a job may have removed.
-        shutil.rmtree(folder)
+        remove_tree(folder)
         return
     with acting_as(Account(name="", uid=owner.st_uid, gid=owner.st_gid, groups=[], home="/", shell="")):
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
+                remove_tree(entry)
             else:
                 entry.unlink()
     folder.rmdir()

@@ -31,6 +31,7 @@ from hai_scheduler.ports.snapshots import (
     SnapshotSweep,
     StoredSnapshot,
 )
+from haienv.shared.unfollowed import held, set_mode, set_owner
 
 
 class SnapshotFolder:
@@ -219,16 +220,18 @@ class SnapshotFolder:
             account = self._account_of(user)
         except NoAccount as error:
             raise SnapshotFault(f"user: {error}") from None
-        state = tree.lstat()
-        if (state.st_uid, state.st_mode & 0o777) != (account.uid, 0o500):
-            if state.st_uid == os.geteuid():
-                tree.chmod(0o500)
-            os.chown(tree, account.uid, account.gid, follow_symlinks=False)
+        with held(tree) as fd:
+            state = os.fstat(fd)
+            if (state.st_uid, state.st_mode & 0o777) != (account.uid, 0o500):
+                if state.st_uid == os.geteuid():
+                    set_mode(fd, 0o500)
+                set_owner(fd, account.uid, account.gid)
 
     def _take_back(self, tree: Path) -> None:
         if self._account_of is not None:
-            os.chown(tree, os.geteuid(), os.getegid(), follow_symlinks=False)
-            tree.chmod(0o700)
+            with held(tree) as fd:
+                set_owner(fd, os.geteuid(), os.getegid())
+                set_mode(fd, 0o700)
 
 
 def _state(place: Place, digest: str) -> StoredSnapshot:

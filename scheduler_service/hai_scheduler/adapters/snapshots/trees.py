@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -11,6 +12,7 @@ from typing import Final
 
 from hai_client.snapshots.manifest import LINK, PROGRAM, Entry
 from hai_scheduler.adapters.snapshots.layout import Place
+from haienv.shared.unfollowed import remove_tree
 
 #: The name of the tree within its folder.
 CODE: Final = "code"
@@ -84,20 +86,9 @@ def _link(source: str, target: str, *, program: bool) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a tree or a draft; links in it are removed, their targets are not. Raises nothing."""
-    for here, folders, _ in os.walk(folder):
-        # A folder without the right to write keeps its files, except from root.
-        for name in (here, *(f"{here}/{one}" for one in folders)):
-            if not os.path.islink(name):
-                _open(name)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _open(folder: str) -> None:
-    try:
-        os.chmod(folder, 0o700)
-    except OSError:
-        return
+    """Remove a tree or a draft, as far as that can be done; an account may still write to what was its own."""
+    with contextlib.suppress(OSError):
+        remove_tree(folder)
 
 
 def sync_folder(folder: Path) -> None:

@@ -40,3 +40,8 @@ class AdminAction(StrEnum):
     TASK_HELD = EventKind.TASK_HELD.value
     TASK_PRIORITY = EventKind.TASK_PRIORITY.value
     TASK_ORDER = EventKind.TASK_ORDER.value
+    TASK_TAGS = EventKind.TASK_TAGS.value
+    RECORDING_ORDERED = "recording.ordered"
+    RECORDING_DELETED = "recording.deleted"
+    #: An environment of haienv that is not the user's own, nor a group's of theirs: a task changes it.
+    ENVIRONMENT_BUILD = "environment.build"

@@ -18,10 +18,27 @@ LONGEST_MAIL: Final = 254
 
 #: Addresses on the open Internet that stand for services of the machine's own cloud.
 _METADATA: Final = frozenset({ip_address("168.63.129.16"), ip_address("fd00:ec2::254")})
-#: For protocols alone; a cloud has its metadata there, and not every Python calls all of it private.
-_PROTOCOLS: Final = IPv4Network("192.0.0.0/24")
-#: IPv6 networks whose addresses hold an IPv4 address, and its place in bits from the right.
+#: Of IANA's registries of special-purpose addresses, the networks that not every Python calls private. Some of them can
+#: be reached, but they are for protocols, and no webhook is there.
+_FOR_PROTOCOLS: Final = (
+    # IETF protocol assignments; a cloud has its metadata there.
+    IPv4Network("192.0.0.0/24"),
+    # AS112, AMT, relays of 6to4, and AS112 again.
+    IPv4Network("192.31.196.0/24"),
+    IPv4Network("192.52.193.0/24"),
+    IPv4Network("192.88.99.0/24"),
+    IPv4Network("192.175.48.0/24"),
+    # IETF protocol assignments, with Teredo, benchmarks, AMT, AS112, ORCHID and DRIP; AS112 again; documentation.
+    IPv6Network("2001::/23"),
+    IPv6Network("2620:4f:8000::/48"),
+    IPv6Network("3fff::/20"),
+)
+#: All of IPv6 that is given out for the open Internet.
+_UNICAST: Final = IPv6Network("2000::/3")
+#: IPv6 networks whose addresses hold an IPv4 address, and its place in bits from the right: NAT64 and 6to4.
 _EMBEDDING: Final = ((IPv6Network("64:ff9b::/96"), 0), (IPv6Network("2002::/16"), 80))
+#: Before an IPv4 address at the end of an IPv6 address: ISATAP (RFC 5214).
+_ISATAP: Final = (0x00005EFE, 0x02005EFE)
 _LOCAL_PART: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _DOMAIN: Final = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 
@@ -90,10 +107,7 @@ def refusal_of(address: IpAddress, allowed: Collection[IpNetwork] = ()) -> str |
         return None
     if embedded in _METADATA or address in _METADATA:
         return "is a service of the machine's own cloud"
-    open_ = embedded.is_global and not (embedded.is_multicast or embedded.is_reserved or embedded.is_unspecified)
-    if not open_ or embedded in _PROTOCOLS:
-        return "is not on the open Internet"
-    return None
+    return None if _is_open(embedded) else "is not on the open Internet"
 
 
 def network_of(text: str) -> IpNetwork:
@@ -122,6 +136,14 @@ def check_mail(address: str, domains: Collection[str] = ()) -> None:
         raise BadAddress(f"has a domain that this platform sends nothing to: use an address of {shown}")
 
 
+def _is_open(address: IpAddress) -> bool:
+    if not address.is_global or address.is_multicast or address.is_reserved or address.is_unspecified:
+        return False
+    if address.version == 6 and address not in _UNICAST:
+        return False
+    return not any(address in network for network in _FOR_PROTOCOLS)
+
+
 def _inner(address: IpAddress) -> IpAddress:
     """The IPv4 address that an IPv6 address stands for; else the address itself."""
     if isinstance(address, IPv4Address):
@@ -131,4 +153,6 @@ def _inner(address: IpAddress) -> IpAddress:
     for network, shift in _EMBEDDING:
         if address in network:
             return IPv4Address((int(address) >> shift) & 0xFFFFFFFF)
+    if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
     return address

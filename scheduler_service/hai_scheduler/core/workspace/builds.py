@@ -242,6 +242,11 @@ class BuildTask:
     #: Whether an admin asked for it, who need not be in the group.
     admin: bool
 
+    @property
+    def of_others(self) -> bool:
+        """Whether the environment is neither its user's own nor a group's of theirs."""
+        return self.admin or owner_of(self.environment) == BASE
+
     def refusal(self, user: str, groups: Collection[str]) -> str | None:
         """Return why the build may not start any more, in a sentence; None: it may."""
         level, _, name = owner_of(self.environment).partition("/")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.profiling.recordings import (
@@ -28,6 +29,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.profiling.merging import merge_orders, merged
+from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, NotFound, TooCostly
 from hai_scheduler.service.shared.lookup import find
@@ -118,6 +120,7 @@ class Recordings:
                     parts=tuple(RecordingPart(rank=rank, node=nodes[rank]) for rank in ranks),
                 )
             )
+            await audit_task(tx, caller, AdminAction.RECORDING_ORDERED, task, at=now, after=_facts(recording))
         await self.bus.ring(run_topic(run.id))
         return task, recording
 
@@ -173,8 +176,10 @@ class Recordings:
     async def remove(self, caller: Caller, ref: str, number: int) -> None:
         """Delete a recording with its traces. Raises NotFound."""
         async with self.store.write() as tx:
-            _, recording = await _found(tx, caller, ref, number)
+            task, recording = await _found(tx, caller, ref, number)
             await tx.recordings.delete(recording.id)
+            now, was = self.clock.now(), _facts(recording)
+            await audit_task(tx, caller, AdminAction.RECORDING_DELETED, task, at=now, before=was)
 
     async def _read_once(self, caller: Caller, recording: Recording) -> None:
         """Have the traces read that nobody has looked at yet. It goes on when who asked has gone."""
@@ -223,6 +228,11 @@ class Recordings:
                 traces = tuple(read.get((part.rank, one.number), one) for one in part.traces)
                 newest = newest.with_part(replace(part, traces=traces))
             await tx.recordings.save(newest)
+
+
+def _facts(recording: Recording) -> dict[str, object]:
+    """What the audit keeps of a recording."""
+    return {"recording": recording.id, "kind": recording.kind.value, "ordered_by": recording.by}
 
 
 def _traces(recording: Recording) -> list[tuple[RecordingPart, ProcessTrace]]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from hai_scheduler.core.model.admin_actions import AdminAction
+from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import AuditEntry
 from hai_scheduler.service.shared.caller import Caller
@@ -53,6 +54,25 @@ async def audit(
             address=caller.address,
         )
     )
+
+
+async def audit_task(
+    tx: Tx,
+    caller: Caller,
+    action: AdminAction,
+    task: Task,
+    *,
+    at: datetime,
+    before: Facts | None = None,
+    after: Facts | None = None,
+) -> None:
+    """Write what an admin does to a task of another user; what users do to their own is not in the audit.
+
+    The arguments are those of `audit`; the task's user and name are added to `after`.
+    """
+    if task.user != caller.name:
+        after = {"user": task.user, "name": task.name, **(after or {})}
+        await audit(tx, caller, action, f"task:{task.id}", at=at, before=before or None, after=after)
 
 
 def bounded(facts: Facts | None) -> Facts | None:

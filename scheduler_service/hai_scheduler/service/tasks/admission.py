@@ -15,10 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.ordering.quota import QuotaTable
+from hai_scheduler.core.workspace.builds import of_task
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
@@ -27,6 +29,7 @@ from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.archived_names import archived_sentence
+from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict, Forbidden, HaiError, Invalid
@@ -236,6 +239,7 @@ class Admission:
             if isinstance(each, NewTask):
                 task = next(left)
                 lines.append(self._line_of(waiting.new, task))
+                await self._audit_build(tx, waiting.new, task, each.spec)
                 answers.append(Admitted(task=task, spec=each.spec, choice=waiting.new.choice))
             else:
                 answers.append(each)
@@ -270,6 +274,12 @@ class Admission:
         await self.room.take(tx, caller.name, size, ahead=ahead)
         ahead.append(size)
         return NewTask(task=task, spec=spec, idempotency_key=new.key)
+
+    async def _audit_build(self, tx: Tx, new: New, task: Task, spec: TaskSpec) -> None:
+        if (build := of_task(spec.env, spec.command)) is not None and build.of_others:
+            after = {"task": task.id, "command": list(spec.command)}
+            action, subject = AdminAction.ENVIRONMENT_BUILD, f"environment:{build.environment}"
+            await audit(tx, new.caller, action, subject, at=self.clock.now(), after=after)
 
     def _line_of(self, new: New, task: Task) -> HistoryEvent:
         about: dict[str, Any] = {"name": task.name, "nodes": task.nodes, "gpus": task.gpus}

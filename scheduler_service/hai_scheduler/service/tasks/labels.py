@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.topics import FEED
@@ -29,9 +31,12 @@ class Labels:
         wanted = tuple(dict.fromkeys(tags))
         async with self.store.write() as tx:
             task = await find(tx, caller, ref)
-            if (await tx.labels.tags([task.id])).get(task.id, ()) == wanted:
+            had = (await tx.labels.tags([task.id])).get(task.id, ())
+            if had == wanted:
                 return task
             await tx.labels.put_tags(task.id, wanted)
+            was, is_ = {"tags": list(had)}, {"tags": list(wanted)}
+            await audit_task(tx, caller, AdminAction.TASK_TAGS, task, at=self.clock.now(), before=was, after=is_)
             await tx.events.add(
                 HistoryEvent(
                     at=self.clock.now(),

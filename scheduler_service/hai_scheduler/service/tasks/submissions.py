@@ -28,7 +28,7 @@ from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
-from hai_scheduler.service.shared.auditing import audit
+from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
@@ -211,7 +211,9 @@ class Submissions:
             name = "AUTO" if priority is None else priority.name
             was = {"priority": "AUTO" if task.priority is None else task.priority.name}
             saved = await tx.tasks.save(replace(task, priority=priority, custom_rank=None))
-            await self._audit(tx, caller, AdminAction.TASK_PRIORITY, task, was, {"priority": name})
+            await audit_task(
+                tx, caller, AdminAction.TASK_PRIORITY, task, at=self.clock.now(), before=was, after={"priority": name}
+            )
             await self._line(tx, caller, EventKind.TASK_PRIORITY, saved, priority=name)
         await ring_change(self.bus)
         return saved
@@ -243,7 +245,7 @@ class Submissions:
                 saved = await tx.tasks.save(replace(member, custom_rank=float(rank)))
                 task = saved if saved.id == task.id else task
             order = [member.id for member in hand]
-            await self._audit(tx, caller, AdminAction.TASK_ORDER, task, {}, {"order": order})
+            await audit_task(tx, caller, AdminAction.TASK_ORDER, task, at=self.clock.now(), after={"order": order})
             await self._line(tx, caller, EventKind.TASK_ORDER, task, order=order)
         await ring_change(self.bus)
         return task
@@ -280,7 +282,8 @@ class Submissions:
                 event = replace(event, limit=self.policies.of(task.group).max_grace)
             was = task
             task, effects = await change(tx, task, event, actor=caller.name)
-            await self._audit(tx, caller, _ACTIONS[type(event)], task, _facts(was), _facts(task))
+            action = _ACTIONS[type(event)]
+            await audit_task(tx, caller, action, task, at=self.clock.now(), before=_facts(was), after=_facts(task))
         await ring_notices(self.bus, effects)
         await ring_change(self.bus)
         return task
@@ -290,15 +293,6 @@ class Submissions:
         if task.state.ended:
             raise Conflict(f"Task {task.id} has {_ENDED[task.state]}: submit it again to run it again.")
         return task
-
-    async def _audit(
-        self, tx: Tx, caller: Caller, action: AdminAction, task: Task, before: dict[str, Any], after: dict[str, Any]
-    ) -> None:
-        """Write into the audit what an admin does to a task of another user; what users do to theirs is not in it."""
-        if task.user != caller.name:
-            about = {"user": task.user, "name": task.name}
-            after = {**about, **after}
-            await audit(tx, caller, action, f"task:{task.id}", at=self.clock.now(), before=before or None, after=after)
 
     async def _line(self, tx: Tx, caller: Caller, kind: EventKind, task: Task, **data: object) -> None:
         await tx.events.add(

@@ -222,7 +222,7 @@ def job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def step(monkeypatch: pytest.MonkeyPatch, server: Server | None, *words: str) -> int:
-    monkeypatch.setattr(wire, "find", lambda address, token, run: server)
+    monkeypatch.setattr(wire, "find", lambda *_: server)
     return main([*words, "python"])
 
 

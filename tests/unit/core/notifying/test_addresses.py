@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address, ip_network
+from collections.abc import Callable
+from ipaddress import IPv6Address, ip_address, ip_network
 
 import pytest
 
-from hai_scheduler.core.notifying.addresses import BadAddress, HookAddress, check_mail, hook_address, refusal_of
+from hai_scheduler.core.notifying.addresses import (
+    BadAddress,
+    HookAddress,
+    IpAddress,
+    check_mail,
+    hook_address,
+    refusal_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +77,56 @@ def test_what_is_not_on_the_open_internet_is_refused(address: str) -> None:
     assert refusal_of(ip_address(address)) is not None
 
 
-@pytest.mark.parametrize("address", ["93.184.216.34", "8.8.8.8", "172.32.0.1", "2606:4700::1111", "64:ff9b::808:808"])
+#: IANA's registries of special-purpose addresses, of multicast, and what neither has and is not for the open Internet.
+SPECIAL = [
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/31", "192.0.2.0/24",
+    "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "255.255.255.255/32",
+    "::1/128", "::/128", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001::/32", "2001:1::1/128",
+    "2001:1::2/128", "2001:1::3/128", "2001:2::/48", "2001:3::/32", "2001:4:112::/48", "2001:10::/28", "2001:20::/28",
+    "2001:30::/28", "2001:db8::/32", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10", "ff00::/8",
+    "::/96", "::ffff:0:0:0/96", "fec0::/10", "200::/7", "400::/6", "4000::/3", "8000::/2", "c000::/3", "e000::/4",
+]  # fmt: skip
+
+
+def ends(network: str) -> tuple[IpAddress, ...]:
+    found = ip_network(network)
+    return found[0], found[found.num_addresses // 2], found[-1]
+
+
+@pytest.mark.parametrize("network", SPECIAL)
+def test_every_network_for_special_purposes_is_refused(network: str) -> None:
+    for address in ends(network):
+        assert refusal_of(address) is not None, address
+
+
+@pytest.mark.parametrize("network", [one for one in SPECIAL if ":" not in one])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda inner: IPv6Address("::ffff:0:0") + inner,
+        lambda inner: IPv6Address("64:ff9b::") + inner,
+        lambda inner: IPv6Address("2002::") + (inner << 80) + 1,
+        lambda inner: IPv6Address("2606:4700::5efe:0:0") + inner,
+        lambda inner: IPv6Address("2606:4700::200:5efe:0:0") + inner,
+        lambda inner: IPv6Address("2001::") + (inner ^ 0xFFFFFFFF),
+    ],
+    ids=["IPv4-mapped", "NAT64", "6to4", "ISATAP, private", "ISATAP", "Teredo"],
+)
+def test_so_is_every_ipv6_address_that_stands_for_one(network: str, form: Callable[[int], IPv6Address]) -> None:
+    for address in ends(network):
+        assert refusal_of(form(int(address))) is not None, address
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "93.184.216.34", "8.8.8.8", "172.32.0.1", "192.0.1.1", "198.20.0.1", "2606:4700::1111", "2a00::1",
+        "64:ff9b::808:808", "2002:808:808::1", "2001:200::1",
+    ],
+)  # fmt: skip
 def test_the_open_internet_is_allowed(address: str) -> None:
     assert refusal_of(ip_address(address)) is None
 

@@ -127,7 +127,9 @@ def test_an_error_on_the_way_leaves_it_as_it_was(
 
     module = {"link_tree": renaming.snapshot, "seal": renaming.tree, "rename": renaming.os}[step]
     real = os.rename
-    given = full if step != "rename" else lambda old, to: full() if Path(to) == new.folder else real(old, to)
+    given = (
+        full if step != "rename" else lambda old, to, **at: full() if Path(to) == new.folder else real(old, to, **at)
+    )
     with monkeypatch.context() as patched:
         patched.setattr(module, step, given)
         with pytest.raises(DiskFull, match=r"is full: rename users/\S+ needs more"):

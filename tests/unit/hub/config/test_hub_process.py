@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import logging
@@ -62,7 +63,10 @@ async def test_the_service_is_not_absent_but_starting_while_it_has_no_route(hub:
 def test_a_hub_uses_it_and_bears_a_lack_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
+    limited: list[object] = []
+    monkeypatch.setattr(hub_process, "limit_users", limited.append)
     hub_process.prepare_hub()
+    assert len(limited) == 1
     assert handlers.PrefixRedirectHandler is hub_process.AbsentService
     assert callable(tornado.tcpserver.add_accept_handler)  # type: ignore[attr-defined]
 
@@ -72,13 +76,22 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
 ) -> None:
     monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
+    limited: list[object] = []
+    monkeypatch.setattr(hub_process, "limit_users", limited.append)
     hub_process.prepare_hub()
+    assert len(limited) == 1
     server = HTTPServer(Application())
     assert isinstance(server, hub_process.HubServer)
     sockets = bind_sockets(0, "127.0.0.1", family=socket.AF_INET)
     server.add_sockets(sockets)
     port = sockets[0].getsockname()[1]
     assert (await ask(f"http://127.0.0.1:{port}/x", "GET")).code == http.client.NOT_FOUND
+    for body in ("Content-Length: 2000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1e8480\r\n"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"POST /x HTTP/1.1\r\nHost: a\r\n{body}".encode())
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400 "), "nothing of the body has been waited for"
+        writer.close()
+        await writer.wait_closed()
     server.stop()
     await server.close_all_connections()
     with socket.socket() as probe:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 
 import aiohttp
 import pytest
 from aiohttp import web
 
+from kit.waiting import until
 from unit.spawner.proxy.proxy_kit import World
 
 MEGABYTE = 1024 * 1024
@@ -68,3 +72,192 @@ async def test_a_refused_websocket_is_refused_with_the_servers_status(world: Wor
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await world.client.ws_connect(world.url + "/no")
     assert refused.value.status == 403
+
+
+#: A frame of 64 KiB that begins a message, and one that goes on with it: neither ends it. The mask is zero.
+BEGIN = b"\x02\xff" + (64 * 1024).to_bytes(8, "big") + bytes(4) + bytes(64 * 1024)
+GO_ON = b"\x00" + BEGIN[1:]
+FRAMES = 32 * MEGABYTE // len(GO_ON)
+#: What one direction may keep: the stream's 128 KiB, what one read brings, and the buffers of the two sockets.
+KEPT = 2 * MEGABYTE
+
+
+class Raw:
+    """A server that accepts each upgrade, and then counts the bytes that it lets in; and a client of it."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.takes = asyncio.Event()
+        self.upgraded: asyncio.Queue[asyncio.StreamWriter] = asyncio.Queue()
+        self._server: asyncio.Server
+
+    async def start(self, world: World) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=4096)
+        port = self._server.sockets[0].getsockname()[1]
+        await world.proxy.add_route("/raw/", f"http://127.0.0.1:{port}", {})
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        self.upgraded.put_nowait(writer)
+        await self.takes.wait()
+        while piece := await reader.read(65536):
+            self.taken += len(piece)
+        await closed(writer)
+
+    async def stop(self) -> None:
+        self._server.close()
+
+
+async def closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def upgraded(world: World) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]), limit=4096)
+    writer.write(b"GET /raw/ HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+    return reader, writer
+
+
+@pytest.fixture
+async def raw(world: World) -> AsyncIterator[Raw]:
+    made = Raw()
+    await made.start(world)
+    yield made
+    made.takes.set()
+    await made.stop()
+
+
+@pytest.fixture
+def memory() -> Iterator[Callable[[], int]]:
+    """Return the most bytes that Python's objects have grown by since the test began."""
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    yield lambda: tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+
+
+async def test_a_message_without_an_end_goes_on_to_the_server_as_it_comes(
+    world: World, raw: Raw, memory: Callable[[], int]
+) -> None:
+    raw.takes.set()
+    _, writer = await upgraded(world)
+    writer.write(BEGIN)
+    for _ in range(FRAMES):
+        writer.write(GO_ON)
+        await writer.drain()
+    await until("the server has every byte of the message", lambda: raw.taken == (FRAMES + 1) * len(GO_ON))
+    assert memory() < KEPT
+    await closed(writer)
+
+
+async def test_a_message_without_an_end_goes_on_to_the_client_as_it_comes(
+    world: World, raw: Raw, memory: Callable[[], int]
+) -> None:
+    reader, writer = await upgraded(world)
+    server = await raw.upgraded.get()
+
+    async def talk() -> None:
+        for _ in range(FRAMES):
+            server.write(GO_ON)
+            await server.drain()
+
+    talking = asyncio.create_task(talk())
+    for _ in range(FRAMES):
+        await reader.readexactly(len(GO_ON))
+    await talking
+    assert memory() < KEPT
+    await closed(writer)
+
+
+@pytest.mark.parametrize("slow", ["server", "client"])
+async def test_who_does_not_read_holds_the_other_up_and_fills_nothing(
+    world: World, raw: Raw, memory: Callable[[], int], slow: str
+) -> None:
+    reader, writer = await upgraded(world)
+    server = await raw.upgraded.get()
+    talker = writer if slow == "server" else server
+    said = 0
+
+    async def talk() -> None:
+        nonlocal said
+        for _ in range(FRAMES):
+            talker.write(GO_ON)
+            await talker.drain()
+            said += 1
+
+    talking = asyncio.create_task(talk())
+    ends = [*connections_of_clients(world), *connections_of_servers(world)]
+    await until("the proxy reads no more from who talks", lambda: any(not end.is_reading() for end in ends))
+    assert (said < FRAMES, memory() < KEPT) == (True, True)
+    if slow == "server":
+        raw.takes.set()
+        await until("the server has every byte after all", lambda: raw.taken == FRAMES * len(GO_ON))
+    else:
+        for _ in range(FRAMES):
+            await reader.readexactly(len(GO_ON))
+    await talking
+    assert memory() < KEPT
+    await closed(writer)
+
+
+async def test_what_a_client_sends_before_the_server_has_agreed_fills_nothing(
+    world: World, memory: Callable[[], int]
+) -> None:
+    asked = asyncio.Event()
+
+    async def undecided(request: web.Request) -> web.Response:
+        asked.set()
+        await asyncio.Event().wait()
+        return web.Response()
+
+    await world.server(raw=undecided)
+    _, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
+    writer.write(b"GET /raw/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    await asked.wait()
+    writer.write(BEGIN * 4)
+    await until("the proxy reads no more", lambda: any(not end.is_reading() for end in connections_of_clients(world)))
+    assert memory() < KEPT
+    writer.transport.abort()
+    await closed(writer)
+
+
+async def test_the_last_frame_of_a_client_that_closes_at_once_reaches_the_server(world: World, raw: Raw) -> None:
+    _, writer = await upgraded(world)
+    writer.write(BEGIN * 3)
+    await closed(writer)
+    raw.takes.set()
+    await until("the server has the whole of it", lambda: raw.taken == 3 * len(BEGIN))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "POST /raw/ HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0",
+        "GET /raw/ HTTP/1.1\r\nUpgrade: websocket",
+        "GET /raw/ HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: h2c",
+        "GET /raw/ HTTP/1.1\r\nConnection: Upgrade",
+        "GET /raw/ HTTP/1.1\r\nConnection: close",
+    ],
+)
+async def test_a_server_that_switches_without_being_asked_is_cut_off(world: World, raw: Raw, head: str) -> None:
+    raw.takes.set()
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
+    writer.write(f"{head}\r\nHost: a\r\n\r\n".encode())
+    assert (await reader.readline()).startswith(b"HTTP/1.1 502 ")
+    await closed(writer)
+
+
+def connections_of_clients(world: World) -> list[asyncio.Transport]:
+    assert world.proxy._runner is not None
+    assert world.proxy._runner.server is not None
+    return [held.transport for held in world.proxy._runner.server.connections if held.transport is not None]
+
+
+def connections_of_servers(world: World) -> list[asyncio.Transport]:
+    assert world.proxy._forwarder is not None
+    held = world.proxy._forwarder.session.connector._acquired  # type: ignore[union-attr]
+    return [one.transport for one in held if one.transport is not None]
