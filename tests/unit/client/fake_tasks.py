@@ -39,7 +39,8 @@ def _list(platform: FakePlatform, call: Call) -> tuple[int, Any]:
     elif states:
         found = [task for task in found if task["state"] in states.split(",")]
     if "name" in call.query:
-        found = [task for task in found if task["name"] == call.query["name"]]
+        # Any part of a name, in any case, as the service does.
+        found = [task for task in found if call.query["name"].lower() in task["name"].lower()]
     start, limit = int(call.query.get("cursor", "0")), int(call.query.get("limit", "50"))
     following = str(start + limit) if len(found) > start + limit else None
     return 200, {

@@ -12,6 +12,7 @@ from hai_client.cli.slurm.partitions import node_line, partition_lines
 from hai_client.cli.slurm.people import user_of
 from hai_client.cli.slurm.rows import row_of
 from hai_client.errors import Conflict, NotFound
+from hai_client.names import make_name
 from hai_client.slurm.commands import VERSION
 from hai_client.slurm.getting import Known
 from hai_client.slurm.hostlist import expand, join
@@ -81,11 +82,14 @@ def _chosen(chosen: dict[str, str], ctx: Context) -> list[str]:
         raise BadOption("no job is named; write for example scancel 41, or scancel --me")
     user = user_of(chosen["user"], ctx) if "user" in chosen else None
     states = states_of(chosen["state"]) if "state" in chosen else set()
-    rows = (row_of(task) for task in ctx.client.tasks(user=user, state="live", name=chosen.get("name")))
+    # The service finds all names that hold the text.
+    name = make_name(chosen["name"]) if "name" in chosen else None
+    rows = (row_of(task) for task in ctx.client.tasks(user=user, state="live", name=name))
     return [
         row["JOBID"]
         for row in rows
-        if (not states or row["STATE"] in states)
+        if name in (None, row["NAME"])
+        and (not states or row["STATE"] in states)
         and chosen.get("partition") in (None, row["PARTITION"])
         and chosen.get("qos", row["QOS"]).lower() == row["QOS"].lower()
         and chosen.get("account") in (None, row["ACCOUNT"])

@@ -10,6 +10,7 @@ from hai_client.cli.slurm.people import user_of
 from hai_client.cli.slurm.rows import DETAILS, DETAILS_OF_ENDED, row_of
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import NotFound
+from hai_client.names import make_name
 from hai_client.slurm.queries import Query, fields, number_of, read_sacct, read_squeue
 from hai_client.slurm.sinfo import read_sinfo
 from hai_client.wire.schema import Task, TaskSummary
@@ -54,6 +55,8 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
             if not live or task.state not in ENDED_STATES:
                 yield task
         return
+    # As `sbatch` has made them of what it was given.
+    query.names = [make_name(name) for name in query.names]
     query.users = [user_of(name, ctx) for name in query.users]
     users: list[str | None] = [*query.users] or [None]
     names: list[str | None] = [*query.names] or [None]
