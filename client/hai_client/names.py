@@ -85,7 +85,7 @@ def name_for(command: Sequence[str]) -> str:
     """Return the name of a task for which the user gives none.
 
     It is the file name, without suffix, of the first script in the command (`python -u train/digits.py` is `digits`),
-    else the last part of the module (`python -m pkg.train` is `train`), else the first words of code after `-c`, else the
+    else the last part of the module (`python -m pkg.train` is `train`), or the first words of code after `-c`, else the
     program.
     """
     code = _code(command)
