@@ -59,8 +59,6 @@ VERDICT_KINDS = (
 )
 #: The most characters of a name.
 NAME_LENGTH = 63
-#: The name of a task, a mount rule or an environment matches it as a whole.
-NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 #: How often a task may be started again when it fails.
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.

@@ -3,36 +3,79 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from hai_client.constants import AUTO, NAME_LENGTH, NAME_PATTERN, PRIORITIES
+from hai_client.constants import AUTO, NAME_LENGTH, PRIORITIES
 from hai_client.errors import Invalid
-
-NAME = re.compile(NAME_PATTERN)
+from hai_client.texts import visible
 
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".pyz", ".pl", ".r", ".jl", ".lua")
+#: Letters and marks that are not seen: with them two names would look alike.
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+#: Words of code, for the name of a task that is given as one.
+_WORDS = re.compile(r"\w+")
+_CODE_LENGTH = 24
+
+
+def fits(text: str) -> bool:
+    """Return whether a text has the form of a task's name.
+
+    It has up to NAME_LENGTH letters and digits of any script, `.`, `_` and `-`, with a letter or digit first, and
+    Unicode's composed form (NFC): so a name has one spelling, nothing in it is invisible or changes the direction of
+    a line, and no shell, path or header takes a part of it for something else.
+    """
+    return (
+        0 < len(text) <= NAME_LENGTH
+        and all(map(_in_name, text))
+        and _leads(text[0])
+        and unicodedata.is_normalized("NFC", text)
+    )
+
+
+def _in_name(letter: str) -> bool:
+    if letter.isascii():
+        return letter.isalnum() or letter in "._-"
+    category = unicodedata.category(letter)
+    return (category[0] in "LM" or category == "Nd") and _UNSEEN.match(letter) is None
+
+
+def _leads(letter: str) -> bool:
+    return letter not in "._-" and unicodedata.category(letter)[0] != "M"
+
+
+def spelled(text: str) -> str:
+    """Return a name as it is kept: in Unicode's composed form."""
+    return unicodedata.normalize("NFC", text)
 
 
 def check_name(text: str) -> str:
-    """Return the name if a task may be called that.
+    """Return the name, as it is kept, if a task may be called that.
 
     Raises:
         Invalid: The text is not a valid name.
     """
-    if NAME.fullmatch(text) is None:
+    name = spelled(text)
+    if not fits(name):
         raise Invalid(
-            f"name: {text!r} is not allowed; use up to {NAME_LENGTH} letters, digits, '.', '_' and '-', "
-            "with a letter or digit first"
+            f"name: {visible(text)!r} is not allowed; use up to {NAME_LENGTH} letters and digits of any script, '.', "
+            f"'_' and '-', with a letter or digit first, for example {make_name(text)!r}"
         )
-    if text.isdigit():
+    if name.isdigit():
         raise Invalid(f"name: {text!r} would be read as a task number; add a letter, for example 'task-{text}'")
-    return text
+    return name
 
 
 def make_name(text: str) -> str:
     """Return a valid name made of any text, with as much of the text as possible."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text).lstrip("._-")[:NAME_LENGTH].rstrip("._-")
+    # What is not seen is left out, so that the name has no gap where nobody sees one.
+    seen = (letter for letter in spelled(text) if unicodedata.category(letter) != "Cf")
+    name = "".join(letter if _in_name(letter) else " " for letter in seen if not _UNSEEN.match(letter))
+    name = re.sub(" +", "-", name)
+    while name and not _leads(name[0]):
+        name = name[1:]
+    name = name[:NAME_LENGTH].rstrip("._-")
     if not name:
         return "task"
     return f"task-{name}"[:NAME_LENGTH] if name.isdigit() else name
@@ -42,8 +85,13 @@ def name_for(command: Sequence[str]) -> str:
     """Return the name of a task for which the user gives none.
 
     It is the file name, without suffix, of the first script in the command (`python -u train/digits.py` is `digits`),
-    else the last part of the module (`python -m pkg.train` is `train`), else the program.
+    else the last part of the module (`python -m pkg.train` is `train`), or the first words of code after `-c`, else the
+    program.
     """
+    code = _code(command)
+    if code is not None and code[1].strip():
+        shell, text = code
+        return name_for(text.split()) if shell else make_name(_first_words(text))
     for before, word in zip(("", *command), command):
         # A notebook is run by a module of hai_client: take the name of the notebook, which follows.
         if before == "-m" and not word.startswith(("-", "hai_client.")):
@@ -51,6 +99,25 @@ def name_for(command: Sequence[str]) -> str:
         if word.lower().endswith(_SCRIPT) and not word.startswith("-"):
             return make_name(PurePath(word).stem)
     return make_name(PurePath(command[0]).stem) if command else "task"
+
+
+def _code(command: Sequence[str]) -> tuple[bool, str] | None:
+    """Return the text after `-c`, and whether a shell or Python reads it; None: there is none."""
+    program = PurePath(command[0]).name if command else ""
+    shell = program in ("sh", "bash", "dash", "zsh", "ksh")
+    if (shell or program.startswith("python")) and "-c" in command[1:-1]:
+        return shell, command[command.index("-c") + 1]
+    return None
+
+
+def _first_words(code: str) -> str:
+    """Return the first words of code: `import torch; print(1)` is `import torch print 1`."""
+    found = ""
+    for word in _WORDS.findall(code):
+        if found and len(found) + len(word) >= _CODE_LENGTH:
+            break
+        found = f"{found} {word}".strip()
+    return found
 
 
 def parse_priority(text: str) -> str:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from pathlib import Path
 
 from hai_lab.problem import invalid, not_found
+from hai_lab.task_names import task_name
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     ".py": ("python", "-u"),
     ".sh": ("bash",),
     ".ipynb": ("python", "-m", "hai_client.notebook"),
 }
-#: Longest name of a task.
-NAME_LENGTH = 63
 
 
 def submit_defaults(root: Path, path: str) -> dict[str, object]:
@@ -44,11 +42,3 @@ def submit_defaults(root: Path, path: str) -> dict[str, object]:
     # A name that starts with a dash would be read as an option.
     argument = f"./{file.name}" if file.name.startswith("-") else file.name
     return {"name": task_name(file.stem), "cwd": str(file.parent), "command": [*command, argument]}
-
-
-def task_name(stem: str) -> str:
-    """Return a valid task name that is as close as possible to a file's name."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:NAME_LENGTH]
-    if not name:
-        return "task"
-    return f"task-{name}"[:NAME_LENGTH] if name.isdigit() else name

@@ -12,6 +12,7 @@ from hai_client.codec import encode
 from hai_client.errors import Invalid
 from hai_client.http import Query
 from hai_client.rank.pythons import VENV
+from hai_client.texts import check_texts
 from hai_client.wire import schema
 
 _PAGE = 200
@@ -207,4 +208,5 @@ def _submission(request: schema.TaskRequest) -> dict[str, Any]:
     body = {key: value for key, value in encode(request).items() if value is not None}
     if request.environment is None and VENV not in request.env and (folder := own_python.of_this_kernel()):
         body["env"] = {**request.env, **own_python.variables(folder)}
+    check_texts(body)
     return body

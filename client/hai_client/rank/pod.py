@@ -29,7 +29,7 @@ from hai_client.slurm.starting import starting
 #: The exit status for an end that the command has not caused.
 PLATFORM_FAILED = 125
 #: The replacements for Slurm's commands, and the helpers that they call.
-SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "squeue", "srun")
+SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
 
 
 def main(arguments: list[str]) -> int:

@@ -39,7 +39,17 @@ PAUSE_S = 0.2
 #: Time between SIGTERM and SIGKILL for steps that outlive the script, and limit of the whole end, seconds.
 FINISH_S = 15.0
 _TOLD = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_OPTIONS = ("ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-task", "output", "error", "open-mode", "path")
+_OPTIONS = (
+    "ntasks",
+    "ntasks-per-node",
+    "cpus-per-task",
+    "gpus-per-task",
+    "output",
+    "error",
+    "open-mode",
+    "path",
+    "encoding",
+)
 #: Name of the script's file, which is shown in lists of processes.
 _FOR_OTHERS = ("script",)
 
@@ -186,8 +196,8 @@ class Batch:
         """Write the script, as it was submitted, to a file that can be executed; return its path."""
         path = os.path.join(os.environ["HAI_RUNTIME_DIR"], "slurm_script")
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o700)
-        with os.fdopen(fd, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(self._script[0])
+        with os.fdopen(fd, "wb") as file:
+            file.write(self._script[0].encode(self._options.get("encoding", "utf-8"), "surrogateescape"))
         return path
 
     def _environment(self) -> dict[str, str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 
-from hai_client.slurm.tables import TableError, lines, read_sacct, read_squeue, wanted
+from hai_client.slurm.queries import fields, read_sacct, read_squeue
 
 
 def main(name: str, words: list[str]) -> int:
@@ -25,14 +24,13 @@ def main(name: str, words: list[str]) -> int:
         # The end of the run is unknown; a notice comes before it.
         "TIME_LIMIT": "UNLIMITED",
         "TIME_LEFT": "UNLIMITED",
+        "TIMELIMIT": "UNLIMITED",
+        "EXEC_HOST": env.get("SLURM_JOB_NODELIST", "").partition(",")[0],
         "EXITCODE": "0:0",
         "WORK_DIR": env.get("SLURM_SUBMIT_DIR", ""),
-        "RESTARTS": env.get("HAI_RESTARTS", "0"),
+        "RESTART_COUNT": env.get("HAI_RESTARTS", "0"),
     }
-    try:
-        query = read_squeue(words) if name == "squeue" else read_sacct(words)
-    except TableError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return 1
-    print("\n".join(lines(query, wanted(query, [job], job["USER"]))))
+    query = read_squeue(words) if name == "squeue" else read_sacct(words)
+    for line in fields() if query.fields else query.lines([job], job["USER"]):
+        print(line)
     return 0

@@ -30,7 +30,7 @@ class SnapshotIn:
 class TaskRequest:
     """A task to submit."""
 
-    #: Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number.
+    #: Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number.
     name: str
     #: The program and its arguments.
     command: tuple[str, ...]

@@ -51,8 +51,8 @@ export const VERDICT_KINDS = [
 /** The most characters of a name. */
 export const NAME_LENGTH = 63;
 
-/** The name of a task, a mount rule or an environment matches it as a whole. */
-export const NAME_PATTERN = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
+/** The name of a task matches it as a whole, with the flag `u`. */
+export const TASK_NAME_PATTERN = '(?!.*\\p{DI})[\\p{L}\\p{Nd}][\\p{L}\\p{M}\\p{Nd}._-]{0,62}';
 
 /** How often a task may be started again when it fails. */
 export const MAX_RETRIES = 100;

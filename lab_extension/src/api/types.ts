@@ -1533,7 +1533,7 @@ export interface ISnapshotIn {
 
 /** A task to submit. */
 export interface ITaskSubmit {
-  /** Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number. */
+  /** Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number. */
   name: string;
   /** The program and its arguments. */
   command: string[];

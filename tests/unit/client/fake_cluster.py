@@ -18,12 +18,13 @@ def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
         "name": name, "group": "training", "leaf": "leaf-1", "zone": "a", "gpus": 8, "ready": name != "node-3",
         "mark": platform.marks.get(name, "none"), "task_id": only["task_id"], "user": only["user"],
         "gpus_free": 8 - held, "tasks": tasks,
+        "state": "down" if name == "node-3" else "held" if held == 8 else "free",
         "orphan": next((run for run, one in platform.orphans.items() if name in one["nodes"]), None),
     }  # fmt: skip
 
 
 def _nodes(platform: FakePlatform, call: Call) -> tuple[int, Any]:
-    return 200, {"items": [_node(platform, f"node-{number}") for number in (1, 2, 3)]}
+    return 200, {"items": [_node(platform, name) for name in platform.nodes]}
 
 
 def _mark(platform: FakePlatform, call: Call, name: str, verb: str) -> tuple[int, Any]:

@@ -38,6 +38,9 @@ def _list(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         found = [task for task in found if task["state"] not in ended]
     elif states:
         found = [task for task in found if task["state"] in states.split(",")]
+    if "name" in call.query:
+        # Any part of a name, in any case, as the service does.
+        found = [task for task in found if call.query["name"].lower() in task["name"].lower()]
     start, limit = int(call.query.get("cursor", "0")), int(call.query.get("limit", "50"))
     following = str(start + limit) if len(found) > start + limit else None
     return 200, {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hai_lab.defaults import submit_defaults, task_name
+from hai_lab.defaults import submit_defaults
 from hai_lab.problem import Problem
+from hai_lab.task_names import task_name
 
 
 @pytest.fixture
@@ -77,7 +78,8 @@ def test_a_linked_folder_counts_as_below_the_home(root, tmp_path):
         ("my model (v2)", "my-model-v2"),
         ("2026", "task-2026"),
         ("..", "task"),
-        ("模型", "task"),
+        ("模型", "模型"),
+        ("🚀", "task"),
         ("x" * 80, "x" * 63),
     ],
 )

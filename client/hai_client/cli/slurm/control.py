@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from hai_client.backports import without_prefix
 from hai_client.cli.shared.context import Context
-from hai_client.cli.slurm.listing import row_of
-from hai_client.constants import ENDED_STATES
+from hai_client.cli.slurm.partitions import node_line, partition_lines
+from hai_client.cli.slurm.people import user_of
+from hai_client.cli.slurm.rows import row_of
 from hai_client.errors import Conflict, NotFound
+from hai_client.names import make_name
+from hai_client.slurm.commands import VERSION
+from hai_client.slurm.getting import Known
 from hai_client.slurm.hostlist import expand, join
 from hai_client.slurm.options import BadOption
+from hai_client.slurm.queries import number_of, states_of
+
+_SCANCEL = Known(
+    {
+        "A": "account=", "b": "batch", "f": "full", "H": "hurry", "i": "interactive", "M": "clusters=", "n": "name=",
+        "p": "partition=", "q": "qos=", "Q": "quiet", "R": "reservation=", "s": "signal=", "t": "state=", "u": "user=",
+        "v": "verbose", "w": "nodelist=",
+    },
+    {"me": "me", "jobname": "name=", "states": "state=", "ctld": "ctld", "sibling": "sibling=", "wckey": "wckey=",
+     "cluster": "clusters=", "cron": "cron"},
+)  # fmt: skip
+_SCONTROL = Known(
+    {"a": "all", "d": "details", "F": "future", "h": "help", "M": "clusters=", "o": "oneliner", "Q": "quiet",
+     "u": "uid=", "v": "verbose"},
+    {"federation": "federation", "hide": "hide", "json": "json", "local": "local", "sibling": "sibling",
+     "yaml": "yaml", "cluster": "clusters="},
+)  # fmt: skip
+_UNKNOWN = "Invalid job id specified"
+_CONFIG = {"AccountingStorageType": "accounting_storage/slurmdbd", "ClusterName": "hai", "SLURM_VERSION": VERSION}
 
 
 def scancel(argv: Sequence[str], ctx: Context) -> int:
-    """Cancel tasks: by their ids, or all own tasks (`--me`), or own tasks of a name (`--name`)."""
-    jobs: list[str] = []
-    chosen: dict[str, str] = {}
-    waiting = list(argv)
-    while waiting:
-        word = waiting.pop(0)
-        name, given, value = word.partition("=")
-        if word in ("--me", "-Q", "--quiet", "-f", "--full", "-b", "--batch", "-v", "--verbose"):
-            chosen[word] = ""
-        elif name in ("-n", "--name", "--jobname", "-u", "--user", "-s", "--signal", "-t", "--state"):
-            chosen[name] = value if given else waiting.pop(0) if waiting else ""
-        elif word.startswith("-"):
-            raise BadOption(f"{word}: not an option that HAI knows of; known are --me, -u, -n, -t, -s")
-        else:
-            jobs += word.split(",")
-    number = next((chosen[name] for name in ("-s", "--signal") if name in chosen), None)
+    """Cancel tasks: by their ids, or the user's own by their name, state, node group or priority."""
+    given, words = _SCANCEL.split(argv)
+    chosen = dict(given)
+    for refused in ("interactive", "reservation", "wckey", "cron"):
+        if refused in chosen:
+            raise BadOption(f"--{refused}: HAI has nothing of the kind: leave it out")
+    number = chosen.get("signal")
     if number is not None and without_prefix(number.upper(), "SIG") not in ("KILL", "TERM", "9", "15"):
         raise BadOption(f"--signal={number}: HAI sends no signals by hand; `hai suspend ID` tells a task to leave")
+    jobs = [job for word in words for job in word.split(",") if job]
+    if not jobs:
+        jobs = _chosen(chosen, ctx)
     # Go on after an error, so that all of them are tried.
-    found = [_cancel(job, ctx) for job in jobs or _chosen(chosen, ctx)]
+    found = [_cancel(job, ctx, quiet="quiet" in chosen) for job in jobs]
     return 0 if all(found) else 1
 
 
-def _cancel(job: str, ctx: Context) -> bool:
+def _cancel(job: str, ctx: Context, *, quiet: bool) -> bool:
     """Stop a task; return whether it exists."""
     try:
-        ctx.client.stop(job.partition(".")[0].partition("_")[0])
+        ctx.client.stop(_number(job))
     except NotFound:
-        print(f"scancel: error: Kill job error on job id {job}: Invalid job id specified", file=sys.stderr)
+        if not quiet:
+            print(f"scancel: error: Kill job error on job id {job}: {_UNKNOWN}", file=sys.stderr)
         return False
     except Conflict:
         # The task has ended already.
@@ -51,36 +70,82 @@ def _cancel(job: str, ctx: Context) -> bool:
     return True
 
 
+def _number(job: str) -> str:
+    number = number_of(job)
+    if not (number.isascii() and number.isdigit()):
+        raise BadOption(f"Invalid job id {job}")
+    return number
+
+
 def _chosen(chosen: dict[str, str], ctx: Context) -> list[str]:
-    name = next((chosen[word] for word in ("-n", "--name", "--jobname") if word in chosen), None)
-    user = next((chosen[word] for word in ("-u", "--user") if word in chosen), None)
-    state = next((chosen[word].upper() for word in ("-t", "--state") if word in chosen), None)
-    if name is None and user is None and "--me" not in chosen:
+    if not {"name", "user", "me", "state", "partition", "qos", "account", "nodelist"} & chosen.keys():
         raise BadOption("no job is named; write for example scancel 41, or scancel --me")
-    tasks = list(ctx.client.tasks(user=user, state="live", name=name))
-    return [str(task.id) for task in tasks if state is None or row_of(task)["STATE"].startswith(state)]
+    user = user_of(chosen["user"], ctx) if "user" in chosen else None
+    states = states_of(chosen["state"]) if "state" in chosen else set()
+    # The service finds all names that hold the text.
+    name = make_name(chosen["name"]) if "name" in chosen else None
+    rows = (row_of(task) for task in ctx.client.tasks(user=user, state="live", name=name))
+    return [
+        row["JOBID"]
+        for row in rows
+        if name in (None, row["NAME"])
+        and (not states or row["STATE"] in states)
+        and chosen.get("partition") in (None, row["PARTITION"])
+        and chosen.get("qos", row["QOS"]).lower() == row["QOS"].lower()
+        and chosen.get("account") in (None, row["ACCOUNT"])
+        and ("nodelist" not in chosen or set(row["NODELIST"].split(",")) & set(expand(chosen["nodelist"])))
+    ]
 
 
 def scontrol(argv: Sequence[str], ctx: Context) -> int:
-    """Hold, release or requeue tasks; show jobs, nodes or host lists."""
-    words = [word for word in argv if word not in ("-o", "--oneliner", "-Q", "--quiet", "-d", "--details")]
+    """Hold, release or requeue tasks; show jobs, nodes, node groups or lists of hosts."""
+    given, words = _SCONTROL.split(argv)
+    if {"json", "yaml"} & dict(given).keys():
+        raise BadOption("--json: HAI prints lines here; `hai status ID --json` prints JSON")
     verb = words[0] if words else ""
-    if words[:2] in (["show", "hostnames"], ["show", "hostname"]):
-        print("\n".join(expand(" ".join(words[2:]))))
-    elif words[:2] in (["show", "hostlist"], ["show", "hostlistsorted"]):
-        print(join(" ".join(words[2:]).replace(",", " ").split()))
-    elif words[:2] == ["show", "job"]:
-        _show_jobs(words[2:], ctx)
-    elif words[:2] in (["show", "node"], ["show", "nodes"]):
-        for node in ctx.client.nodes():
-            print(f"NodeName={node.name} Gres=gpu:{node.gpus} Partitions={node.group}")
+    if verb == "show" and words[1:]:
+        _show(words[1].partition("=")[0], [*words[1].split("=")[1:], *words[2:]], ctx, words)
     elif verb in ("hold", "release", "requeue", "requeuehold", "uhold", "suspend", "resume") and words[1:]:
         for job in ",".join(words[1:]).split(","):
-            _change(verb, job, ctx)
+            _change(verb, _number(job), ctx)
+    elif verb == "ping":
+        ctx.client.health()
+        ctx.out.line(f"Slurmctld(primary) at {ctx.settings().url} is UP")
     else:
-        known = "show job|node|hostnames|hostlist, hold, release, requeue, suspend, resume"
-        raise BadOption(f"{' '.join(words)!r} is not known; known are {known}")
+        raise _unknown(words)
     return 0
+
+
+def _unknown(words: Sequence[str]) -> BadOption:
+    known = "show job|node|partition|config|hostnames|hostlist, hold, release, requeue, suspend, resume, ping"
+    return BadOption(f"{' '.join(words)!r} is not known; known are {known}")
+
+
+def _show(what: str, names: list[str], ctx: Context, words: Sequence[str]) -> None:
+    if what in ("hostnames", "hostname"):
+        lines = expand(" ".join(names))
+    elif what in ("hostlist", "hostlistsorted"):
+        lines = [join(" ".join(names).replace(",", " ").split())]
+    elif what in ("job", "jobs", "jobid"):
+        lines = _jobs([one for name in names for one in name.split(",") if one], ctx)
+    elif what in ("node", "nodes", "partition", "partitions"):
+        lines = _nodes(what, expand(" ".join(names)), ctx)
+    elif what == "config":
+        now = datetime.now()  # noqa: DTZ005 -- local, as all times of Slurm's commands
+        lines = [f"Configuration data as of {now:%Y-%m-%dT%H:%M:%S}"]
+        lines += [f"{name:<23} = {value}" for name, value in _CONFIG.items()]
+    else:
+        raise _unknown(words)
+    for line in lines:
+        ctx.out.line(line)
+
+
+def _nodes(what: str, wanted: Sequence[str], ctx: Context) -> list[str]:
+    by_group = what.startswith("partition")
+    found = [node for node in ctx.client.nodes() if not wanted or (node.group if by_group else node.name) in wanted]
+    if wanted and not found:
+        raise BadOption(f"{'Partition' if by_group else 'Node'} {' '.join(wanted)} not found")
+    return partition_lines(found) if by_group else [node_line(node) for node in found]
 
 
 def _change(verb: str, job: str, ctx: Context) -> None:
@@ -96,28 +161,39 @@ def _change(verb: str, job: str, ctx: Context) -> None:
             client.resume(job)
 
 
-def _show_jobs(jobs: Sequence[str], ctx: Context) -> None:
-    found = [ctx.client.task(job) for job in jobs] or [ctx.client.task(t.id) for t in ctx.client.tasks(state="live")]
-    for task in found:
-        row = row_of(task)
-        facts = {
-            "JobId": row["JOBID"],
-            "JobName": row["NAME"],
-            "UserId": row["USER"],
-            "Priority": row["PRIORITY"],
-            "QOS": row["QOS"],
-            "JobState": row["STATE"],
-            "Reason": row["REASON"],
-            "Restarts": row["RESTARTS"],
-            "RunTime": row["TIME"],
-            "TimeLimit": row["TIME_LIMIT"],
-            "SubmitTime": row["SUBMIT_TIME"],
-            "StartTime": row["START_TIME"],
-            "EndTime": row["END_TIME"] if task.state in ENDED_STATES else "Unknown",
-            "Partition": row["PARTITION"],
-            "NodeList": row["NODELIST"],
-            "NumNodes": row["NODES"],
-            "ExitCode": row["EXITCODE"],
-            "WorkDir": row["WORK_DIR"],
-        }
-        print(" ".join(f"{name}={value}" for name, value in facts.items()))
+def _jobs(jobs: Sequence[str], ctx: Context) -> list[str]:
+    try:
+        numbers = [_number(job) for job in jobs] or [str(task.id) for task in ctx.client.tasks(state="live")]
+        found = [ctx.client.task(number) for number in numbers]
+    except NotFound:
+        raise BadOption(_UNKNOWN) from None
+    return [_facts(row_of(task)) for task in found] or ["No jobs in the system"]
+
+
+def _facts(row: Mapping[str, str]) -> str:
+    facts = {
+        "JobId": row["JOBID"],
+        "JobName": row["NAME"],
+        "UserId": row["USER"],
+        "Priority": row["PRIORITY"],
+        "Account": row["ACCOUNT"],
+        "QOS": row["QOS"],
+        "JobState": row["STATE"],
+        "Reason": row["REASON"],
+        "Restarts": row["RESTART_COUNT"],
+        "ExitCode": row["EXITCODE"],
+        "RunTime": row["ELAPSED"],
+        "TimeLimit": row["TIMELIMIT"],
+        "SubmitTime": row["SUBMIT_TIME"],
+        "StartTime": row["START"],
+        "EndTime": row["END"],
+        "Partition": row["PARTITION"],
+        "NodeList": row["NODELIST"],
+        "BatchHost": row["EXEC_HOST"],
+        "NumNodes": row["NODES"],
+        "TresPerNode": row["TRES_PER_NODE"],
+        "Command": row["COMMAND"],
+        "WorkDir": row["WORK_DIR"],
+        "Comment": row["COMMENT"],
+    }
+    return " ".join(f"{name}={value}" for name, value in facts.items())

@@ -34,7 +34,7 @@ COMMANDS = {
         "slurm",
         _configure,
         _slurm,
-        about="Slurm's commands over HAI: sbatch, srun, squeue, sacct, scancel and scontrol.",
+        about="Slurm's commands over HAI: sbatch, srun, squeue, sacct, sinfo, scancel and scontrol.",
         examples='examples:\n  eval "$(hai slurm env)"\n  sbatch train.sh',
     )
 }

@@ -1,58 +1,52 @@
-"""`squeue` and `sacct` over the platform."""
+"""`squeue`, `sacct` and `sinfo` over the platform."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
-from hai_client.backports import UTC
 from hai_client.cli.shared.context import Context
+from hai_client.cli.slurm.partitions import node_rows
+from hai_client.cli.slurm.people import user_of
+from hai_client.cli.slurm.rows import DETAILS, DETAILS_OF_ENDED, row_of
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import NotFound
-from hai_client.slurm.tables import SHORT, Query, elapsed, lines, read_sacct, read_squeue, wanted
+from hai_client.names import make_name
+from hai_client.slurm.queries import Query, fields, number_of, read_sacct, read_squeue
+from hai_client.slurm.sinfo import read_sinfo
 from hai_client.wire.schema import Task, TaskSummary
 
-#: Slurm's names for the states of a task. A suspended task waits for its next run, like a requeued job in Slurm.
-_STATES = {
-    "queued": "PENDING",
-    "starting": "CONFIGURING",
-    "running": "RUNNING",
-    "suspending": "RUNNING",
-    "suspended": "PENDING",
-    "stopping": "COMPLETING",
-    "succeeded": "COMPLETED",
-    "failed": "FAILED",
-    "stopped": "CANCELLED",
-}
-#: Number of the user's latest tasks that `sacct` shows without `-j`.
-_LATEST = 200
+#: Number of the user's latest tasks that are looked at for those that have ended, without and with a time.
+_LATEST, _MOST = 200, 2000
 
 
 def squeue(argv: Sequence[str], ctx: Context) -> int:
     """Show tasks that have not ended: the user's own, or those that the options select."""
     query = read_squeue(argv)
-    found = _tasks(ctx, query, live=True)
-    _print(query, [row_of(task) for task in found], ctx)
+    _print(query, _tasks(ctx, query, live=not query.ended), ctx)
     return 0
 
 
 def sacct(argv: Sequence[str], ctx: Context) -> int:
     """Show tasks in all states."""
     query = read_sacct(argv)
-    codes = any(column == "EXITCODE" for _, column, *_ in query.columns)
-    found = [
-        # A list of tasks has no exit statuses of ranks.
-        ctx.client.task(task.id) if codes and task.state == "failed" and not isinstance(task, Task) else task
-        for task in _tasks(ctx, query, live=False)
-    ]
-    _print(query, [row_of(task) for task in found], ctx)
+    if query.fields:
+        _write(fields(), ctx)
+        return 0
+    _print(query, sorted(_tasks(ctx, query, live=False), key=lambda task: task.id), ctx)
+    return 0
+
+
+def sinfo(argv: Sequence[str], ctx: Context) -> int:
+    """Show the node groups and their nodes."""
+    query = read_sinfo(argv)
+    _write(query.lines(node_rows(ctx.client.nodes())), ctx)
     return 0
 
 
 def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
+    """Yield tasks among which those that are asked for are."""
     if query.jobs:
-        for job in query.jobs:
-            number = job.partition(".")[0].partition("_")[0]
+        for number in dict.fromkeys(map(number_of, query.jobs)):
             try:
                 task = ctx.client.task(number)
             except NotFound:
@@ -61,74 +55,37 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
             if not live or task.state not in ENDED_STATES:
                 yield task
         return
+    # As `sbatch` has made them of what it was given.
+    query.names = [make_name(name) for name in query.names]
+    query.users = [user_of(name, ctx) for name in query.users]
     users: list[str | None] = [*query.users] or [None]
+    names: list[str | None] = [*query.names] or [None]
+    limit = None if live or query.names else _MOST if query.since else _LATEST
     for user in users:
-        yield from ctx.client.tasks(user=user, state="live" if live else None, limit=None if live else _LATEST)
+        for name in names:
+            for found in ctx.client.tasks(user=user, name=name, state="live" if live else None, limit=limit):
+                if _within(found, query):
+                    yield found
 
 
-def _print(query: Query, rows: list[dict[str, str]], ctx: Context) -> None:
-    users = {row["USER"] for row in rows}
-    me = next(iter(users)) if len(users) == 1 or not query.mine else ctx.client.me().name
-    for line in lines(query, wanted(query, rows, me)):
-        # Written unchanged: programs that parse the output depend on every space.
-        ctx.out.stdout.write("".join(letter for letter in line if letter.isprintable()) + "\n")
+def _within(task: TaskSummary, query: Query) -> bool:
+    """Return whether a task was there between the times that are asked for."""
+    gone = query.since is not None and task.ended_at is not None and task.ended_at < query.since
+    return not gone and (query.until is None or task.submitted_at <= query.until)
 
 
-def row_of(task: TaskSummary) -> dict[str, str]:
-    """Return the row of a task in the table."""
-    state = _STATES.get(task.state, "PENDING")
-    if task.state == "failed" and task.reason == "TIME_LIMIT":
-        state = "TIMEOUT"
-    nodes = ",".join(task.node_names)
-    why = "JobHeldUser" if task.held else task.verdict.kind if task.verdict else "None"
-    limit = task.time_limit_s if isinstance(task, Task) else None
-    running = (datetime.now(UTC) - task.running_since).total_seconds() if _runs(task) and task.running_since else 0.0
-    served = task.served_s + running
-    return {
-        "JOBID": str(task.id),
-        "NAME": task.name,
-        "USER": task.user,
-        "ACCOUNT": task.user,
-        "STATE": state,
-        "ST": SHORT.get(state, state[:2]),
-        "PARTITION": task.group,
-        "NODES": str(task.nodes),
-        "NODELIST": nodes,
-        "NODELIST(REASON)": nodes or f"({why})",
-        "REASON": why,
-        "TIME": elapsed(served),
-        "TIME_LIMIT": "UNLIMITED" if limit is None else elapsed(limit),
-        "TIME_LEFT": "UNLIMITED" if limit is None else elapsed(max(0.0, limit - served)),
-        "SUBMIT_TIME": _time(task.submitted_at),
-        "START_TIME": _time(task.running_since),
-        "END_TIME": _time(task.ended_at),
-        "PRIORITY": task.effective_priority or task.priority,
-        "QOS": task.priority,
-        "EXITCODE": _exit_code(task),
-        "WORK_DIR": task.cwd if isinstance(task, Task) else "",
-        "RESTARTS": str(max(0, task.run_count - 1)),
-    }
+def _print(query: Query, tasks: Iterable[TaskSummary], ctx: Context) -> None:
+    me = ctx.client.me().name if query.mine else ""
+    _write(query.lines([row_of(_detailed(task, query, ctx)) for task in tasks], me), ctx)
 
 
-def _runs(task: TaskSummary) -> bool:
-    return task.state in ("running", "suspending", "stopping")
+def _detailed(task: TaskSummary, query: Query, ctx: Context) -> TaskSummary:
+    """Return the task with its runs, if the table shows what only these tell."""
+    wanted = DETAILS + (DETAILS_OF_ENDED if task.state in ENDED_STATES else ())
+    return task if isinstance(task, Task) or not query.table.shows(*wanted) else ctx.client.task(task.id)
 
 
-def _time(when: datetime | None) -> str:
-    return "Unknown" if when is None else when.astimezone().strftime("%Y-%m-%dT%H:%M:%S")
-
-
-def _exit_code(task: TaskSummary) -> str:
-    """Return the exit status and the signal of the first rank that failed."""
-    code = status_of(task)
-    return f"0:{code - 128}" if code > 128 else f"{code}:0"
-
-
-def status_of(task: TaskSummary) -> int:
-    """Return the exit status of the first rank that failed; 0 if none failed."""
-    if task.state != "failed":
-        return 0
-    runs = task.runs if isinstance(task, Task) else ()
-    failed = [rank for rank in runs[-1].ranks if rank.exit_code] if runs else []
-    first = next((rank for rank in failed if rank.rank in runs[-1].failed_ranks), failed[0] if failed else None)
-    return 1 if first is None or first.exit_code is None else first.exit_code
+def _write(lines: Iterable[str], ctx: Context) -> None:
+    for line in lines:
+        # Written unchanged but for what a terminal obeys: programs that parse the output depend on every space.
+        ctx.out.stdout.write("".join(letter for letter in line if letter.isprintable() or letter == "\t") + "\n")

@@ -6,16 +6,18 @@ import dataclasses
 import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hai_client import constants, names
 from hai_client.backports import without_prefix
+from hai_client.cli.slurm.script import UTF_8, Script
 from hai_client.errors import Invalid
 from hai_client.slurm.options import BadOption, Words
+from hai_client.texts import is_text, visible
 from hai_client.wire.schema import TaskRequest
 
-_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_TIME = re.compile(r"(\d+)-(?:(\d+)(?::(\d+)(?::(\d+))?)?)?|(\d+)(?::(\d+)(?::(\d+))?)?")
 _SIGNAL = re.compile(r"(?:([BR]{1,2}):)?(?:SIG)?([A-Z]+[12]?|\d+)(?:@(\d+))?", re.IGNORECASE)
 _SIGNALS = ("USR1", "USR2", "TERM", "INT")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,10 +37,12 @@ class SlurmRequest:
     batch: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def request(self, script: str, arguments: Sequence[str], *, file: str = "") -> TaskRequest:
+    def request(self, script: Script) -> TaskRequest:
         """Return the task whose command runs the script."""
-        named = [f"--script={file}"] if file else []
-        return TaskRequest(command=("hai-batch", *named, *self.batch, "--", script, *arguments), **self.fields)
+        named = [f"--script={visible(script.file)}"] if script.file else []
+        named += [] if script.encoding == UTF_8 else [f"--encoding={script.encoding}"]
+        command = ("hai-batch", *named, *self.batch, "--", script.text, *script.arguments)
+        return TaskRequest(command=command, **self.fields)
 
 
 def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> SlurmRequest:
@@ -53,7 +57,9 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Slurm
     given = words.given
     nodes, per_node = nodes_of(words)
     gpus = gpus_of(words, nodes, per_node)
-    exported, batch = exports(given.get("export", "ALL"), env)
+    if gpus and "ntasks-per-gpu" in given and not {"ntasks", "ntasks-per-node"} & given.keys():
+        given["ntasks-per-node"] = str(gpus * (words.number("ntasks-per-gpu") or 1))
+    exported, batch, left_out = exports(given.get("export", "ALL"), env)
     folder = os.path.normpath(os.path.join(cwd, given.get("chdir", "")))  # noqa: PTH118 -- links are kept
     saves = given.get("checkpoint-dir")
     fields: dict[str, Any] = {
@@ -69,7 +75,7 @@ def asked(words: Words, *, name: str, cwd: str, env: Mapping[str, str]) -> Slurm
         "time_limit_s": seconds_of(given["time"]) if "time" in given else None,
         "tags": (given["comment"][:128],) if given.get("comment") else (),
     }
-    notes = [*words.notes]
+    notes = [*words.notes, *left_out]
     if "qos" in given:
         fields["priority"], said = priority_of(given["qos"])
         notes += said
@@ -100,10 +106,10 @@ def nodes_of(words: Words) -> tuple[int, int]:
 
 
 def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
-    """Return the number of GPUs on each node; None: whole nodes. Raises BadOption."""
+    """Return the number of GPUs on each node; None: whole nodes, as for `--gpus=0`. Raises BadOption."""
     given = words.given
     if "gpus-per-node" in given:
-        return _gpus(given["gpus-per-node"], "gpus-per-node")
+        return _gpus(given["gpus-per-node"], "gpus-per-node") or None
     if "gres" in given:
         return _gres(given["gres"])
     if "gpus" in given:
@@ -113,15 +119,21 @@ def gpus_of(words: Words, nodes: int, per_node: int) -> int | None:
         return total // nodes or None
     if "gpus-per-task" in given:
         each = _gpus(given["gpus-per-task"], "gpus-per-task")
+        given.pop("gpus-per-task")
+        if not each:
+            return None
         given["gpus-per-task"] = str(each)
         return each * per_node
+    each_gpu, ntasks = words.number("ntasks-per-gpu"), words.number("ntasks")
+    if each_gpu and ntasks:
+        return -(-ntasks // (nodes * each_gpu))
     return None
 
 
 def _gpus(text: str, option: str) -> int:
-    count = text.rpartition(":")[2]
-    if not re.fullmatch(r"[0-9]{1,5}", count) or int(count) < 1:
-        raise BadOption(f"--{option}={text}: give a number of GPUs of 1 or more")
+    count = "0" if text.lower() == "none" else text.rpartition(":")[2]
+    if not re.fullmatch(r"[0-9]{1,5}", count):
+        raise BadOption(f"--{option}={text}: give a number of GPUs")
     return int(count)
 
 
@@ -140,15 +152,15 @@ def _gres(text: str) -> int | None:
 
 def seconds_of(text: str) -> float | None:
     """Return the seconds of a time in Slurm's notation; None: no limit. Raises BadOption."""
-    if text.upper() in ("UNLIMITED", "INFINITE"):
+    if text.upper() in ("UNLIMITED", "INFINITE", "-1"):
         return None
     match = _TIME.fullmatch(text)
     if match is None:
-        raise BadOption(f"--time={text}: write minutes, or [DAYS-]HOURS:MINUTES:SECONDS")
-    days, *rest = match.groups()
-    numbers = [int(part) for part in rest if part is not None]
+        raise BadOption(f"--time={text}: write minutes, [HOURS:]MINUTES:SECONDS or DAYS-[HOURS[:MINUTES[:SECONDS]]]")
+    days = match[1]
+    numbers = [int(part) for part in match.groups()[1 if days else 4 :] if part is not None]
     # After days, the first number is hours. One number is minutes, two are minutes and seconds.
-    scale = (3600, 60, 1) if days is not None or len(numbers) == 3 else (60, 1)
+    scale = (3600, 60, 1) if days or len(numbers) == 3 else (60, 1)
     seconds = int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, scale))
     return float(seconds) or None
 
@@ -177,24 +189,37 @@ def priority_of(text: str) -> tuple[str, list[str]]:
         return "NORMAL", [f"--qos={text} is left out: it is no priority of HAI's; they are {known}"]
 
 
-def exports(text: str, env: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the variables of the task, with the caller's PATH for `hai-batch`. Raises BadOption."""
+def exports(text: str, env: Mapping[str, str]) -> tuple[dict[str, str], list[str], list[str]]:
+    """Return the variables of the task, the caller's PATH for `hai-batch`, and what is left out. Raises BadOption.
+
+    What nobody has named is left out if it is not UTF-8: it must not keep the shell that it is set in from submitting.
+    """
     everything = {
         name: value for name, value in env.items() if _VARIABLE.fullmatch(name) and not _NOT_EXPORTED.fullmatch(name)
     }
     words = [word for word in text.split(",") if word]
-    chosen = dict(everything) if "ALL" in words or not words else {}
-    path = env.get("PATH", "") if "ALL" in words or not words else ""
+    whole = "ALL" in words or not words
+    chosen = {name: value for name, value in everything.items() if whole and is_text(value)}
+    notes = [
+        f"the variable {name} is left out: its value, '{visible(value)}', is not UTF-8"
+        for name, value in everything.items()
+        if whole and not is_text(value)
+    ]
+    path = env.get("PATH", "") if whole else ""
     for word in words:
         name, given, value = word.partition("=")
         if word in ("ALL", "NONE", "NIL"):
             continue
         if _VARIABLE.fullmatch(name) is None:
-            raise BadOption(f"--export={text}: {name!r} is no name of a variable")
+            raise BadOption(f"--export={visible(text)}: {visible(name)!r} is no name of a variable")
         if name == "PATH":
             path = value if given else env.get("PATH", "")
         elif given:
             chosen[name] = value
         elif name in env:
             chosen[name] = env[name]
-    return chosen, [f"--path={path}"] if path else []
+    if not is_text(path):
+        parts = path.split(os.pathsep)
+        notes += [f"PATH: '{visible(part)}' is left out: it is not UTF-8" for part in parts if not is_text(part)]
+        path = os.pathsep.join(part for part in parts if is_text(part))
+    return chosen, [f"--path={path}"] if path else [], notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import shlex
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,9 @@ from pathlib import Path
 
 from hai_client.slurm.options import SBATCH, BadOption, Words, read
 
+UTF_8 = "utf-8"
+#: How a script of other bytes is sent: each byte is one character.
+BYTES = "latin-1"
 #: Size limit of a script, bytes: the script is passed as one argument of a program.
 MAX_BYTES = 100 * 1024
 
@@ -24,6 +28,8 @@ class Script:
     words: Words
     #: The name of its file; empty if it came from `--wrap` or a pipe.
     file: str = ""
+    #: How `hai-batch` turns the text into the bytes of the script again.
+    encoding: str = UTF_8
 
 
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:
@@ -42,31 +48,44 @@ def read_script(argv: Sequence[str], *, directory: Path) -> Script:
     if said.rest:
         path = directory / said.rest[0]
         try:
-            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            data = path.read_bytes()
         except OSError as error:
             raise BadOption(f"{said.rest[0]}: cannot be read: {error.strerror}") from None
         name = path.name
     else:
-        text, name = sys.stdin.read(), "sbatch"
-    check(text)
+        data, name = sys.stdin.buffer.read(), "sbatch"
+    check(data)
+    text, encoding = _decoded(data)
     found = directives(text)
     found.given.update(said.given)
     found.notes += said.notes
-    return Script(text, tuple(said.rest[1:]), name, found, said.rest[0] if said.rest else "")
+    return Script(text, tuple(said.rest[1:]), name, found, said.rest[0] if said.rest else "", encoding)
 
 
-def check(text: str) -> None:
-    """Check that a text is a script. Raises BadOption."""
-    if not text.startswith("#!"):
+def _decoded(data: bytes) -> tuple[str, str]:
+    """Return a script as text, and how that becomes the same bytes again."""
+    try:
+        return data.decode(UTF_8), UTF_8
+    except UnicodeDecodeError:
+        return data.decode(BYTES), BYTES
+
+
+def check(data: bytes) -> None:
+    """Check that bytes are a script. Raises BadOption."""
+    if data.startswith(codecs.BOM_UTF8):
+        raise BadOption("the script begins with a byte order mark, before its #!: save it as UTF-8 without BOM")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise BadOption("the script is UTF-16: save it as UTF-8 without BOM")
+    if not data.startswith(b"#!"):
         raise BadOption(
             "this does not look like a batch script: its first line must be #! and the path of an interpreter, "
             "for example #!/bin/bash"
         )
-    if len(text.encode(errors="surrogateescape")) > MAX_BYTES:
+    if len(data) > MAX_BYTES:
         raise BadOption(f"the script is longer than {MAX_BYTES // 1024} KiB: put most of it into a file that it calls")
-    if "\r\n" in text.partition("\n")[0] + "\n":
+    if b"\r\n" in data.partition(b"\n")[0] + b"\n":
         raise BadOption("the script has the line breaks of DOS: convert it, for example with dos2unix")
-    if "\0" in text:
+    if b"\0" in data:
         raise BadOption("this is no text: give a script")
 
 

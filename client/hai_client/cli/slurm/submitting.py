@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hai_client.cli.shared.context import Context
-from hai_client.cli.slurm.listing import status_of
 from hai_client.cli.slurm.request import SlurmRequest, asked
+from hai_client.cli.slurm.rows import status_of
 from hai_client.cli.slurm.script import read_script
 from hai_client.cli.submitting.snapshot_options import with_snapshot
 from hai_client.cli.submitting.submit import folder
@@ -25,7 +25,7 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     script = read_script(argv, directory=Path(here))
     task = asked(script.words, name=script.name, cwd=here, env=os.environ)
     _tell("sbatch", script.words, task)
-    request = task.request(script.text, script.arguments, file=script.file)
+    request = task.request(script)
     if "test-only" in script.words.given:
         return forecast.dry_run(ctx, request, follow=False)
     made = ctx.client.submit(with_snapshot(ctx, request, None, quiet=True))

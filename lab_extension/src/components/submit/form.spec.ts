@@ -93,10 +93,20 @@ describe('the submit form', () => {
     expect(readForm(values({ retries: '0' }), context).task).toMatchObject({ gpus: null, retries: 0 });
   });
 
+  it('takes a name in any script, in its composed form', () => {
+    for (const name of ['训练', 'обучение-2', 'प्रशिक्षण']) {
+      expect(readForm(values({ name }), context).task).toMatchObject({ name });
+    }
+    expect(readForm(values({ name: 'e\u0301te\u0301' }), context).task).toMatchObject({ name: 'été' });
+  });
+
   it.each<[Partial<IFormValues>, keyof IFormValues, RegExp]>([
     [{ name: ' ' }, 'name', /Give the task a name/],
     [{ name: '-x' }, 'name', /begin with a letter/],
     [{ name: '2026' }, 'name', /digits alone/],
+    [{ name: '１２' }, 'name', /digits alone/],
+    [{ name: '训 练' }, 'name', /letters and digits of any script/],
+    [{ name: 'a\u202eb' }, 'name', /letters and digits of any script/],
     [{ name: 'x'.repeat(64) }, 'name', /63/],
     [{ command: '' }, 'command', /Say what to run/],
     [{ command: 'python "x' }, 'command', /not closed/],

@@ -1,6 +1,6 @@
 /** The submit form as values: what is typed, what is wrong with it, what is sent. Pure functions. */
 
-import { MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, NAME_PATTERN } from '../../api/constants';
+import { MAX_RANKS_PER_NODE, MAX_RETRIES, NAME_LENGTH, TASK_NAME_PATTERN } from '../../api/constants';
 import type { ISubmitDefaults } from '../../api/extension';
 import type {
   IFieldError,
@@ -55,7 +55,7 @@ export interface IFormContext {
 }
 
 const SIGNAL = /^(?:SIG)?(TERM|INT|USR1|USR2)(@\d{1,5}(?:\.\d{1,3})?)?$/;
-const NAME = new RegExp(`^${NAME_PATTERN}$`);
+const NAME = new RegExp(`^${TASK_NAME_PATTERN}$`, 'u');
 
 /** The values that the form opens with. */
 export function initialValues(defaults: ISubmitDefaults, context: IFormContext): IFormValues {
@@ -155,16 +155,16 @@ export function serverErrors(
 }
 
 function readName(text: string): string {
-  const name = text.trim();
+  const name = text.trim().normalize('NFC');
   if (name === '') {
     throw new Error('Give the task a name.');
   }
   if (!NAME.test(name)) {
     throw new Error(
-      `Use up to ${NAME_LENGTH} letters, digits, dots, dashes and underscores; begin with a letter or digit.`
+      `Use up to ${NAME_LENGTH} letters and digits of any script, dots, dashes and underscores; begin with a letter or digit.`
     );
   }
-  if (/^\d+$/.test(name)) {
+  if (/^\p{Nd}+$/u.test(name)) {
     throw new Error('A name of digits alone would look like a task number; add a letter.');
   }
   return name;

@@ -18,8 +18,8 @@ from hai_scheduler.core.model.limits import (
     MAX_RETRIES,
     MAX_STEP,
     NAME_LENGTH,
-    NAME_PATTERN,
     SPOT,
+    TASK_NAME_PATTERN,
 )
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import TaskState
@@ -82,9 +82,10 @@ CONSTANTS: Final = (
     ),
     Constant(name="NAME_LENGTH", value=NAME_LENGTH, meaning="The most characters of a name."),
     Constant(
-        name="NAME_PATTERN",
-        value=NAME_PATTERN,
-        meaning="The name of a task, a mount rule or an environment matches it as a whole.",
+        name="TASK_NAME_PATTERN",
+        value=TASK_NAME_PATTERN,
+        meaning="The name of a task matches it as a whole, with the flag `u`.",
+        readers=frozenset({"panel"}),
     ),
     Constant(name="MAX_RETRIES", value=MAX_RETRIES, meaning="How often a task may be started again when it fails."),
     Constant(

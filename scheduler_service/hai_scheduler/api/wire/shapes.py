@@ -23,11 +23,14 @@ _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
 #: Any text: no database and no environment can hold a NUL character.
 TEXT: Final = r"^[^\x00]*$"
 
+#: Beyond ASCII, what is no control, no space and nothing unseen. Python has no classes of Unicode's properties in its
+#: patterns, so the document does not say that only letters and digits are allowed there; the field's description does.
+_BEYOND: Final = r"[^\x00-\xa0\u00ad\u2000-\u206f\u3000\ufe00-\ufe0f\ufeff]"
 #: The name of a task: 1 to 63 characters, and not a number.
 TASK_NAME: Final[JsonDict] = {
     "minLength": 1,
     "maxLength": NAME_LENGTH,
-    "pattern": r"^([A-Za-z]|[0-9]+[A-Za-z._-])[A-Za-z0-9._-]*$",
+    "pattern": rf"^(?![0-9]+$)([A-Za-z0-9]|{_BEYOND})([A-Za-z0-9._-]|{_BEYOND})*$",
 }
 #: An absolute path.
 ABSOLUTE: Final[JsonDict] = {"pattern": r"^/[^\x00]*$"}

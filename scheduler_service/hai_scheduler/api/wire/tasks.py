@@ -46,7 +46,7 @@ class TaskSubmit(Input):
 
     model_config = ConfigDict(json_schema_extra=shapes.TASK)
 
-    #: Letters, digits, `.`, `_` and `-`, beginning with a letter or digit; not a number.
+    #: Letters and digits of any script, `.`, `_` and `-`, beginning with a letter or digit; not a number.
     name: Annotated[str, Field(max_length=128, json_schema_extra=shapes.TASK_NAME)]
     #: The program and its arguments.
     command: Annotated[list[str], Field(min_length=1, max_length=1000, json_schema_extra=shapes.COMMAND)]

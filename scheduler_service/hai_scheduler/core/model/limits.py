@@ -7,11 +7,14 @@ from typing import Final
 
 #: The most characters of a name.
 NAME_LENGTH: Final = 63
-#: The name of a task, a mount rule, an environment or a node of one machine, as a regular expression that Python and
-#: ECMA 262 read alike.
+#: The name of a mount rule, an environment or a node of one machine, as a regular expression that Python and ECMA 262
+#: read alike.
 NAME_PATTERN: Final = f"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_LENGTH - 1}}}"
 #: A text is a name if all of it matches.
 NAME: Final = re.compile(NAME_PATTERN)
+#: The name of a task, as a regular expression of ECMA 262 with the flag `u`: letters and digits of any script, and none
+#: that is not seen. `hai_client.names` checks it; it also wants Unicode's composed form.
+TASK_NAME_PATTERN: Final = rf"(?!.*\p{{DI}})[\p{{L}}\p{{Nd}}][\p{{L}}\p{{M}}\p{{Nd}}._-]{{0,{NAME_LENGTH - 1}}}"
 
 #: How often a task may be started again when its command fails.
 MAX_RETRIES: Final = 100

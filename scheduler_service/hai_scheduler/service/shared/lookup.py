@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hai_client import names
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.limits import NAME, NAME_LENGTH
+from hai_scheduler.core.model.limits import NAME_LENGTH
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Tx
@@ -12,17 +13,18 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound
 
 
 def check_name(name: str) -> str:
-    """The name, if it is valid for a task. Raises Invalid."""
-    if not NAME.fullmatch(name):
+    """The name as it is kept, if it is valid for a task. Raises Invalid."""
+    kept = names.spelled(name)
+    if not names.fits(kept):
         raise Invalid(
             "name",
             name,
-            f"{name!r} is not a task name: use 1 to {NAME_LENGTH} letters, digits, '.', '_' or '-', "
+            f"{name!r} is not a task name: use 1 to {NAME_LENGTH} letters and digits of any script, '.', '_' or '-', "
             "beginning with a letter or digit",
         )
-    if name.isdigit():
+    if kept.isdigit():
         raise Invalid("name", name, f"{name!r} reads as a task id: add a letter")
-    return name
+    return kept
 
 
 async def find(tx: Tx, caller: Caller, ref: str) -> Task:
@@ -37,7 +39,7 @@ async def find(tx: Tx, caller: Caller, ref: str) -> Task:
             raise missing from None
     else:
         user, slash, name = ref.rpartition("/")
-        found = await tx.tasks.find(user if slash else caller.name, name)
+        found = await tx.tasks.find(user if slash else caller.name, names.spelled(name))
         if found is None:
             raise missing
         task = found

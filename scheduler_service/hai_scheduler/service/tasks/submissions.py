@@ -34,7 +34,7 @@ from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
 from hai_scheduler.service.tasks.own_python import warnings_of
@@ -256,7 +256,7 @@ class Submissions:
         now = self.clock.now()
         return Task(
             id=TaskId(0),
-            name=submission.name,
+            name=check_name(submission.name),
             user=caller.name,
             group=submission.group,
             priority=submission.priority,

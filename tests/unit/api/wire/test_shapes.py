@@ -50,7 +50,7 @@ def service_accepts(body: Any) -> bool:
     return True
 
 
-ODD = st.text(alphabet=st.sampled_from("aZ09._-/ \n\0\x1b\u2028é{"), max_size=5)
+ODD = st.text(alphabet=st.sampled_from("aZ09._-/ \n\0\x1b\u2028é{训\u200d"), max_size=5)
 LONG = st.sampled_from([62, 63, 64, 127, 128, 129, 4095, 4096, 4097]).map(lambda length: "/" + "x" * (length - 1))
 NAMES = st.one_of(ODD, LONG, LONG.map(lambda text: text.replace("/", "a")), st.just("train-1"), st.just("12"))
 PATHS = st.one_of(ODD, LONG, ODD.map(lambda text: "/" + text))
@@ -107,6 +107,9 @@ def test_the_document_and_the_checks_agree_on_any_submission(changes, missing) -
         ("name", "1a", "12"),
         ("name", "a.b_c-d", "-a"),
         ("name", "1-2", "a b"),
+        ("name", "训练", "训 练"),
+        ("name", "обучение-1", "а\u200bб"),
+        ("name", "प्रशिक्षण", "a\u202eb"),
         ("command", ["a", ""], [""]),
         ("command", ["a"] * 1000, []),
         ("command", ["a b"], ["a\0b"]),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.slurm import main
+from hai_client.slurm.commands import main
 from unit.client import fake_platform as fakes
 
 Run = Callable[..., tuple[int, str, str]]
@@ -21,9 +21,12 @@ def slurm(platform: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("HAI_URL", platform.url)
     monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
 
-    def run(name: str, *words: str, stdin: str = "") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        code = main(name, words)
+    monkeypatch.delenv("HAI_RUNTIME_DIR", raising=False)
+
+    def run(name: str, *words: str, stdin: str | bytes = "") -> tuple[int, str, str]:
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        code = main(name, list(words))
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

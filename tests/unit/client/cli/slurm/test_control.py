@@ -25,3 +25,13 @@ def test_scontrol_steers_and_shows(slurm: Run, platform: Any) -> None:
     assert slurm("scontrol", "release", "41")[0] == 0
     assert [len(platform.said("POST", f"/tasks/41/{verb}")) for verb in ("hold", "resume")] == [1, 1]
     assert "not known" in slurm("scontrol", "update", "JobId=41")[2]
+
+
+def test_scancel_by_name_stops_tasks_of_that_name_alone(slurm: Run, platform: Any) -> None:
+    """The service finds every name that holds the text: `run` also finds `run-2`."""
+    platform.add("run")
+    platform.add("run-2")
+    platform.add("a-b")
+    assert slurm("scancel", "--name", "run")[0] == 0
+    assert slurm("scancel", "--jobname=a b", "--me")[0] == 0
+    assert [len(platform.said("POST", f"/tasks/{number}/stop")) for number in (41, 42, 43)] == [1, 0, 1]

@@ -48,6 +48,17 @@ def batch(*lines: str) -> tuple[str, ...]:
         ("--nodes=2", "gpus", None),
         ("--time=90", "time_limit_s", 5400.0),
         ("-t 1-12", "time_limit_s", 129_600.0),
+        # No GPUs asked for: whole nodes, as everywhere in HAI.
+        ("--gpus=0", "gpus", None),
+        ("--gpus=none", "gpus", None),
+        ("--gpus-per-node=0", "gpus", None),
+        ("--gpus-per-node=a100:0", "gpus", None),
+        ("--gpus-per-task=0", "gpus", None),
+        ("--gres=gpu:0", "gpus", None),
+        ("--ntasks-per-gpu=1", "gpus", None),
+        ("-n 4 --ntasks-per-gpu=2", "gpus", 2),
+        ("-N 2 -n 8 --ntasks-per-gpu=1", "gpus", 4),
+        ("--gres=gpu:2 --ntasks-per-gpu=2", "gpus", 2),
         ("--job-name=digits", "name", "digits"),
         ("-J 'a b/c'", "name", "a-b-c"),
         ("--nodes=1", "name", "train"),
@@ -82,6 +93,8 @@ def test_what_steps_need_to_know_goes_with_the_script() -> None:
         "--signal-shell",
     }
     assert "--signal-shell" not in batch("--signal=USR1@60")
+    assert "--ntasks-per-node=4" in batch("--gres=gpu:2 --ntasks-per-gpu=2")
+    assert not [word for word in batch("--gpus-per-task=0") if "gpus" in word]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +109,12 @@ def test_what_steps_need_to_know_goes_with_the_script() -> None:
         ("--gres=shard:1", r"--gres=shard:1: HAI gives out GPUs alone"),
         ("-N 3 --gpus=8", r"--gpus=8: 3 nodes cannot share them evenly; say --gpus-per-node"),
         ("--time=soon", r"--time=soon: write minutes"),
+        ("--time=1h", r"--time=1h: write minutes"),
+        ("--time=2:", r"--time=2:: write minutes"),
+        ("--time=1-1:", r"--time=1-1:: write minutes"),
+        ("--time=:30", r"--time=:30: write minutes"),
+        ("--gpus=many", r"--gpus=many: give a number of GPUs"),
+        ("--tres-per-task=cpu:2", r"line 2: --tres-per-task=cpu:2: name GPUs with --gpus-per-task"),
         ("--signal=KILL@60", r"--signal=KILL@60: HAI sends USR1, USR2, TERM, INT"),
         ("--export=A-B=1", r"'A-B' is no name of a variable"),
         ("--job-name='x", r"line 2: .*No closing quotation"),
@@ -109,7 +128,8 @@ def test_what_is_not_understood_is_named_with_its_line(line: str, message: str) 
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [("5", 300), ("1:30", 90), ("2:00:00", 7200), ("1-0", 86400), ("1-2:30", 95400), ("0-0:0:5", 5), ("0", None),
-     ("UNLIMITED", None)],
+     ("1-", 86400), ("1-2", 93600), ("1-2:3:4", 93784), ("90:90", 5490), ("UNLIMITED", None), ("infinite", None),
+     ("-1", None)],
 )  # fmt: skip
 def test_lengths_of_time_are_those_of_slurm(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
@@ -132,7 +152,22 @@ def test_signals_are_read_as_slurm_writes_them(text: str, found: tuple[bool, str
 def test_variables_are_handed_on_as_with_slurm_but_for_those_of_the_session() -> None:
     env = {"PATH": "/p", "A": "1", "HOME": "/h", "HAI_TOKEN": "secret", "SLURM_JOB_ID": "4", "RANK": "3",
            "JUPYTERHUB_API_TOKEN": "secret", "BASH_FUNC_x%%": "f", "SSH_AUTH_SOCK": "s"}  # fmt: skip
-    assert exports("ALL", env) == ({"A": "1"}, ["--path=/p"])
-    assert exports("ALL,B=2", env) == ({"A": "1", "B": "2"}, ["--path=/p"])
-    assert exports("NONE", env) == ({}, [])
-    assert exports("A,C,PATH", env) == ({"A": "1"}, ["--path=/p"])
+    assert exports("ALL", env) == ({"A": "1"}, ["--path=/p"], [])
+    assert exports("ALL,B=2", env) == ({"A": "1", "B": "2"}, ["--path=/p"], [])
+    assert exports("NONE", env) == ({}, [], [])
+    assert exports("A,C,PATH", env) == ({"A": "1"}, ["--path=/p"], [])
+
+
+def test_what_nobody_has_named_is_left_out_if_it_is_not_utf8() -> None:
+    """Slurm hands the bytes on; here a line says what is not handed on, and the shell can submit."""
+    env = {"LESSMARK": "\udcff", "A": "1", "PATH": "/p:/d\udce9"}
+    assert exports("ALL", env) == (
+        {"A": "1"},
+        ["--path=/p"],
+        [
+            "the variable LESSMARK is left out: its value, '\\xff', is not UTF-8",
+            "PATH: '/d\\xe9' is left out: it is not UTF-8",
+        ],
+    )
+    # What is named is refused with its name when it is sent, not left out.
+    assert exports("LESSMARK", env) == ({"LESSMARK": "\udcff"}, [], [])

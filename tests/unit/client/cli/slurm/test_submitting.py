@@ -71,19 +71,58 @@ def test_a_script_may_come_from_a_pipe_or_from_a_word(slurm: Run, platform: Any)
         (["none.sh"], "", "none.sh: cannot be read: No such file or directory"),
         ([], "echo\n", "its first line must be #!"),
         ([], "#!/bin/sh\r\necho\r\n", "line breaks of DOS"),
+        (
+            [],
+            b"\xef\xbb\xbf#!/bin/sh\necho\n",
+            "begins with a byte order mark, before its #!: save it as UTF-8 without BOM",
+        ),
+        ([], "#!/bin/sh\necho\n".encode("utf-16"), "the script is UTF-16: save it as UTF-8 without BOM"),
+        (["job\udce9"], "", "cannot be read"),
+        (
+            ["--export=A=\udce9", "--wrap=a"],
+            "",
+            "env: the variable A has the value '\\xe9', which is not UTF-8: set it again",
+        ),
+        (["--wrap=echo \udce9"], "", "'#!/bin/sh echo \\xe9 ', which is not UTF-8: an argument of a task is text"),
+        (["--comment=\udce9", "--wrap=a"], "", "tags: '\\xe9', which is not UTF-8: write it in UTF-8"),
+        (
+            ["-D", "/d\udce9", "--wrap=a"],
+            "",
+            "cwd: '/d\\xe9', which is not UTF-8: rename the folder, or start in another one",
+        ),
         ([], BASH + "x" * MAX_BYTES, "longer than 100 KiB"),
         (["--wrap=a", "b"], "", "give a script or --wrap"),
         (["--array=1"], "", "--array=1: HAI knows no arrays"),
     ],
 )
 def test_what_cannot_be_submitted_is_said_in_a_line(
-    slurm: Run, platform: Any, words: list[str], stdin: str, message: str
+    slurm: Run, platform: Any, words: list[str], stdin: str | bytes, message: str
 ) -> None:
     code, out, err = slurm("sbatch", *words, stdin=stdin)
     assert (code, out) == (1, "")
     assert err.startswith("sbatch: error: ")
     assert message in err
     assert platform.said("POST", "/tasks") == []
+
+
+def test_a_shell_with_an_odd_variable_can_submit(
+    slurm: Run, platform: Any, clean_environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LESSMARK", "\udcff")
+    code, out, err = slurm("sbatch", stdin=BASH + "echo ok\n")
+    assert (code, out) == (0, "Submitted batch job 41\n")
+    assert err == "sbatch: the variable LESSMARK is left out: its value, '\\xff', is not UTF-8\n"
+    assert "LESSMARK" not in sent(platform)["env"]
+
+
+def test_a_script_of_other_bytes_runs_as_it_is(slurm: Run, platform: Any, tmp_path: Path) -> None:
+    script = b"#!/bin/bash\n#SBATCH -N 2\n# donn\xe9es\necho \xff\n"
+    assert slurm("sbatch", stdin=script)[:2] == (0, "Submitted batch job 41\n")
+    body = sent(platform)
+    assert body["nodes"] == 2
+    words = body["command"]
+    assert "--encoding=latin-1" in words
+    assert words[-1].encode("latin-1") == script
 
 
 def test_srun_submits_and_starts_several_on_each_node(slurm: Run, platform: Any) -> None:
