@@ -19,6 +19,7 @@ from haienv.cli.parser import add_verb
 from haienv.cli.session import answer
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.masking import quoted
 from haienv.store import names
 from haienv.store.layout import root_of
 from haienv.store.names import BASE, GROUPS, USERS
@@ -152,7 +153,7 @@ def _common_group() -> int:
 
 def _number(text: str) -> int:
     if not text.isdigit() or int(text) >= 2**31:
-        raise argparse.ArgumentTypeError(f"{text[:20]!r} is no number of an account or group, such as 1000")
+        raise argparse.ArgumentTypeError(f"{quoted(text, 20)} is no number of an account or group, such as 1000")
     return int(text)
 
 
