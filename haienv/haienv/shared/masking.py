@@ -43,5 +43,5 @@ def masked(text: str) -> str:
 
 
 def quoted(text: str, longest: int = 80) -> str:
-    """Return a value as a message quotes it: without secrets, and at most so many characters."""
+    """Return a value as a message quotes it: without secrets, and at most `longest` characters."""
     return repr(masked(text)[:longest])

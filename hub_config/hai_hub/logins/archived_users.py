@@ -90,7 +90,7 @@ def asking(api_url: str) -> Ask:
 
 
 def session_at(api_url: str, token: str, patience_s: float) -> aiohttp.ClientSession:
-    """Return a session with the scheduler service as itself; an answer may take so many seconds."""
+    """Return a session with the scheduler service as itself; an answer may take `patience_s` seconds."""
     # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
     return aiohttp.ClientSession(
         f"{api_url.rstrip('/')}/",

@@ -21,7 +21,7 @@ LONGEST_S: Final = 180.0
 _BETWEEN_S: Final = 0.05
 #: Seconds that an answer may take. A process that is starting may accept a connection and answer later.
 _PATIENCE_S: Final = 1.0
-#: What the loop has found out about the GPUs of this machine that whoever starts it should know.
+#: What the loop has found out about the GPUs of this machine that must be said where it is started.
 _ABOUT_GPUS: Final = re.compile(r" W hai_scheduler\.adapters\.local\.gpus: (.*)")
 #: Lines of a log that a start may have.
 _MANY: Final = 1000

@@ -13,7 +13,7 @@ from hai_client.metrics import nvml
 
 log = logging.getLogger(__name__)
 
-#: Seconds that the driver may take to begin, which it does anew where nothing keeps it loaded.
+#: Seconds that the driver may take to begin, which takes long where nothing keeps it loaded.
 PATIENCE_S: Final = 10.0
 _COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
 

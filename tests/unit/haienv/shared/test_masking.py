@@ -91,7 +91,7 @@ def test_both_packages_mask_by_the_same_text() -> None:
 FILES = {
     "requirements.txt": (
         "{}\n", "-e {}\n", "-e git+{}#egg=y\n", "--editable={}\n", "-r {}\n", "-c {}\n", "--requirement={}\n",
-        "-i {}\n", "--index-url={}\n", "--extra-index-url {}\n", "-f {}\n", "--find-links={}\n", "x @ {}\n",
+        "-i {}\n", "--extra-index-url {}\n", "-f {}\n", "--find-links={}\n", "x @ {}\n",
         "--trusted-host {}\n",
         "x @ git+{}\n", "--proxy {}\n", "x --config-settings={}\n", "={}\n", "-{}\n", "--{}\n", "--unknown {}\n",
         "--hash=sha256:1 {}\n", "x ; {}\n",
