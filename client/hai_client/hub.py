@@ -104,12 +104,14 @@ class Hub:
         """Add a user to the Hub and return the user, with the name in the Hub's own form.
 
         Raises:
-            Conflict: There is a user of that name.
+            Conflict: There is a user of that name, or there was one, who is archived.
         """
         try:
             # Only the plural call checks the name and brings it into the form that the Hub's login gives.
             made = self._http.call("POST", "/users", body={"usernames": [name], "admin": admin})
-        except Conflict:
+        except Conflict as error:
+            if "archived" in error.message:
+                raise
             raise Conflict(f"user: {name!r} exists already; `hai admin user list` shows everyone") from None
         except Forbidden:
             what = "make somebody an admin of JupyterHub, which --admin does," if admin else "add users"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from traitlets.config import Config
 
 from hai_client.calm import logging_config
-from hai_hub.config.branding import show_name
+from hai_hub.config.branding import say_names_are_kept, show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
@@ -44,6 +44,7 @@ def install(c: Config, settings: HubSettings) -> None:
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
+    from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -56,7 +57,11 @@ def install(c: Config, settings: HubSettings) -> None:
     _rights(c, settings)
     add_named(c, "services", _services(c, settings))
     install_spot(c, settings.service_url + API_PATH)
-    keep_out(ArchivedUsers(asking(settings.service_url + API_PATH)))
+    archived = ArchivedUsers(asking(settings.service_url + API_PATH))
+    kept = KeptNames(archived, archiving(settings.service_url + API_PATH))
+    keep_out(archived, kept.archive_deleted)
+    keep_names(kept)
+    say_names_are_kept(c)
     _culling(c, settings)
     check_spawner(c)
     watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})

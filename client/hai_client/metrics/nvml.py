@@ -190,6 +190,23 @@ def open_gpus(visible: str | None, library: str = LIBRARY) -> list[NvidiaGpu]:
     return [NvidiaGpu(nvml, handle) for handle in handles if handle is not None]
 
 
+def count() -> int:
+    """Return how many GPUs the driver shows. It may hang: call this in a process that can be left alone.
+
+    Raises:
+        NoLibrary: There is no driver, or it does not begin.
+    """
+    found = c_uint()
+    try:
+        nvml = ctypes.CDLL(LIBRARY)
+        result = nvml.nvmlInit_v2() or nvml.nvmlDeviceGetCount_v2(byref(found))
+    except (OSError, AttributeError) as error:
+        raise NoLibrary(str(error)) from None
+    if result != _OK:
+        raise NoLibrary(f"the driver says {result}")
+    return found.value
+
+
 def _handle(library: ctypes.CDLL, word: str) -> c_void_p | None:
     handle = c_void_p()
     if word.isdigit():

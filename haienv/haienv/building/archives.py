@@ -24,6 +24,7 @@ from haienv.building import abi, interpreters
 from haienv.building.facts import facts_of, uv_for
 from haienv.shared import snapshot, space, tree
 from haienv.shared.errors import Damaged, Wrong
+from haienv.shared.masking import quoted
 from haienv.shared.unfollowed import remove_tree
 from haienv.store import kernels, lockfile
 from haienv.store import manifest as manifests
@@ -155,7 +156,7 @@ class Importer:
                 members = iter(archive)
                 head = _head(archive, members)
                 if digest is not None and head.contents != digest:
-                    raise Damaged(f"file: {str(file)!r} has {head.contents}, not {digest[:80]!r}: it is another one")
+                    raise Damaged(f"file: {str(file)!r} has {head.contents}, not {quoted(digest)}: it is another one")
                 self._make_python(env, generation, head.manifest)
                 _write_members(archive, members, generation, head)
         except (tarfile.TarError, EOFError, OSError, ValueError) as error:
@@ -243,9 +244,9 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, prefix: Path) -> N
     place = prefix.joinpath(*path.parts)
     place.parent.mkdir(parents=True, exist_ok=True)
     if os.path.realpath(place.parent) != os.path.join(os.path.realpath(prefix), *path.parts[:-1]):
-        raise Wrong(f"file: {member.name[:200]!r} in it goes through a link; it is not unpacked")
+        raise Wrong(f"file: {quoted(member.name, 200)} in it goes through a link; it is not unpacked")
     if os.path.lexists(place):
-        raise Wrong(f"file: {member.name[:200]!r} is in it twice; it is not unpacked")
+        raise Wrong(f"file: {quoted(member.name, 200)} is in it twice; it is not unpacked")
     if member.issym():
         _check_link(path, member.linkname)
         os.symlink(member.linkname, place)
@@ -254,7 +255,7 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, prefix: Path) -> N
         assert source is not None
         _copy(source, place, 0o755 if member.mode & stat.S_IXUSR else 0o644)
     else:
-        raise Wrong(f"file: {member.name[:200]!r} in it is neither file nor symbolic link; it is not unpacked")
+        raise Wrong(f"file: {quoted(member.name, 200)} in it is neither file nor symbolic link; it is not unpacked")
 
 
 def _copy(source: Any, place: Path, mode: int) -> None:
@@ -271,7 +272,7 @@ def _path(name: str) -> PurePosixPath:
     below = name[len(_PREFIX) :]
     odd = path.is_absolute() or ".." in path.parts or str(path) != name or "\0" in name
     if odd or not name.startswith(_PREFIX) or _OF_MACHINE.fullmatch(below):
-        raise Wrong(f"file: {name[:200]!r} in it is no path of a file of an environment; it is not unpacked")
+        raise Wrong(f"file: {quoted(name, 200)} in it is no path of a file of an environment; it is not unpacked")
     return PurePosixPath(below)
 
 
@@ -285,7 +286,8 @@ def _check_link(path: PurePosixPath, target: str) -> None:
             inside = ""
     if not inside or not target or "\0" in target:
         raise Wrong(
-            f"file: the link {str(path)!r} in it leads to {target[:200]!r}, out of the environment; it is not unpacked"
+            f"file: the link {str(path)!r} in it leads to {quoted(target, 200)}, out of the environment; it is not"
+            " unpacked"
         )
 
 
@@ -294,11 +296,11 @@ def _check_links(prefix: Path, index: snapshot.Index) -> None:
     inside = os.path.realpath(prefix) + os.sep
     for path, entry in index.items():
         if entry.kind == "l" and not os.path.realpath(prefix / path).startswith(inside):
-            raise Wrong(f"file: the link {path[:200]!r} in it leads out of the environment; it is not unpacked")
+            raise Wrong(f"file: the link {quoted(path, 200)} in it leads out of the environment; it is not unpacked")
 
 
 def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
     source = archive.extractfile(member) if member.isreg() else None
     if source is None or member.size > _MAX_TEXT:
-        raise Wrong(f"file: {member.name[:200]!r} in it is no text of at most {_MAX_TEXT} bytes")
+        raise Wrong(f"file: {quoted(member.name, 200)} in it is no text of at most {_MAX_TEXT} bytes")
     return source.read().decode("utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +15,17 @@ from haienv.building import abi, programs
 from haienv.building.interpreters import OLDEST, Interpreter
 from haienv.building.uv import FOREIGN, reason
 from haienv.shared import space
-from haienv.shared.addresses import redacted
 from haienv.shared.errors import BuildFailed, NoSpace, Wrong
+from haienv.shared.masking import masked
 from haienv.store import lockfile
+from haienv.store.conda_spec import name_of, parts, platform_here
 from haienv.store.layout import Generation
-from haienv.store.spec import key_of, normal
+from haienv.store.spec import normal
 
-#: Names of platforms in channels, by what the kernel calls the machine.
-_PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "ppc64le": "linux-ppc64le"}
+#: What stands among channels to say that conda adds none of its own, as is so here anyway.
+NONE = "nodefaults"
 _UNREACHED = re.compile(r"error sending request|tcp connect|dns error|timed out", re.IGNORECASE)
+_NO_CANDIDATE = re.compile(r"[Nn]o candidates were found")
 _VERSION = re.compile(r"\d+(\.\d+)*")
 
 
@@ -63,11 +64,8 @@ class Conda:
             raise Wrong("conda packages are installed by py-rattler, which is missing: pip install 'hai-env[conda]'")
         if not channels:
             raise Wrong("channels: none is named; write `channels: [conda-forge]` into the environment.yml")
-        subdir = _PLATFORMS.get(platform.machine())
-        if subdir is None:
-            raise Wrong(f"conda: there are no channels for machines of {platform.machine()}; use pip's packages")
         asked = {
-            "channels": list(channels), "specs": list(specs), "platform": subdir, "prefix": str(prefix),
+            "channels": list(channels), "specs": list(specs), "platform": platform_here(), "prefix": str(prefix),
             "cache": str(self.cache),
         }  # fmt: skip
         self.show("solving")
@@ -79,7 +77,7 @@ class Conda:
         # The process finds this package where we have it from.
         env = {**kept, "PYTHONPATH": str(Path(__file__).parents[2])}
         with self.log.open("a", encoding="utf-8") as log:
-            log.write(f"$ conda_worker {redacted(asked)}\n")
+            log.write(f"$ conda_worker {masked(asked)}\n")
             log.flush()
             status, out, err = programs.run(
                 [sys.executable, "-m", "haienv.building.conda_worker"], env=env, stdin=asked, log=log, seen=self._seen
@@ -100,12 +98,17 @@ def _remedy(text: str) -> str:
     """Return what to change about an error of the worker."""
     if _UNREACHED.search(text):
         return "the channel does not answer: `haienv config show` has the proxy; try again when it does"
+    if _NO_CANDIDATE.search(text):
+        return (
+            "no channel has it for this platform: change the version, or add a channel that has it; builds of an"
+            " exported file are for one platform: `conda env export --no-builds` or `--from-history` leaves them out"
+        )
     return "change what environment.yml asks for, or add a channel that has it"
 
 
 def _line(one: Mapping[str, str]) -> str:
     digest = f" sha256:{one['sha256']}" if one["sha256"] else ""
-    return f"{lockfile.CONDA}{one['name']} {one['version']} {one['build']} {redacted(one['url'])}{digest}\n"
+    return f"{lockfile.CONDA}{one['name']} {one['version']} {one['build']} {masked(one['url'])}{digest}\n"
 
 
 def specs_of(conda: Sequence[str], python: str | None, *, needs_python: bool) -> list[str]:
@@ -120,7 +123,7 @@ def specs_of(conda: Sequence[str], python: str | None, *, needs_python: bool) ->
         Wrong: -p is not a version.
     """
     found = list(conda)
-    has = any(key_of(one) == "python" for one in found)
+    has = any(name_of(one) == "python" for one in found)
     if python is not None:
         if not _VERSION.fullmatch(python):
             raise Wrong(f"python: {python!r} is not a version; conda brings its own Python: write for example -p 3.11")
@@ -128,6 +131,17 @@ def specs_of(conda: Sequence[str], python: str | None, *, needs_python: bool) ->
     elif needs_python and not has:
         found.append(f"python >={OLDEST[0]}.{OLDEST[1]}")
     return found
+
+
+def placed(asked: Sequence[str], address: Callable[[str], str]) -> tuple[list[str], list[str]]:
+    """Return match specifications with the addresses of the channels that they name, and these addresses.
+
+    Args:
+        asked: The specifications.
+        address: Returns the address of a channel, which may be a mirror of the site. May raise Wrong.
+    """
+    found = [parts(one) for one in asked]
+    return [one.at(address) for one in found], [address(one.channel) for one in found if one.channel]
 
 
 def interpreter(generation: Generation) -> Interpreter:

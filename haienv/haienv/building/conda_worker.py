@@ -30,7 +30,8 @@ async def build(asked: dict[str, Any]) -> list[dict[str, str]]:
     overrides = rattler.VirtualPackageOverrides.from_env()
     records = await rattler.solve(
         sources=[rattler.Channel(one) for one in asked["channels"]],
-        specs=asked["specs"],
+        # What `conda env export` writes, such as python=3.11.9=hb806964_0_cpython, is not strict.
+        specs=[rattler.MatchSpec(one, strict=False) for one in asked["specs"]],
         gateway=gateway,
         platforms=[asked["platform"], "noarch"],
         virtual_packages=rattler.VirtualPackage.detect(overrides),

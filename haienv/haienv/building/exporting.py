@@ -10,8 +10,8 @@ import tomllib
 
 from haienv.building.resolving import blocks, held, index_words, split
 from haienv.building.uv import Uv
-from haienv.shared.addresses import redacted
 from haienv.shared.errors import BuildFailed, Wrong
+from haienv.shared.masking import masked
 from haienv.store import lockfile
 from haienv.store.layout import Generation
 from haienv.store.manifest import Manifest
@@ -77,7 +77,7 @@ def _package(one: Mapping[str, Any], hashes: Mapping[str, set[str]]) -> dict[str
 def _file(file: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: file[key] for key in ("name", "url", "path", "size") if key in file}
     if "url" in kept:
-        kept["url"] = redacted(str(kept["url"]))
+        kept["url"] = masked(str(kept["url"]))
     return {**kept, "hashes": {"sha256": file["hashes"]["sha256"]}}
 
 

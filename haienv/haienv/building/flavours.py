@@ -103,8 +103,9 @@ class Workshop:
             show=self.uv.show,
         )  # fmt: skip
         chosen = conda.specs_of(asked, self.spec.python, needs_python=needs_python)
-        addresses = [self.site.channel(one) for one in dict.fromkeys(channels)]
-        text = worker.install(self.generation.prefix, chosen, addresses)
+        addresses = [self.site.channel(one) for one in channels if one != conda.NONE]
+        chosen, named = conda.placed(chosen, self.site.channel)
+        text = worker.install(self.generation.prefix, chosen, list(dict.fromkeys([*addresses, *named])))
         return text, conda.provided(self.generation.prefix), conda.interpreter(self.generation)
 
     def _note_private(self, python: Interpreter) -> None:

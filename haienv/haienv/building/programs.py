@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TextIO
 
-from haienv.shared.addresses import redacted
 from haienv.shared.beside import Beside
+from haienv.shared.masking import masked
 
 
 def run(
@@ -38,7 +38,7 @@ def run(
     messages = []
     try:
         for line in process.stderr:
-            text = redacted(line)
+            text = masked(line)
             messages.append(text)
             log.write(text)
             log.flush()

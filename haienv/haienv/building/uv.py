@@ -11,8 +11,8 @@ from pathlib import Path
 
 from haienv.building import programs
 from haienv.shared import space
-from haienv.shared.addresses import redacted
 from haienv.shared.errors import BuildFailed, NoSpace, Wrong
+from haienv.shared.masking import masked
 
 #: Lines of uv's own explanation that a message repeats.
 MAX_LINES = 12
@@ -89,7 +89,7 @@ class Uv:
         """
         env = {name: value for name, value in self.environ.items() if name not in FOREIGN}
         with self.log.open("a", encoding="utf-8") as log:
-            log.write(redacted(f"$ uv {' '.join(words)}\n"))
+            log.write(masked(f"$ uv {' '.join(words)}\n"))
             log.flush()
             try:
                 status, out, err = programs.run(

@@ -19,6 +19,7 @@ from haienv.cli.parser import add_verb
 from haienv.cli.session import answer
 from haienv.shared.errors import Missing, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.masking import quoted
 from haienv.shared.unfollowed import held, set_mode, set_owner
 from haienv.store import names
 from haienv.store.layout import root_of
@@ -155,7 +156,7 @@ def _common_group() -> int:
 
 def _number(text: str) -> int:
     if not text.isdigit() or int(text) >= 2**31:
-        raise argparse.ArgumentTypeError(f"{text[:20]!r} is no number of an account or group, such as 1000")
+        raise argparse.ArgumentTypeError(f"{quoted(text, 20)} is no number of an account or group, such as 1000")
     return int(text)
 
 

@@ -13,9 +13,10 @@ from haienv.building.builder import Builder
 from haienv.cli.outcome import built
 from haienv.cli.parser import add_name, add_verb, filled
 from haienv.cli.session import note, own, registry
+from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Missing, Wrong
-from haienv.sources.source import Source, joined
-from haienv.store import config, lockfile, names
+from haienv.sources.source import Source, beside, joined
+from haienv.store import conda_spec, lockfile, names
 from haienv.store import manifest as manifests
 from haienv.store import spec as specs
 from haienv.store.generations import manifest_or_none
@@ -77,14 +78,14 @@ def _source(arguments: argparse.Namespace, env: EnvFolder) -> Source:
     if "-e" in words:
         specs.check_requirement(" ".join(words[words.index("-e") :]))
     given = Source(requirements=tuple(specs.check_requirement(one) for one in words))
-    paths = [Path(name) for name in arguments.requirement]
     # Only a uv.lock needs uv.
-    if not paths and not arguments.extra:
+    if not arguments.requirement and not arguments.extra:
         return given
     # Imported here: what is given by name alone should not wait for the forms of all kinds of files.
     from haienv.cli.locks import uv_of
     from haienv.sources.reading import read_all
 
+    paths = [beside(Path(), name, "-r") for name in arguments.requirement]
     return joined([given, read_all(paths, arguments.extra, lambda words, doing: uv_of(env).run(words, doing=doing))])
 
 
@@ -107,7 +108,7 @@ def _create(arguments: argparse.Namespace) -> int:
         base_env, base = _base_of(env, arguments.extend)
         extends = str(base_env.name)
     source = _source(arguments, env)
-    indexes = tuple(config.check_address("index", one) for one in arguments.index)
+    indexes = tuple(checked_index(one) for one in arguments.index)
     variables = dict(specs.check_variable(one) for one in arguments.variable)
 
     def change(_: Spec | None) -> Spec:
@@ -188,7 +189,7 @@ def _with(spec: Spec, added: Source) -> Spec:
         requires_python=",".join(dict.fromkeys(pythons)) or None,
         constraints=specs.merged(spec.constraints, added.constraints),
         indexes=tuple(dict.fromkeys([*spec.indexes, *added.indexes])),
-        conda=specs.merged(spec.conda, added.conda),
+        conda=specs.merged(spec.conda, added.conda, key=conda_spec.name_of),
         channels=tuple(dict.fromkeys([*spec.channels, *added.channels])),
         variables={**spec.variables, **added.variables},
     )

@@ -7,6 +7,7 @@ import importlib
 from typing import Any, NoReturn
 
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import quoted
 
 EPILOG = "haienv/README.md has more. A NAME is vision, vision@3, base/torch, groups/cv/vision or users/ann/vision."
 #: The verbs of each module of `haienv.cli`, in the order of the help.
@@ -67,7 +68,7 @@ def _check_verb(words: list[str]) -> None:
 
     near = get_close_matches(words[0], [verb for verb in known if verb not in _HIDDEN], 1)
     meant = f"do you mean {near[0]}? " if near else ""
-    raise Wrong(f"verb: {words[0][:80]!r} is not known; {meant}`haienv --help` shows what is possible")
+    raise Wrong(f"verb: {quoted(words[0])} is not known; {meant}`haienv --help` shows what is possible")
 
 
 def _options_first(words: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from haienv.shared import acl
 from haienv.shared.errors import Missing, Wrong
+from haienv.shared.masking import quoted
 from haienv.store.layout import EnvFolder
 from haienv.store.names import GROUPS
 from haienv.store.registry import MOST_NAMED
@@ -112,7 +113,7 @@ def _group(name: str) -> int:
         own = sorted({_group_name(number) for number in os.getgroups() if number != 0})
         yours = f"yours are {', '.join(own[:MOST_NAMED])}" if own else "you are in none"
         raise Missing(
-            f"group: there is no Unix group {name[:80]!r} here: {yours}; `getent group` lists all of this machine"
+            f"group: there is no Unix group {quoted(name)} here: {yours}; `getent group` lists all of this machine"
         ) from None
 
 
@@ -120,7 +121,7 @@ def _user(name: str) -> int:
     try:
         return pwd.getpwnam(name).pw_uid
     except (KeyError, ValueError):
-        raise Missing(f"user: there is no Unix account {name[:80]!r} here; `getent passwd` lists them") from None
+        raise Missing(f"user: there is no Unix account {quoted(name)} here; `getent passwd` lists them") from None
 
 
 def _group_name(number: int) -> str:

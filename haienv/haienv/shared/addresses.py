@@ -6,10 +6,9 @@ import re
 from urllib.parse import urlsplit
 
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import masked, quoted
 
 SCHEMES = ("https", "http", "file")
-#: A user or a password in an address, as it may stand in the output of a program.
-_SECRET = re.compile(r"(?<=://)[^\s/@'\"]+@")
 
 
 def checked_index(text: str, field: str = "index") -> str:
@@ -28,18 +27,11 @@ def checked_index(text: str, field: str = "index") -> str:
     except ValueError:
         parts, host = urlsplit(""), None
     if parts.scheme not in SCHEMES or not (host or parts.scheme == "file") or re.search(r"\s", text.strip()):
+        raise Wrong(f"{field}: {quoted(text, 200)} is not an address; write for example https://pypi.example/simple")
+    if masked(text) != text:
         raise Wrong(
-            f"{field}: {redacted(text)[:200]!r} is not an address; write for example https://pypi.example/simple"
-        )
-    if parts.username is not None or parts.password is not None:
-        raise Wrong(
-            f"{field}: {redacted(text)[:200]!r} has a user or a password in it, and everybody who uses the environment"
-            f" could read it; write the address alone, and the password into ~/.netrc (machine {host} login ..."
-            " password ...)"
+            f"{field}: {quoted(text, 200)} has a user, a password or a token in it, and everybody who uses the"
+            f" environment could read it; write the address alone, and the password into ~/.netrc (machine {host}"
+            " login ... password ...)"
         )
     return text.strip()
-
-
-def redacted(text: str) -> str:
-    """Return a text with `***` for each user and password in an address."""
-    return _SECRET.sub("***@", text)

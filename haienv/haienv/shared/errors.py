@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from haienv.shared.masking import masked
+
 
 class HaienvError(Exception):
-    """An error that the user can understand; `exit_code` is the exit status of the command."""
+    """An error that the user can understand; `exit_code` is the exit status of the command.
+
+    Its message quotes files, options and what programs said: none of their secrets is in it.
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
 
 class Wrong(HaienvError):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import quoted
 from haienv.sources import requirements
 from haienv.sources.source import Source, joined, text_of
-from haienv.store.spec import VARIABLE, check_conda, check_requirement
+from haienv.store.conda_spec import check_conda
+from haienv.store.spec import VARIABLE
 
 _KEYS = ("name", "channels", "dependencies", "variables", "prefix")
-#: `python=3.11`, `conda-forge::python >=3.9`.
-PYTHON = re.compile(r"(?:[^\s:]+::)?python\s*([=<>!~ ].*)?")
 
 
 def read(path: Path) -> Source:
@@ -103,17 +102,30 @@ def _dependency(path: Path, node: Any) -> Source:
     text = _text(path, node, "dependencies")
     try:
         text = check_conda(text)
+        _check_rattler(text)
     except Wrong as error:
         raise _wrong(path, node, str(error)) from None
     return Source(conda=(text,))
 
 
-def _pip(path: Path, node: Any) -> Source:
-    text = _text(path, node, "pip")
+def _check_rattler(text: str) -> None:
+    """Raise Wrong for a match specification that what solves cannot read, now that the line is known."""
     try:
-        if text.startswith(("-r", "--requirement")):
-            named = text.split(None, 1)[1] if " " in text else ""
-            return requirements.read(path.parent / named)
-        return Source(requirements=(check_requirement(text),))
+        from rattler import MatchSpec
+    except ImportError:
+        # A build says so.
+        return
+    try:
+        MatchSpec(text, strict=False)
+    except Exception as error:  # noqa: BLE001  rattler's errors have no common class
+        raise Wrong(
+            f"conda: {quoted(text)} cannot be read: {str(error).rstrip('.')}; write for example numpy=2.1,"
+            " numpy=2.1=py311h_0 or numpy[version='>=2', build='py311*']"
+        ) from None
+
+
+def _pip(path: Path, node: Any) -> Source:
+    try:
+        return requirements.read_line(_text(path, node, "pip"), path)
     except Wrong as error:
-        raise _wrong(path, node, str(error)) from None
+        raise error if requirements.names_a_line(error) else _wrong(path, node, str(error)) from None

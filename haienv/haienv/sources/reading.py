@@ -9,7 +9,7 @@ from pathlib import Path
 import tomllib
 
 from haienv.shared.errors import Wrong
-from haienv.sources import environment_yml, pylock, pyproject, requirements, uvlock
+from haienv.sources import conda_list, environment_yml, pylock, pyproject, requirements, uvlock
 from haienv.sources.source import Source, joined, text_of
 from haienv.sources.uvlock import RunUv
 
@@ -56,6 +56,8 @@ def read(path: Path, extras: Sequence[str], run: RunUv) -> Source:
     kind = kind_of(path, text)
     if kind == "environment.yml":
         return environment_yml.read(path)
+    if kind == "conda list":
+        return conda_list.read(path, text)
     if kind == "requirements":
         return requirements.read(path)
     try:
@@ -70,7 +72,7 @@ def read(path: Path, extras: Sequence[str], run: RunUv) -> Source:
 
 
 def kind_of(path: Path, text: str) -> str:
-    """Return the kind of a file: requirements, pyproject, uv.lock, pylock or environment.yml.
+    """Return the kind of a file: requirements, pyproject, uv.lock, pylock, environment.yml or conda list.
 
     The name tells it where tools fix that; otherwise the content does.
 
@@ -82,21 +84,26 @@ def kind_of(path: Path, text: str) -> str:
         raise Wrong(f"{path}: this kind of file is not read; make one that is: {_FOREIGN[name]}")
     if re.search(r"(?m)^@EXPLICIT\s*$", text):
         raise Wrong(
-            f"{path}: an explicit list of conda is for one platform and one channel; `conda env export` writes an"
-            " environment.yml"
+            f"{path}: an explicit list of conda (@EXPLICIT) is for one platform and one channel; `conda env export`, or"
+            " `micromamba env export`, writes an environment.yml"
         )
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if re.fullmatch(r"pylock(\.[^.]+)?\.toml", name):
+        return "pylock"
     if name.endswith((".yml", ".yaml")):
         return "environment.yml"
-    if name == "pyproject.toml":
-        return "pyproject"
-    if re.fullmatch(r"pylock(\.[^.]+)?\.toml", name) or re.search(r"(?m)^lock-version\s*=", text):
-        return "pylock"
-    if name == "uv.lock" or re.search(r"(?m)^\[\[package\]\]\s*$", text):
-        return "uv.lock"
-    if re.search(r"(?m)^\[project\]\s*$", text):
-        return "pyproject"
-    if re.search(r"(?m)^dependencies:\s*$", text):
-        return "environment.yml"
-    if name.endswith(".toml"):
+    found = next((kind for pattern, kind in _BY_CONTENT if re.search(pattern, text)), None)
+    if found is None and name.endswith(".toml"):
         raise Wrong(f"{path}: has neither [project] nor lock-version; give a pyproject.toml, uv.lock or pylock.toml")
-    return "requirements"
+    return found or ("conda list" if conda_list.is_one(text) else "requirements")
+
+
+_BY_NAME = {"pyproject.toml": "pyproject", "uv.lock": "uv.lock"}
+_BY_CONTENT = (
+    (r"(?m)^lock-version\s*=", "pylock"),
+    (r"(?m)^\[\[package\]\]\s*$", "uv.lock"),
+    (r"(?m)^\[project\]\s*$", "pyproject"),
+    # `conda env export --json` writes the same as JSON, which is YAML too.
+    (r"(?m)^(dependencies:\s*$|\s*\"dependencies\"\s*:)", "environment.yml"),
+)

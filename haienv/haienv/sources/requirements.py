@@ -8,7 +8,7 @@ from pathlib import Path
 
 from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Wrong
-from haienv.sources.source import Source, joined, text_of
+from haienv.sources.source import Source, beside, joined, text_of
 from haienv.store.spec import check_requirement
 
 #: Options that say what is so anyway.
@@ -36,15 +36,21 @@ def _read(path: Path, above: tuple[Path, ...]) -> Source:
     return joined(_checked(number, line, path, above) for number, line in lines(text_of(path)))
 
 
+def read_line(text: str, path: Path) -> Source:
+    """Read what stands in one line of a requirements file, or in an item of `pip:` of the file `path`. Raises Wrong."""
+    return joined(_line(line, path, ()) for _, line in lines(text))
+
+
 def _checked(number: int, line: str, path: Path, above: tuple[Path, ...]) -> Source:
     try:
         return _line(line, path, above)
     except Wrong as error:
         # A file that this one names has said its own line.
-        raise error if _names_a_line(error) else Wrong(f"{path}, line {number}: {error}") from None
+        raise error if names_a_line(error) else Wrong(f"{path}, line {number}: {error}") from None
 
 
-def _names_a_line(error: Wrong) -> bool:
+def names_a_line(error: Wrong) -> bool:
+    """Return whether an error says its file and line."""
     return re.match(r".+?, line \d+: ", str(error)) is not None
 
 
@@ -74,7 +80,7 @@ def _line(line: str, path: Path, above: tuple[Path, ...]) -> Source:
     if option in ("-r", "--requirement", "-c", "--constraint"):
         if not value:
             raise Wrong(f"{option}: no file is named; write for example {option} more.txt")
-        named = _read(path.parent / value, (*above, path))
+        named = _read(beside(path.parent, value, option), (*above, path))
         return named if option in ("-r", "--requirement") else Source(constraints=named.requirements)
     if option.lstrip("-") in ("i", "index-url", "extra-index-url"):
         return Source(indexes=(checked_index(value),))

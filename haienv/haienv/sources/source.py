@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +46,40 @@ def joined(sources: Iterable[Source]) -> Source:
     )
 
 
+#: Byte order marks, as pip knows them: what PowerShell's `>` writes is UTF-16. The longer ones come first.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+
+
+def beside(path: Path, value: str, option: str) -> Path:
+    """Return the path of a file that another one, or the command line, names. Raises Wrong for an address.
+
+    Args:
+        path: The folder that it is relative to.
+        value: What is named.
+        option: The option that names it, for a message.
+    """
+    if "://" in value:
+        raise Wrong(
+            f"{option}: {quoted(value, 200)} is an address, and what is there may change; download the file, and name"
+            " it here"
+        )
+    return path / value
+
+
 def text_of(path: Path) -> str:
     """Return the text of a file. Raises Wrong, with a remedy, where it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        data = path.read_bytes()
+        return data.decode(next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "utf-8"))
     except FileNotFoundError:
         raise Wrong(f"{path}: there is no such file; -r names the file relative to {Path.cwd()}") from None
     except IsADirectoryError:
         raise Wrong(f"{path}: is a folder; name the file in it, such as {path / 'requirements.txt'}") from None
     except UnicodeDecodeError as error:
-        raise Wrong(f"{path}, byte {error.start}: is not UTF-8; save the file as UTF-8") from None
+        raise Wrong(f"{path}, byte {error.start}: is not {error.encoding.upper()}; save the file as UTF-8") from None
     except OSError as error:
         raise Wrong(f"{path}: cannot be read: {error.strerror}; check its path and its rights") from None
 

@@ -12,10 +12,11 @@ import os
 import re
 from pathlib import Path
 from typing import Any, Mapping, Tuple
-from urllib.parse import urlsplit
 
+from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Damaged, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.masking import quoted
 
 FILE = "config.toml"
 LINK_MODES = ("hardlink", "clone", "symlink", "copy")
@@ -48,42 +49,23 @@ def root_file(root: Path) -> Path:
 def check(name: str, value: str) -> str:
     """Return a value of a setting. Raises Wrong."""
     if name not in SETTINGS:
-        raise Wrong(f"config: {name[:40]!r} is not known; known are {', '.join(SETTINGS)}")
+        raise Wrong(f"config: {quoted(name, 40)} is not known; known are {', '.join(SETTINGS)}")
     if name in ("indexes", "proxy", "python_mirror"):
-        return check_address(name, value)
+        return checked_index(value, name)
     if name == "find_links":
-        return check_address(name, value) if "://" in value else _folder(name, value)
+        return checked_index(value, name) if "://" in value else _folder(name, value)
     if name == "cache":
         return _cache(value)
     if name == "link_mode" and value not in LINK_MODES:
-        raise Wrong(f"link_mode: {value[:40]!r} is not one of {', '.join(LINK_MODES)}")
+        raise Wrong(f"link_mode: {quoted(value, 40)} is not one of {', '.join(LINK_MODES)}")
     if name == "no_proxy" and not _HOST.fullmatch(value):
-        raise Wrong(f"no_proxy: {value[:80]!r} is no host; write for example .example.org")
-    return value
-
-
-def check_address(name: str, value: str) -> str:
-    """Return an address without a secret. Raises Wrong, which does not repeat a secret."""
-    try:
-        parts = urlsplit(value)
-        wrong = parts.scheme not in ("http", "https", "file") or (parts.scheme != "file" and not parts.hostname)
-    except ValueError:
-        wrong = True
-        parts = urlsplit("")
-    if parts.username is not None or parts.password is not None:
-        raise Wrong(
-            f"{name}: the address of {parts.hostname} has a user's name or a password in it, which would be seen in"
-            " files and"
-            " logs; put them into ~/.netrc, or into UV_INDEX_<NAME>_USERNAME and UV_INDEX_<NAME>_PASSWORD"
-        )
-    if wrong or any(one.isspace() for one in value):
-        raise Wrong(f"{name}: {value[:80]!r} is no address; write for example https://pypi.example/simple")
+        raise Wrong(f"no_proxy: {quoted(value)} is no host; write for example .example.org")
     return value
 
 
 def _folder(name: str, value: str) -> str:
     if not os.path.isabs(value) or "\0" in value or "\n" in value:
-        raise Wrong(f"{name}: {value[:80]!r} is no absolute path of a folder")
+        raise Wrong(f"{name}: {quoted(value)} is no absolute path of a folder")
     return os.path.normpath(value)
 
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import quoted
 
 BASE, GROUPS, USERS = "base", "groups", "users"
 LEVELS = (USERS, GROUPS, BASE)
@@ -74,7 +75,7 @@ def check(field: str, text: str) -> str:
     """Return a name of an environment, group or user. Raises Wrong."""
     if not NAME.fullmatch(text):
         raise Wrong(
-            f"{field}: {text[:80]!r} is not a name; use 1 to 63 letters, digits, '.', '_' or '-', "
+            f"{field}: {quoted(text)} is not a name; use 1 to 63 letters, digits, '.', '_' or '-', "
             "beginning with a letter or a digit"
         )
     return text
@@ -93,7 +94,7 @@ def parse(text: str, *, user: str | None = None) -> Reference:
     full, at, number = text.partition("@")
     if at and not _GENERATION.fullmatch(number):
         raise Wrong(
-            f"environment: {text[:80]!r} has no number of a generation, from 1, after '@'; "
+            f"environment: {quoted(text)} has no number of a generation, from 1, after '@'; "
             f"write for example {full[:63]}@3"
         )
     owner, name = _split(full)
@@ -111,5 +112,5 @@ def _split(full: str) -> tuple[Owner | None, str]:
     if len(parts) == 3 and parts[0] in (GROUPS, USERS):
         return Owner(parts[0], check(parts[0][:-1], parts[1])), parts[2]
     raise Wrong(
-        f"environment: {full[:80]!r} is not a name; write NAME, base/NAME, groups/GROUP/NAME or users/USER/NAME"
+        f"environment: {quoted(full)} is not a name; write NAME, base/NAME, groups/GROUP/NAME or users/USER/NAME"
     )

@@ -28,6 +28,7 @@ from typing import Any, Iterator
 
 from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.masking import quoted
 from haienv.store.layout import EnvFolder, Generation
 from haienv.store.names import NAME
 
@@ -105,7 +106,7 @@ def release(folder: Path, ident: str) -> bool:
 
 def _file(folder: Path, ident: str) -> Path:
     if not NAME.fullmatch(ident):
-        raise Wrong(f"reference: {ident[:80]!r} is not an id; use letters, digits, '.', '_' and '-'")
+        raise Wrong(f"reference: {quoted(ident)} is not an id; use letters, digits, '.', '_' and '-'")
     return folder / f"{ident}{_SUFFIX}"
 
 

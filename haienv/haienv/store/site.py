@@ -18,6 +18,7 @@ import tomllib
 
 from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Wrong
+from haienv.shared.masking import quoted
 from haienv.store.spec import normal
 
 FILE = "config.toml"
@@ -73,10 +74,10 @@ class Site:
         if "://" in text:
             return checked_index(text, "channel")
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]*", text):
-            raise Wrong(f"channel: {text[:80]!r} is neither a name nor an address; write conda-forge, or https://...")
-        if text == "defaults":
+            raise Wrong(f"channel: {quoted(text)} is neither a name nor an address; write conda-forge, or https://...")
+        if text == "defaults" or text.startswith("pkgs/"):
             raise Wrong(
-                "channel: 'defaults' is Anaconda's own, whose terms ask larger organizations for a licence; write"
+                f"channel: {text!r} is Anaconda's own, whose terms ask larger organizations for a licence; write"
                 f" conda-forge, or let the administrator name an address for it in {FILE}: [conda.channels]"
             )
         return f"{(self.channel_alias or 'https://conda.anaconda.org').rstrip('/')}/{text}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import tomllib
 from haienv.shared.addresses import checked_index
 from haienv.shared.errors import Damaged, Wrong
 from haienv.shared.files import write_atomically
+from haienv.shared.masking import masked, quoted
+from haienv.store.conda_spec import check_conda, name_of
 
 #: A requirement begins with the name of a package (PEP 508).
 _PACKAGE = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
 #: The name of an environment variable.
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: A user's name in an address. That of git over SSH is no secret.
-_SECRET = re.compile(r"https?://[^/\s@]+@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,15 @@ class Spec:
     def without(self, packages: Iterable[str]) -> Spec:
         """Return the spec without the requirements of some packages. Raises Wrong."""
         gone = {normal(package): package for package in packages}
-        known = list(dict.fromkeys(key_of(one) for one in (*self.requirements, *self.conda)))
+        of_conda = [normal(name_of(one)) for one in self.conda]
+        known = list(dict.fromkeys([*(key_of(one) for one in self.requirements), *of_conda]))
         for key, package in gone.items():
             if key not in known:
                 raise Wrong(f"package: {package!r} was not asked for; these were: {', '.join(known) or 'none'}")
         return replace(
             self,
             requirements=tuple(one for one in self.requirements if key_of(one) not in gone),
-            conda=tuple(one for one in self.conda if key_of(one) not in gone),
+            conda=tuple(one for one, name in zip(self.conda, of_conda, strict=True) if name not in gone),
         )
 
     def text(self) -> str:
@@ -150,7 +151,7 @@ def check_variable(text: str) -> tuple[str, str]:
     """Return name and value of `NAME=VALUE`. Raises Wrong."""
     name, sign, value = text.partition("=")
     if not sign or not VARIABLE.fullmatch(name) or "\0" in value:
-        raise Wrong(f"variable: {name[:80]!r} is not NAME=VALUE; write for example OMP_NUM_THREADS=4")
+        raise Wrong(f"variable: {quoted(name)} is not NAME=VALUE; write for example OMP_NUM_THREADS=4")
     return name, value
 
 
@@ -159,43 +160,43 @@ def check_requirement(text: str) -> str:
     words = text.split()
     if (words and words[0] in ("-e", "--editable")) or text.startswith("--editable="):
         raise Wrong(
-            f"requirement: {text[:80]!r} is an editable install, which cannot be frozen: its folder may change under a"
+            f"requirement: {quoted(text)} is an editable install, which cannot be frozen: its folder may change under a"
             " task; build a wheel of it, or put the folder on PYTHONPATH of the task"
         )
     if not words or text.startswith("-") or not _PACKAGE.match(text) or "\n" in text or "\0" in text:
-        raise Wrong(f"requirement: {text[:80]!r} is not one; write for example timm==1.0.20")
-    if _SECRET.search(text):
+        raise Wrong(f"requirement: {quoted(text)} is not one; write for example timm==1.0.20")
+    # The user's name of git over SSH is no secret, and what follows says more.
+    if masked(text) != text and "+ssh://" not in text:
         raise Wrong(
-            f"requirement: the address of {key_of(text)!r} has a user's name or a password in it, which would be seen"
-            " in files and logs; put them into ~/.netrc"
+            f"requirement: the address of {key_of(text)!r} has a user's name, a password or a token in it, which would"
+            " be seen in files and logs; put them into ~/.netrc"
         )
     if re.search(r"@\s*(git|hg|svn|bzr)\+", text):
         raise Wrong(
-            f"requirement: {text[:200]!r} comes from a repository and has no hash, so nobody could check what is"
+            f"requirement: {quoted(text, 200)} comes from a repository and has no hash, so nobody could check what is"
             " installed; build a wheel of it and publish that to an index, or give the wheel's address"
         )
     return text.strip()
 
 
-def check_conda(text: str) -> str:
-    """Return a match specification of conda, such as `numpy=2.1` or `conda-forge::numpy >=2`. Raises Wrong."""
-    name = text.strip().rpartition("::")[2]
-    if not _PACKAGE.match(name) or name.startswith(("-", ".")) or re.search(r"[\n\0'\"]", text):
-        raise Wrong(f"conda: {text[:80]!r} is not a package of conda; write for example numpy=2.1")
-    return text.strip()
+def merged(old: Iterable[str], new: Iterable[str], *, key: Callable[[str], str] | None = None) -> tuple[str, ...]:
+    """Return requirements with further ones; one replaces all old ones for the same package, at their place.
 
-
-def merged(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
-    """Return requirements with further ones; one replaces all old ones for the same package, at their place."""
+    Args:
+        old: The requirements.
+        new: The further ones.
+        key: Tells the package of one; without it they are requirements of pip.
+    """
+    key_of_one = key or key_of
     waiting: dict[str, list[str]] = {}
     for one in new:
         # Those with a marker (`; sys_platform == ...`) may be several for a package.
-        known = waiting.get(key_of(one), []) if ";" in one else []
-        waiting[key_of(one)] = [*known, one]
+        known = waiting.get(key_of_one(one), []) if ";" in one else []
+        waiting[key_of_one(one)] = [*known, one]
     replaced = set(waiting)
     found = []
     for one in old:
-        found += [one] if key_of(one) not in replaced else waiting.pop(key_of(one), [])
+        found += [one] if key_of_one(one) not in replaced else waiting.pop(key_of_one(one), [])
     return (*found, *(one for group in waiting.values() for one in group))
 
 
@@ -206,7 +207,7 @@ def normal(package: str) -> str:
 
 def key_of(requirement: str) -> str:
     """Return the package that a requirement is for, in its normal form."""
-    found = _PACKAGE.match(requirement.rpartition("::")[2] if "://" not in requirement else requirement)
+    found = _PACKAGE.match(requirement)
     return normal(found[1]) if found else requirement
 
 

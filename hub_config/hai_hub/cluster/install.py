@@ -11,7 +11,7 @@ from traitlets.config import Config
 from hai_hub.cluster.chart_env import ChartEnv as ChartEnv
 from hai_hub.cluster.servers import culling_traits, server_traits
 from hai_hub.cluster.services import cluster_roles, cluster_services
-from hai_hub.config.branding import show_name
+from hai_hub.config.branding import say_names_are_kept, show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES
 from hai_hub.config.spawner_check import check_spawner
@@ -49,6 +49,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.hub_process import prepare_hub
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
+    from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
 
     for section, table in around.value("hub.config").items():
         for trait, value in table.items():
@@ -59,7 +60,11 @@ def configure(c: Config, around: ChartEnv) -> None:
     _servers(c, around)
     _rights(c, around)
     install_spot(c, around.api_url)
-    keep_out(ArchivedUsers(asking(around.api_url)))
+    archived = ArchivedUsers(asking(around.api_url))
+    kept = KeptNames(archived, archiving(around.api_url))
+    keep_out(archived, kept.archive_deleted)
+    keep_names(kept)
+    say_names_are_kept(c)
     _culling(c, around)
     if around.scheduler_config is not None:
         # No log files: the services write to the pod's own log.

@@ -11,6 +11,7 @@ WRITE: Final = "custom:hai:tasks:write"
 ADMIN: Final = "custom:hai:admin"
 METRICS: Final = "custom:hai:metrics"
 CONTAINERS: Final = "custom:hai:containers"
+ARCHIVE: Final = "custom:hai:archive"
 ACTIVE_USERS: Final = "custom:hai:active-users"
 #: With a filter, such as `!group=cv`, for that group alone.
 ENVIRONMENTS: Final = "custom:hai:environments"
@@ -29,13 +30,14 @@ CUSTOM_SCOPES: Final[dict[str, dict[str, Any]]] = {
     WRITE: {"description": "Submit and change own tasks", "subscopes": [READ]},
     ADMIN: {
         "description": "Act on all tasks, on nodes and on quota",
-        "subscopes": [WRITE, CONTAINERS, ACTIVE_USERS, ENVIRONMENTS],
+        "subscopes": [WRITE, CONTAINERS, ACTIVE_USERS, ARCHIVE, ENVIRONMENTS],
     },
     METRICS: {"description": "Read the scheduler's metrics"},
     CONTAINERS: {
         "description": "Read which folders and environments a user's containers get, and book what containers take",
         "subscopes": [FORMER[CONTAINERS]],
     },
+    ARCHIVE: {"description": "Archive users, whose tasks are stopped then"},
     ACTIVE_USERS: {"description": "Read the names of users with live tasks", "subscopes": [FORMER[ACTIVE_USERS]]},
     ENVIRONMENTS: {"description": "Build environments of the groups that one is in"},
     **{former: {"description": f"Former name of {scope}; use that"} for scope, former in FORMER.items()},
@@ -67,8 +69,8 @@ ADMIN_SCOPES: Final = (
 LOCAL_TOKEN_SCOPES: Final = (ADMIN, METRICS, ACCESS, "admin:groups", "admin:users", "list:users", "tokens")
 
 #: What the scheduler service reads: who exists and who is in which group. The Hub asks it, with its own token, who is
-#: archived.
-SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups", ACCESS, CONTAINERS)
+#: archived, and archives whom it deletes.
+SERVICE_SCOPES: Final = ("list:groups", "list:users", "read:groups", "read:users:groups", ACCESS, ARCHIVE, CONTAINERS)
 
 
 def roles(user: str) -> list[dict[str, Any]]:

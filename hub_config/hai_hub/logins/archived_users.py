@@ -29,9 +29,10 @@ _FRESH_S: Final = 1.0
 #: Seconds that the service may take to answer.
 _PATIENCE_S: Final = 3.0
 
-#: Returns the names of archived users; the argument is the service's token. Raises OSError, TimeoutError, ValueError
-#: and aiohttp.ClientError.
+#: Returns the names of archived users; the argument is the service's token. Raises one of `NO_ANSWER`.
 Ask = Callable[[str], Awaitable[frozenset[str]]]
+#: What a question to the service raises that is not answered.
+NO_ANSWER: Final = (OSError, TimeoutError, ValueError, aiohttp.ClientError)
 
 
 def sentence(name: str) -> str:
@@ -60,7 +61,7 @@ class ArchivedUsers:
         """Ask the service."""
         try:
             self.names = await self._ask(token)
-        except (OSError, TimeoutError, ValueError, aiohttp.ClientError) as error:
+        except NO_ANSWER as error:
             log.debug("Who is archived is not known now: %s", type(error).__name__)
         self._asked_at = self._now()
 
@@ -73,12 +74,9 @@ def asking(api_url: str) -> Ask:
     """
 
     async def ask(token: str) -> frozenset[str]:
-        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=_PATIENCE_S)
-        # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
         async with (
-            aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
-            session.get(f"{api_url.rstrip('/')}/archived-users", allow_redirects=False) as answer,
+            session_at(api_url, token, _PATIENCE_S) as session,
+            session.get("archived-users", allow_redirects=False) as answer,
         ):
             if answer.status != 200:
                 raise ValueError(f"status {answer.status}")
@@ -91,13 +89,28 @@ def asking(api_url: str) -> Ask:
     return ask
 
 
+def session_at(api_url: str, token: str, patience_s: float) -> aiohttp.ClientSession:
+    """Return a session with the scheduler service as itself; an answer may take `patience_s` seconds."""
+    # A proxy of the environment must not see the token: aiohttp uses none unless trust_env is set.
+    return aiohttp.ClientSession(
+        f"{api_url.rstrip('/')}/",
+        timeout=aiohttp.ClientTimeout(total=patience_s),
+        headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+    )
+
+
 _check_blocked = Authenticator.check_blocked_users
 _get_current_user = BaseHandler.get_current_user
 _spawn_single_user = BaseHandler.spawn_single_user
 
 
-def keep_out(archived: ArchivedUsers) -> None:
-    """Let this Hub process refuse archived users, whatever its authenticator and spawner are."""
+def keep_out(archived: ArchivedUsers, before: Callable[[str], Awaitable[None]]) -> None:
+    """Let this Hub process refuse archived users, whatever its authenticator and spawner are.
+
+    Args:
+        archived: Who is archived.
+        before: Called with the service's token, each time before the service is asked.
+    """
     watching: set[asyncio.Task[None]] = set()
     token_of_service: list[str] = [""]
 
@@ -110,8 +123,8 @@ def keep_out(archived: ArchivedUsers) -> None:
     async def get_current_user(self: Any) -> Any:
         user = await _get_current_user(self)
         if not watching:
-            token_of_service[0] = _token(self)
-            watching.add(asyncio.create_task(_watch(archived, self)))
+            token_of_service[0] = service_token(self)
+            watching.add(asyncio.create_task(_watch(archived, self, before)))
         if isinstance(user, User) and user.name in archived.names and not _asks_who_it_is(self):
             # As if nobody had signed in: pages lead to the login, which says why; requests of programs get 403.
             self._jupyterhub_user = None
@@ -119,7 +132,7 @@ def keep_out(archived: ArchivedUsers) -> None:
         return user
 
     async def spawn_single_user(self: Any, user: Any, *args: Any, **given: Any) -> Any:
-        if await archived.includes(user.name, _token(self)):
+        if await archived.includes(user.name, service_token(self)):
             raise HTTPError(403, sentence(user.name))
         return await _spawn_single_user(self, user, *args, **given)
 
@@ -128,7 +141,7 @@ def keep_out(archived: ArchivedUsers) -> None:
     BaseHandler.spawn_single_user = spawn_single_user
 
 
-def _token(handler: Any) -> str:
+def service_token(handler: Any) -> str:
     """Return the token of the scheduler service, as which the Hub asks it."""
     service = handler.settings.get("services", {}).get(SERVICE_NAME)
     return "" if service is None else str(service.api_token)
@@ -139,10 +152,11 @@ def _asks_who_it_is(handler: Any) -> bool:
     return str(handler.request.path) == f"{handler.hub.base_url}api/user"
 
 
-async def _watch(archived: ArchivedUsers, handler: Any) -> None:
+async def _watch(archived: ArchivedUsers, handler: Any, before: Callable[[str], Awaitable[None]]) -> None:
     """Ask the service regularly, and stop the servers of archived users."""
     while True:
-        await archived.look(_token(handler))
+        await before(service_token(handler))
+        await archived.look(service_token(handler))
         for name in archived.names:
             await _stop_servers(handler, name)
         await asyncio.sleep(EVERY_S)

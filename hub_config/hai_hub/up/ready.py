@@ -13,7 +13,7 @@ from hai_hub.config.settings import API_PATH, HubSettings
 from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, say
 from hai_hub.shared.errors import WRONG_INPUT, UpError
-from hai_hub.shared.logs import API_LOG, tail
+from hai_hub.shared.logs import API_LOG, LOOP_LOG, tail
 from hai_hub.up.restarter import Restarter
 
 #: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
@@ -21,6 +21,10 @@ LONGEST_S: Final = 180.0
 _BETWEEN_S: Final = 0.05
 #: Seconds that an answer may take. A process that is starting may accept a connection and answer later.
 _PATIENCE_S: Final = 1.0
+#: What the loop has found out about the GPUs of this machine that must be said where it is started.
+_ABOUT_GPUS: Final = re.compile(r" W hai_scheduler\.adapters\.local\.gpus: (.*)")
+#: Lines of a log that a start may have.
+_MANY: Final = 1000
 _SERVICE_ENDED: Final = re.compile(r"Service hai exited with status (-?\d+)")
 
 
@@ -45,6 +49,8 @@ class StartupCheck:
         self._log = settings.log_dir / "hub.log"
         self._service_log = settings.log_dir / API_LOG
         self._from = self._log.stat().st_size if self._log.exists() else 0
+        self._loop_log = settings.log_dir / LOOP_LOG
+        self._loop_from = self._loop_log.stat().st_size if self._loop_log.exists() else 0
         self._service_from = self._service_log.stat().st_size if self._service_log.exists() else 0
 
     def wait(self) -> None:
@@ -56,6 +62,8 @@ class StartupCheck:
         """
         if self._settings.service_apart:
             self._until("scheduling loop", lambda: loop_answers(self._settings))
+            for said in _ABOUT_GPUS.findall(tail(self._loop_log, _MANY, since=self._loop_from)):
+                say(f"  {said}")
         self._until("scheduler service", lambda: service_answers(self._settings))
         through = own_platform(self._settings.url, timeout_s=_PATIENCE_S)
         self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
@@ -80,7 +88,7 @@ class StartupCheck:
 
     def _ask_the_hub(self) -> None:
         """Raise UpError if a service of the Hub ended because of wrong settings: the Hub would restart it endlessly."""
-        ended = _SERVICE_ENDED.search(tail(self._log, 1000, since=self._from))
+        ended = _SERVICE_ENDED.search(tail(self._log, _MANY, since=self._from))
         if ended is not None and int(ended.group(1)) == WRONG_INPUT:
             said = tail(self._service_log, since=self._service_from)
             raise UpError(said.rpartition("\n")[2].strip() or ended.group(), exit_code=WRONG_INPUT)

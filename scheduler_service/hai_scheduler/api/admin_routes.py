@@ -8,7 +8,7 @@ from hai_scheduler.api.handlers import cluster, environments, orphans, people, p
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.preconditions import HEADERS
 from hai_scheduler.api.server.route import Route
-from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_CONTAINERS
+from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS
 
 ADMIN_ROUTES: Final[tuple[Route, ...]] = (
     Route(
@@ -31,7 +31,7 @@ ADMIN_ROUTES: Final[tuple[Route, ...]] = (
     Route(
         method="POST",
         path="/users/{user}/archive",
-        access=SCOPE_ADMIN,
+        access=SCOPE_ARCHIVE,
         call=people.archive,
         summary="Archive a user: their tasks are told to leave and are stopped, and they may not use the platform",
         codes=("not_found", "conflict"),

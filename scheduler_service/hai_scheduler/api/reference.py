@@ -17,6 +17,7 @@ from hai_scheduler.service.shared.caller import (
     FORMER_SCOPES,
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
+    SCOPE_ARCHIVE,
     SCOPE_CONTAINERS,
     SCOPE_METRICS,
     SCOPE_READ,
@@ -47,6 +48,7 @@ _SCOPES: Mapping[str, str] = {
     SCOPE_METRICS: "read `/metrics`",
     SCOPE_CONTAINERS: "read what users' development containers get and tell what they take; for spawners, contained in "
     "`custom:hai:admin`",
+    SCOPE_ARCHIVE: "archive users; for the Hub, contained in `custom:hai:admin`",
     SCOPE_ACTIVE_USERS: "read the names of users with live tasks; for the culler, contained in `custom:hai:admin`",
 }
 

@@ -16,6 +16,7 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
+from hai_scheduler.adapters.local.gpus import real_gpus
 from hai_scheduler.adapters.local.nodes import local_nodes
 from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.messaging.address_book import SettingsAddressBook
@@ -97,7 +98,9 @@ async def open_adapters(settings: Settings, api_url: str, accounts: Accounts | N
             # Pods run as the one user of the settings.
             files, accounts = PodFiles(), None
         else:
-            cluster = _local_cluster(settings, api_url, accounts, timings)
+            # The driver is asked where its answer counts.
+            real = 0 if settings.nodes_file is not None or settings.gpus_per_node == 0 else await real_gpus()
+            cluster = _local_cluster(settings, api_url, accounts, timings, real)
             opened.push_async_callback(cluster.close)
             store = await _open_store(settings, timings)
             opened.push_async_callback(store.close)
@@ -139,8 +142,10 @@ def platform_image_of(settings: ClusterSettings) -> PlatformImage:
     return PlatformImage(image=settings.image, machine=settings.image_machine, glibc=settings.image_glibc)
 
 
-def _local_cluster(settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings) -> LocalCluster:
-    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file)
+def _local_cluster(
+    settings: Settings, api_url: str, accounts: Accounts | None, timings: Timings, real: int
+) -> LocalCluster:
+    nodes = local_nodes(count=settings.nodes, gpus_per_node=settings.gpus_per_node, file=settings.nodes_file, real=real)
     return LocalCluster(
         LocalSettings(
             runs_dir=settings.state_dir / "runs",

@@ -121,6 +121,29 @@ def test_packages_of_conda_and_of_pip_make_one_environment(world: World, channel
     assert "as it was built" in world.haienv("doctor", "vision")
 
 
+def test_exported_files_with_builds_and_channels_are_solved(world: World, channel: Path) -> None:
+    add_package(channel, "_libgcc_mutex", "0.1", {"share/mutex.txt": b"x"})
+    asyncio.run(rattler.index_fs(channel, None) if hasattr(rattler, "index_fs") else index(channel))
+    world.root.mkdir()
+    (world.root / "config.toml").write_text(f'[conda.channels]\nforge = "{channel.as_uri()}"\n')
+    file = world.place / "exported.yml"
+    file.write_text(
+        f"name: train\nchannels: [forge, nodefaults]\ndependencies:\n- _libgcc_mutex=0.1=0\n- python={VERSION}=0\n"
+        "- forge::solver=1.0=0\nprefix: /home/ann/envs/train\n"
+    )
+    world.haienv("create", "whole", "--no-kernel", "-r", str(file))
+    found = {"conda:_libgcc_mutex": "0.1", "conda:python": VERSION, "conda:solver": "1.0"}
+    assert world.json("show", "whole")["packages"] == found
+    world.haienv("uninstall", "whole", "_libgcc_mutex")
+    assert "conda:_libgcc_mutex" not in world.json("show", "whole")["packages"]
+    file.write_text("dependencies:\n- python\n- forge/linux-64::tool[version='3.*', build=0]\n")
+    world.haienv("create", "named", "--no-kernel", "-r", str(file))
+    assert world.json("show", "named")["packages"]["conda:tool"] == "3.1"
+    file.write_text("channels: [forge]\ndependencies:\n- solver=1.0=h123_7\n")
+    _, message = world.fails("create", "other", "-r", str(file))
+    assert "conda env export --no-builds" in message
+
+
 def test_generations_are_compared_collected_and_not_made_without_need(world: World, channel: Path) -> None:
     world.haienv("create", "vision", "--no-kernel", "-r", environment(world, channel, "solver=1.0"))
     assert "stays" in world.haienv("rebuild", "vision")

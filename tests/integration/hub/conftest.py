@@ -76,6 +76,23 @@ class Up:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("HAI_", "JUPYTERHUB_"))}
         return kept | {"XDG_CONFIG_HOME": str(self.home / "config"), "PYTHONPATH": str(STANDIN), "SECRET_OF_MINE": "x"}
 
+    def archive(self, *names: str) -> None:
+        """Let the scheduler service say from now on that these users are archived, and no others."""
+        (self.state / "archived.json").write_text(json.dumps(names))
+
+    def add(self, name: str) -> str:
+        """Add a user; returns their password."""
+        command = [sys.executable, "-m", "hai_client.cli", "admin", "user", "add", name]
+        made = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=120, check=True)
+        return made.stdout.strip()
+
+    async def token_of_an_admin(self) -> str:
+        """Return a token that may change users, their tokens and servers."""
+        wanted = {"scopes": ["servers", "tokens", "admin:users", "list:users"]}
+        async with self.api(self.login["token"]) as api, api.post("/hub/api/users/ann/tokens", json=wanted) as answer:
+            assert answer.status == 201
+            return str((await answer.json())["token"])
+
     def launch(self, *words: str) -> subprocess.Popen[bytes]:
         """Start it as a shell starts what is put into the background: with SIGINT ignored."""
         with (self.home / "output.txt").open("wb") as output:

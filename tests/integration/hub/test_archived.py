@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from kit.waiting import until
@@ -13,30 +10,11 @@ if TYPE_CHECKING:
     from conftest import Up
 
 
-def archive(up: Up, *names: str) -> None:
-    """What the scheduler service says from now on."""
-    (up.state / "archived.json").write_text(json.dumps(names))
-
-
-def add(up: Up, name: str) -> str:
-    """Add a user; returns their password."""
-    command = [sys.executable, "-m", "hai_client.cli", "admin", "user", "add", name]
-    made = subprocess.run(command, env=up.environ, capture_output=True, text=True, timeout=120, check=True)
-    return made.stdout.strip()
-
-
-async def token_of_an_admin(up: Up) -> str:
-    wanted = {"scopes": ["servers", "tokens", "admin:users"]}
-    async with up.api(up.login["token"]) as api, api.post("/hub/api/users/ann/tokens", json=wanted) as answer:
-        assert answer.status == 201
-        return str((await answer.json())["token"])
-
-
 async def test_an_archived_user_is_out_and_comes_back_with_everything(up: Up) -> None:
-    password = add(up, "gus")
+    password = up.add("gus")
     status, browser = await up.log_in("gus", password)
     assert status == 302
-    async with up.api(await token_of_an_admin(up)) as admin:
+    async with up.api(await up.token_of_an_admin()) as admin:
         wanted = {"scopes": ["custom:hai:tasks:write", "access:services!service=hai"]}
         async with admin.post("/hub/api/users/gus/tokens", json=wanted) as answer:
             token = (await answer.json())["token"]
@@ -59,7 +37,7 @@ async def test_an_archived_user_is_out_and_comes_back_with_everything(up: Up) ->
         async with browser.get("/hub/home", allow_redirects=False) as page:
             assert page.status == 200
 
-        archive(up, "gus")
+        up.archive("gus")
         await until("the end of the server", has_none)
         # The session.
         async with browser.get("/hub/home", allow_redirects=False) as page:
@@ -84,7 +62,7 @@ async def test_an_archived_user_is_out_and_comes_back_with_everything(up: Up) ->
         assert status == 302
         await anns.close()
 
-        archive(up)
+        up.archive()
 
         async def is_back() -> bool:
             async with browser.get("/hub/home", allow_redirects=False) as page:

@@ -1,6 +1,6 @@
 /* A libnvidia-ml of its own for tests: as many GPUs as FAKE_NVML_GPUS says, whose figures follow from their number.
    FAKE_NVML_IDLE=1: nothing computes on them.
-   FAKE_NVML_HANGS=1 lets each question for the use of a GPU hang; FAKE_NVML_OLD=1 has no GPM and no energy. */
+   FAKE_NVML_HANGS=1 lets each question for the use of a GPU hang, FAKE_NVML_HANGS_AT_ONCE=1 the beginning; FAKE_NVML_OLD=1 has no GPM and no energy. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,10 @@ static int gpus(void) { const char *text = getenv("FAKE_NVML_GPUS"); return text
 static int is(const char *name) { return getenv(name) != NULL; }
 static long number(void *device) { return (long)device - 1; }
 
-int nvmlInit_v2(void) { return gpus() ? OK : 9; }
+int nvmlInit_v2(void) {
+  if (is("FAKE_NVML_HANGS_AT_ONCE")) for (;;) pause();
+  return gpus() ? OK : 9;
+}
 int nvmlShutdown(void) { return OK; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = gpus(); return OK; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {

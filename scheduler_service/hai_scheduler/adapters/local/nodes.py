@@ -29,7 +29,7 @@ class LocalNode:
 
 
 def local_nodes(
-    *, count: int | None = None, gpus_per_node: int | None = None, file: Path | None = None
+    *, count: int | None = None, gpus_per_node: int | None = None, file: Path | None = None, real: int = 0
 ) -> tuple[LocalNode, ...]:
     """Return the nodes of this machine.
 
@@ -40,6 +40,7 @@ def local_nodes(
         count: How many nodes; None lets the machine decide.
         gpus_per_node: How many GPUs each has; None lets the machine decide.
         file: A TOML file with one `[[node]]` table per node.
+        real: How many GPUs this machine has.
 
     Raises:
         NodesError: a flag or the file is wrong.
@@ -50,7 +51,7 @@ def local_nodes(
         raise NodesError(f"the number of nodes is {count}; it must be 1 or more")
     if gpus_per_node is not None and gpus_per_node < 0:
         raise NodesError(f"the number of GPUs per node is {gpus_per_node}; it must be 0 or more")
-    return _cut(real_gpus(), count, gpus_per_node)
+    return _cut(real, count, gpus_per_node)
 
 
 def _cut(real: int, count: int | None, gpus: int | None) -> tuple[LocalNode, ...]:
@@ -66,24 +67,6 @@ def _cut(real: int, count: int | None, gpus: int | None) -> tuple[LocalNode, ...
         )
         for index in range(count)
     )
-
-
-def real_gpus() -> int:
-    """Return how many GPUs NVML shows; 0 if NVML or its Python module is missing."""
-    try:
-        import pynvml
-    except ImportError:
-        return 0
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return 0
-    try:
-        return int(pynvml.nvmlDeviceGetCount())
-    except pynvml.NVMLError:
-        return 0
-    finally:
-        pynvml.nvmlShutdown()
 
 
 def nodes_from_file(file: Path) -> tuple[LocalNode, ...]:

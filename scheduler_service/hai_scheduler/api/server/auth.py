@@ -28,6 +28,7 @@ from hai_scheduler.service.shared.caller import (
     FORMER_SCOPES,
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
+    SCOPE_ARCHIVE,
     SCOPE_CONTAINERS,
     SCOPE_READ,
     SCOPE_WRITE,
@@ -71,9 +72,10 @@ _IMPLIED_BY: Final[Mapping[str, frozenset[str]]] = {
     SCOPE_WRITE: frozenset({SCOPE_WRITE, SCOPE_ADMIN}),
     SCOPE_CONTAINERS: frozenset({SCOPE_CONTAINERS, SCOPE_ADMIN}),
     SCOPE_ACTIVE_USERS: frozenset({SCOPE_ACTIVE_USERS, SCOPE_ADMIN}),
+    SCOPE_ARCHIVE: frozenset({SCOPE_ARCHIVE, SCOPE_ADMIN}),
 }
 #: Scopes that are ignored when JupyterHub narrows them with a filter (`scope!user=...`).
-_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS, *FORMER_SCOPES.values())
+_UNFILTERED: Final = (SCOPE_ADMIN, SCOPE_ARCHIVE, SCOPE_CONTAINERS, SCOPE_ACTIVE_USERS, *FORMER_SCOPES.values())
 
 
 def has_scope(caller: Caller, scope: str) -> bool:

@@ -14,6 +14,8 @@ SCOPE_ADMIN: Final = "custom:hai:admin"
 SCOPE_METRICS: Final = "custom:hai:metrics"
 SCOPE_CONTAINERS: Final = "custom:hai:containers"
 SCOPE_ACTIVE_USERS: Final = "custom:hai:active-users"
+#: Archive users: the Hub does, for those whom it deletes.
+SCOPE_ARCHIVE: Final = "custom:hai:archive"
 #: Build environments of one's own groups; with a filter (`!group=cv`) of that group.
 SCOPE_ENVIRONMENTS: Final = "custom:hai:environments"
 #: The names of scopes in earlier releases: tokens that carry them are good, and their answers are marked as deprecated.
@@ -44,6 +46,11 @@ class Caller:
         if self.admin or SCOPE_ENVIRONMENTS in self.scopes:
             return self.groups
         return frozenset(group for group in self.groups if f"{SCOPE_ENVIRONMENTS}!group={group}" in self.scopes)
+
+    @property
+    def archives(self) -> bool:
+        """True if the caller may archive users."""
+        return self.admin or SCOPE_ARCHIVE in self.scopes
 
     def may_see(self, user: str) -> bool:
         """True if the caller may see and change the tasks of that user."""

@@ -6,34 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.local import nodes as module
 from hai_scheduler.adapters.local.nodes import NodesError, local_nodes
 
 
-def cut(monkeypatch, real: int, **flags) -> list[tuple[str, int, tuple[int, ...]]]:
-    monkeypatch.setattr(module, "real_gpus", lambda: real)
-    return [(local.node.name, local.node.gpus, local.gpu_ids) for local in local_nodes(**flags)]
+def cut(real: int, **flags) -> list[tuple[str, int, tuple[int, ...]]]:
+    return [(local.node.name, local.node.gpus, local.gpu_ids) for local in local_nodes(real=real, **flags)]
 
 
-def test_without_gpus_nodes_and_gpus_are_simulated(monkeypatch) -> None:
-    assert cut(monkeypatch, 0) == [(f"node-{n}", 1, ()) for n in (1, 2, 3, 4)]
-    assert cut(monkeypatch, 0, count=2, gpus_per_node=8) == [("node-1", 8, ()), ("node-2", 8, ())]
+def test_without_gpus_nodes_and_gpus_are_simulated() -> None:
+    assert cut(0) == [(f"node-{n}", 1, ()) for n in (1, 2, 3, 4)]
+    assert cut(0, count=2, gpus_per_node=8) == [("node-1", 8, ()), ("node-2", 8, ())]
 
 
-def test_each_gpu_is_a_node_unless_the_flags_say_otherwise(monkeypatch) -> None:
-    assert cut(monkeypatch, 2) == [("node-1", 1, (0,)), ("node-2", 1, (1,))]
-    assert cut(monkeypatch, 4, count=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
-    assert cut(monkeypatch, 4, gpus_per_node=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
-    assert cut(monkeypatch, 4, count=1, gpus_per_node=1) == [("node-1", 1, (0,))]
+def test_each_gpu_is_a_node_unless_the_flags_say_otherwise() -> None:
+    assert cut(2) == [("node-1", 1, (0,)), ("node-2", 1, (1,))]
+    assert cut(4, count=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
+    assert cut(4, gpus_per_node=2) == [("node-1", 2, (0, 1)), ("node-2", 2, (2, 3))]
+    assert cut(4, count=1, gpus_per_node=1) == [("node-1", 1, (0,))]
 
 
-def test_more_than_the_machine_has_is_simulated(monkeypatch) -> None:
-    assert cut(monkeypatch, 1, count=2) == [("node-1", 1, ()), ("node-2", 1, ())]
-    assert cut(monkeypatch, 2, count=2, gpus_per_node=0) == [("node-1", 0, ()), ("node-2", 0, ())]
-
-
-def test_a_machine_without_nvml_has_no_gpu() -> None:
-    assert module.real_gpus() >= 0
+def test_more_than_the_machine_has_is_simulated() -> None:
+    assert cut(1, count=2) == [("node-1", 1, ()), ("node-2", 1, ())]
+    assert cut(2, count=2, gpus_per_node=0) == [("node-1", 0, ()), ("node-2", 0, ())]
 
 
 @pytest.mark.parametrize(

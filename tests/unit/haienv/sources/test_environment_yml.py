@@ -51,7 +51,7 @@ def test_an_environment_yml_has_packages_of_conda_and_of_pip(tmp_path: Path) -> 
         ("dependencies:\n  - {}\n", "line 2: dependencies: an empty table"),
         ("dependencies:\n  - {pip: [a], npm: [b]}\n", "line 2: dependencies: 'pip' is not known; only"),
         ("dependencies:\n  - pip: a\n", "line 2: pip: is not a list"),
-        ("dependencies:\n  - pip: [-r]\n", "is a folder; name the file in it"),
+        ("dependencies:\n  - pip: [-r]\n", "line 2: -r: no file is named"),
         ("channels: [[a]]\n", "line 1: channels: this item is not a text"),
         ("variables: [a]\n", "line 1: variables: is not a table"),
         ("variables: {A: [1]}\n", "line 1: variables: this item is not a text"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,26 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"numpy # \xe4\n")
     with pytest.raises(Wrong, match="byte 8: is not UTF-8"):
         read(tmp_path / "latin.txt")
-    (tmp_path / "bom.txt").write_bytes(b"\xef\xbb\xbfnumpy\n")
-    assert read(tmp_path / "bom.txt").requirements == ("numpy",)
+    (tmp_path / "torn.txt").write_bytes(codecs.BOM_UTF16_LE + b"n\0u")
+    with pytest.raises(Wrong, match=r"is not UTF-16.*; save the file as UTF-8"):
+        read(tmp_path / "torn.txt")
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("requirements.txt", "numpy\r\n"), ("environment.yml", "dependencies:\r\n- a\r\n- pip:\r\n  - numpy\r\n"),
+     ("pyproject.toml", "[project]\r\ndependencies = ['numpy']\r\n")],
+)  # fmt: skip
+def test_a_byte_order_mark_tells_the_encoding(tmp_path: Path, mark: bytes, encoding: str, name: str, text: str) -> None:
+    (tmp_path / name).write_bytes(mark + text.encode(encoding))
+    assert read(tmp_path / name).requirements == ("numpy",)
 
 
 def test_several_files_ask_for_all_that_each_asks_for() -> None:
@@ -56,11 +75,11 @@ def test_a_text_without_lines_has_one() -> None:
 
 
 def test_a_file_without_rights_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, **_: object) -> str:
+    def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "read_text", refuse)
+        patched.setattr(Path, "read_bytes", refuse)
         with pytest.raises(Wrong, match="cannot be read: Permission denied; check its path and its rights"):
             text_of(tmp_path / "x.txt")
 

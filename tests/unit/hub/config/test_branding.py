@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 from traitlets.config import Config
 
-from hai_hub.config.branding import LOGO, show_name
+from hai_hub.config.branding import LOGO, TEMPLATES, say_names_are_kept, show_name
 
 
 def test_the_logo_is_a_picture_without_scripts() -> None:
@@ -21,3 +21,10 @@ def test_a_logo_of_the_administrator_stays() -> None:
     c = Config({"JupyterHub": {"logo_file": "/srv/ours.png"}})
     show_name(c)
     assert c.JupyterHub.logo_file == "/srv/ours.png"
+
+
+def test_the_administrators_templates_come_before_the_platforms() -> None:
+    c = Config({"JupyterHub": {"template_paths": ["/srv/ours"]}})
+    say_names_are_kept(c)
+    assert c.JupyterHub.template_paths == ["/srv/ours", str(TEMPLATES)]
+    assert (TEMPLATES / "admin.html").is_file()

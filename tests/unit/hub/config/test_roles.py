@@ -13,7 +13,7 @@ from hai_scheduler.service.shared import caller
 def test_scopes_are_those_that_the_service_asks_for() -> None:
     asked = {value for name, value in vars(caller).items() if name.startswith("SCOPE_")}
     assert set(roles.CUSTOM_SCOPES) == asked | set(roles.FORMER.values())
-    assert len(asked) == 7
+    assert len(asked) == 8
 
 
 def test_a_role_of_an_earlier_release_is_still_good_at_the_hub_and_at_the_service() -> None:
@@ -30,6 +30,7 @@ def test_writing_includes_reading_and_administration_includes_writing() -> None:
         roles.WRITE,
         roles.CONTAINERS,
         roles.ACTIVE_USERS,
+        roles.ARCHIVE,
         roles.ENVIRONMENTS,
     ]
     assert "subscopes" not in roles.CUSTOM_SCOPES[roles.METRICS]
@@ -46,7 +47,9 @@ def test_no_user_may_build_for_a_group_unless_a_role_says_so() -> None:
 
 
 def test_a_users_lab_has_no_administrators_scope() -> None:
-    assert not {roles.ADMIN, roles.METRICS, roles.ACTIVE_USERS, roles.CONTAINERS} & set(roles.SERVER_SCOPES)
+    assert not {roles.ADMIN, roles.ARCHIVE, roles.METRICS, roles.ACTIVE_USERS, roles.CONTAINERS} & set(
+        roles.SERVER_SCOPES
+    )
 
 
 def test_the_local_users_token_asks_for_nothing_that_their_role_lacks() -> None:
@@ -59,9 +62,10 @@ def test_up_may_do_nothing_but_make_tokens_for_the_local_user() -> None:
     assert all(scope.endswith("!user=ann") for scope in up["scopes"])
 
 
-def test_the_service_only_reads() -> None:
+def test_the_service_reads_and_archives_whom_the_hub_deletes() -> None:
     service = next(role for role in roles.roles("ann") if role["name"] == "hai-service")
-    own = {roles.ACCESS, roles.CONTAINERS}  # with its token, the Hub asks it who is archived
+    # With its token, the Hub asks it who is archived, and has it archive.
+    own = {roles.ACCESS, roles.ARCHIVE, roles.CONTAINERS}
     assert all(scope.startswith(("read:", "list:")) for scope in {*service["scopes"]} - own)
 
 

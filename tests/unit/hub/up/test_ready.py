@@ -10,6 +10,7 @@ import pytest
 from hai_client.errors import HaiError
 from hai_hub.config.settings import HubSettings
 from hai_hub.shared.errors import WRONG_INPUT, UpError
+from hai_hub.shared.logs import LOOP_LOG
 from hai_hub.up import ready
 from hai_hub.up.ready import LONGEST_S, Interrupted, StartupCheck
 
@@ -103,6 +104,15 @@ def test_it_waits_for_the_loop_the_api_the_hub_and_the_route_between_them(
         "JupyterHub",
     ]
     assert "(5." in said[-1], "seconds since the start"
+
+
+def test_what_the_loop_has_found_of_the_gpus_is_said(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    (world.settings.log_dir / LOOP_LOG).write_text("2026 W hai_scheduler.adapters.local.gpus: of the last start\n")
+    world.up[LOOP] = 11
+    lines = "2026 W hai_scheduler.other: x\n2026 W hai_scheduler.adapters.local.gpus: the driver hangs\n"
+    world.writes = [(10, LOOP_LOG, lines)]
+    wait(world)
+    assert capsys.readouterr().out.splitlines()[1] == "  the driver hangs"
 
 
 def test_processes_that_end_are_restarted_meanwhile(world: World) -> None:

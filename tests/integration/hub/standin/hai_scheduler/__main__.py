@@ -57,12 +57,18 @@ class Answers(RequestHandler):
             case "cluster/pause" | "cluster/resume":
                 Answers.paused = path.endswith("pause")
             case "archived-users":
-                file = STATE / "archived.json"
-                return {"names": json.loads(file.read_text()) if file.exists() else []}
+                return {"names": self._archived()}
+            case _ if path.startswith("users/"):
+                names = {*self._archived(), path.split("/")[1]}
+                (STATE / "archived.json").write_text(json.dumps(sorted(names)))
             case "tasks":
                 Answers.looks += 1
                 return {"items": [{"name": "digits", "user": "bob"}] if Answers.looks < 4 else []}
         return {"paused": Answers.paused}
+
+    def _archived(self) -> list[str]:
+        file = STATE / "archived.json"
+        return list(json.loads(file.read_text())) if file.exists() else []
 
 
 class Ready(RequestHandler):
