@@ -1,7 +1,7 @@
 """The shell of JupyterLab's terminals.
 
 Jupyter starts a login shell, because a server that a Hub has started may lack what /etc/profile and ~/.profile set. On
-Debian and others /etc/profile also sets PATH anew: the commands of the platform, and its Python, would be gone.
+Debian and others /etc/profile also replaces PATH: the commands of the platform, and its Python, would be gone.
 """
 
 from __future__ import annotations

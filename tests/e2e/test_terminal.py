@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_the_platforms_commands_are_there(platform: Platform) -> None:
-    """On Debian /etc/profile sets PATH anew; here the user's own does too, on whatever machine."""
+    """On Debian /etc/profile replaces PATH; here the user's own does too, on whatever machine."""
     home = platform.state / "home" / "ann"
     home.mkdir(parents=True, exist_ok=True)
     (home / ".profile").write_text("PATH=/usr/bin:/bin; export PATH\n")

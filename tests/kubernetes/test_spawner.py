@@ -75,7 +75,7 @@ async def test_a_pod_is_started_answers_through_the_hub_and_is_gone_when_it_is_s
     assert server["user_options"] == {"profile": "small"}
     status, answer = await hub.ask("GET", "/user/ann/api/status")
     assert (status, answer["kernels"]) == (200, 0)
-    # The image is Debian's, whose /etc/profile sets PATH anew.
+    # The image is Debian's, whose /etc/profile replaces PATH.
     line = "command -v python hai haienv sbatch; python -c 'import hai_client; print(40 + 2)'"
     said = await typed(f"http://127.0.0.1:{hub.port}/user/ann", hub.token, line)
     found = [one.strip() for one in said.splitlines() if one.startswith("/")]

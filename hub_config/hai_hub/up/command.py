@@ -260,8 +260,15 @@ class _Up:
         """Wait until all processes answer, log the local user in, end the last pause, and print what to do next."""
         StartupCheck(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
+        if settings.haienv_root is not None:
+            # `haienv` in a terminal takes only a folder that is there.
+            settings.haienv_root.mkdir(mode=0o755, parents=True, exist_ok=True)
         self._login = login.log_in(
-            settings.url, settings.user, settings.secret("up_token"), settings.secret_file(LOGIN)
+            settings.url,
+            settings.user,
+            settings.secret("up_token"),
+            settings.secret_file(LOGIN),
+            settings.haienv_root,
         )
         if said := login.keep(self._login, settings.secret_file(LOGIN)):
             say(f"  {said}")
@@ -394,10 +401,11 @@ _EXAMPLE: Final = (
 
 
 def _haienv_export(root: Path | None) -> list[str]:
-    """Return the line with which `haienv` in a terminal sees the platform's environments; empty if it does without."""
-    if root is None or os.environ.get("HAIENV_ROOT") == str(root):
+    """Return the line with which `haienv` sees the platform's environments where this shell names others, else none."""
+    named = os.environ.get("HAIENV_ROOT") or os.environ.get("HAIENV_PATH")
+    if root is None or named in (None, "", str(root)):
         return []
-    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # for the command haienv"]
+    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # this terminal has {named}"]
 
 
 def _activation() -> list[str]:

@@ -13,7 +13,7 @@ from hai_lab.terminals import SHELL_COMMAND, set_up
 
 #: PATH of a server: its own programs first, HAI's versions of Slurm's commands last.
 SERVER_PATH = "/platform/bin:/usr/bin:/platform/slurm"
-#: A profile that sets PATH anew, as /etc/profile of Debian does for all shells that read it.
+#: A profile that replaces PATH, as /etc/profile of Debian does for all shells that read it.
 PROFILE = 'PATH="/usr/bin:/bin:/site/bin"; export PATH; OF_PROFILE=read; export OF_PROFILE\n'
 PROFILES = {"bash": ".profile", "sh": ".profile", "dash": ".profile", "zsh": ".zprofile", "fish": "none"}
 
