@@ -16,8 +16,13 @@ pytestmark = pytest.mark.e2e
 
 def test_the_platforms_commands_are_there(platform: Platform) -> None:
     """On Debian /etc/profile replaces PATH; here the user's own does too, on whatever machine."""
+    commands_are_there(platform)
+
+
+def commands_are_there(platform: Platform) -> None:
+    """Start ann's server, and type in a terminal of it what works there."""
     home = platform.state / "home" / "ann"
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(exist_ok=True)
     (home / ".profile").write_text("PATH=/usr/bin:/bin; export PATH\n")
     sent = {"note": "test", "auth": {"username": "ann", "password": "a long enough word"}}
     token = platform.ask_hub("POST", "/users/ann/tokens", sent)["token"]
