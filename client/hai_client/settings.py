@@ -37,6 +37,8 @@ class Settings:
     user: str | None = None
     #: Where the token came from: `argument`, the name of an environment variable, or the path of the file.
     source: str | None = None
+    #: The folder of all environments of haienv, where the platform runs on this machine: `haienv` finds it in the file.
+    haienv_root: str | None = None
 
     @property
     def api_url(self) -> str:
@@ -151,8 +153,23 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
     if found:
         return Settings(address, found[0], None, found[1])
     if kept.get("token") and address == kept_url:
-        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path))
+        root = kept.get("haienv_root") or None
+        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path), root)
     return Settings(address)
+
+
+def haienv_root(environ: Mapping[str, str]) -> str | None:
+    """Return the folder of all environments that `haienv` takes where no variable names one and there is a login here.
+
+    None: the platform does not run on this machine.
+
+    Raises:
+        Invalid: The file is wrong.
+    """
+    kept = _read(config_path(environ))
+    root = kept.get("haienv_root", "")
+    elsewhere = environ.get("HAI_URL") and check_url(environ["HAI_URL"], name="HAI_URL") != kept.get("url")
+    return root if os.path.isdir(root) and not elsewhere else None  # noqa: PTH112
 
 
 def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path:
@@ -166,6 +183,8 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     """
     path = config_path(environ)
     body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}
+    if settings.haienv_root:
+        body["haienv_root"] = settings.haienv_root
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from traitlets.config import Config
 
 from hai_client.calm import logging_config
+from hai_hub.config import addresses
 from hai_hub.config.branding import say_names_are_kept, show_name
 from hai_hub.config.config_merge import TORNADO_SETTINGS, add_named, add_to_set, add_to_table, given, set_default
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.roles import CUSTOM_SCOPES, SERVER_SCOPES, USER_SCOPES, roles
 from hai_hub.config.services import loop_service, scheduler_service, spawner_service, up_service
-from hai_hub.config.settings import API_PATH, LOOP_NAME, SERVICE_NAME, SPAWNER_TOKEN, HubSettings
+from hai_hub.config.settings import LOOP_NAME, SERVICE_NAME, SPAWNER_TOKEN, HubSettings
 from hai_hub.config.spawner_check import check_spawner
 from hai_hub.config.spot import install_spot
 from hai_hub.culler.setup import install_culler
@@ -49,16 +52,19 @@ def install(c: Config, settings: HubSettings) -> None:
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
             for trait, value in table.items():
-                c[section][trait] = value
+                # Addresses are in the settings already, with what the options of `hai up` say.
+                if section != "JupyterHub" or trait not in addresses.READ:
+                    c[section][trait] = value
+    settings = _placed(c, settings)
     show_name(c)
     _addresses(c, settings)
     _accounts(c, settings)
     _servers(c, settings)
     _rights(c, settings)
-    add_named(c, "services", _services(c, settings))
-    install_spot(c, settings.service_url + API_PATH)
-    archived = ArchivedUsers(asking(settings.service_url + API_PATH))
-    kept = KeptNames(archived, archiving(settings.service_url + API_PATH))
+    add_named(c, "services", _services(settings))
+    install_spot(c, settings.api_url)
+    archived = ArchivedUsers(asking(settings.api_url))
+    kept = KeptNames(archived, archiving(settings.api_url))
     keep_out(archived, kept.archive_deleted)
     keep_names(kept)
     say_names_are_kept(c)
@@ -68,17 +74,28 @@ def install(c: Config, settings: HubSettings) -> None:
     prepare_hub()
 
 
-def _services(c: Config, settings: HubSettings) -> list[dict[str, Any]]:
+def _services(settings: HubSettings) -> list[dict[str, Any]]:
     own = [scheduler_service(settings), up_service(settings), spawner_service(settings)]
-    if settings.service_apart:
-        return own
-    base = str(c.JupyterHub.base_url) if given(c, "JupyterHub", "base_url") else "/"
-    return [loop_service(settings, base_url=f"/{base.strip('/')}/".replace("//", "/")), *own]
+    return own if settings.service_apart else [loop_service(settings), *own]
+
+
+def _placed(c: Config, settings: HubSettings) -> HubSettings:
+    """Return the settings with the address of the administrator's configuration, if that has one.
+
+    JupyterHub listens on all addresses where `base_url`, `ip` or `port` stand beside a `bind_url`: they become a part
+    of that one.
+    """
+    if given(c, "JupyterHub", "bind_url"):
+        return replace(settings, base_url=addresses.base_path("bind_url", urlsplit(c.JupyterHub.bind_url).path))
+    own = {name: c.JupyterHub.pop(name) for name in ("base_url", "ip", "port") if given(c, "JupyterHub", name)}
+    if "base_url" in own:
+        own["base_url"] = addresses.base_path("base_url", own["base_url"])
+    return replace(settings, **own)
 
 
 def _addresses(c: Config, settings: HubSettings) -> None:
     set_default(c, "JupyterHub", "bind_url", settings.bind_url)
-    set_default(c, "JupyterHub", "hub_bind_url", settings.hub_url)
+    set_default(c, "JupyterHub", "hub_bind_url", settings.hub_bind_url)
     if not given(c, "JupyterHub", "db_url"):
         database = settings.state_dir / "jupyterhub.sqlite"
         # Made here, because it holds tokens and JupyterHub would make the file readable for all accounts.
@@ -120,7 +137,7 @@ def _servers(c: Config, settings: HubSettings) -> None:
     set_default(c, "HaiLocalSpawner", "unix_users", settings.unix_users)
     set_default(c, "HaiLocalSpawner", "log_root", str(settings.log_dir))
     set_default(c, "HaiLocalSpawner", "hai_url", settings.url)
-    set_default(c, "HaiLocalSpawner", "hai_api_url", settings.service_url + API_PATH)
+    set_default(c, "HaiLocalSpawner", "hai_api_url", settings.api_url)
     set_default(c, "HaiLocalSpawner", "scheduler_token_file", str(settings.secret_file(SPAWNER_TOKEN)))
     if settings.haienv_root is not None:
         set_default(c, "HaiLocalSpawner", "haienv_root", str(settings.haienv_root))
@@ -142,6 +159,6 @@ def _culling(c: Config, settings: HubSettings) -> None:
         service_url=f"http://127.0.0.1:{port}",
         bind=("127.0.0.1", port),
         public_url=settings.url,
-        api_url=settings.service_url + API_PATH,
+        api_url=settings.api_url,
         state_file=settings.state_dir / "culler.json",
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from jupyter_server._tz import utcnow
 
-from hai_lab import activity
+from hai_lab import activity, terminals
 from hai_lab.boards import handlers as board_handlers
 from hai_lab.boards.processes import Boards
 from hai_lab.environments import handlers as environments
@@ -30,6 +30,11 @@ def _jupyter_labextension_paths() -> list[dict[str, str]]:
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
     """Tell Jupyter Server what to load."""
     return [{"module": "hai_lab"}]
+
+
+def _link_jupyter_server_extension(serverapp: Any) -> None:
+    """Change settings of other extensions: all are linked before the first is loaded."""
+    terminals.set_up(serverapp)
 
 
 def _load_jupyter_server_extension(serverapp: Any) -> None:

@@ -51,10 +51,12 @@ class Platform:
     tokens: dict[str, str] = field(default_factory=dict)
     #: Further options of `hai up`.
     options: tuple[str, ...] = ()
+    #: The path below which they put it, without a slash at the end.
+    below: str = ""
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.port}{self.below}"
 
     @property
     def state(self) -> Path:
@@ -144,7 +146,8 @@ class Platform:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         headers = {"Authorization": f"token {token or self.token('ann')}", "Content-Type": "application/json"}
         try:
-            connection.request(method, f"/hub/api{path}", None if body is None else json.dumps(body).encode(), headers)
+            sent = None if body is None else json.dumps(body).encode()
+            connection.request(method, f"{self.below}/hub/api{path}", sent, headers)
             answer = connection.getresponse()
             content = answer.read().decode()
             assert answer.status < 400, f"{method} {path} was answered with {answer.status}: {content[:300]}"

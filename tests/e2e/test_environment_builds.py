@@ -62,6 +62,11 @@ def listed(platform: Platform, user: str = "ann") -> dict[str, dict[str, Any]]:
     return {item["name"]: item["haienv"] for item in items if item["kind"] == "haienv"}
 
 
+def terminal_of(platform: Platform) -> dict[str, str]:
+    """The variables of haienv in a terminal where nothing but the login tells of the platform."""
+    return {"HAIENV_ROOT": "", "HAIENV_USER": "", "XDG_CONFIG_HOME": platform.env["XDG_CONFIG_HOME"]}
+
+
 def test_what_the_platform_builds_is_in_every_list_and_runs(platform: Platform, index: Path, world: World) -> None:
     done = build(platform, "create", "tools", "alpha==1.0", "--no-kernel", "--python", PYTHON)
     assert done["state"] == "succeeded", log(platform, done)
@@ -71,15 +76,15 @@ def test_what_the_platform_builds_is_in_every_list_and_runs(platform: Platform, 
     done = build(platform, "create", "base/common", "alpha==2.0", "--no-kernel", "--python", PYTHON)
     assert done["state"] == "succeeded", log(platform, done)
 
-    # `hai up` has printed the line with which `haienv` in a terminal says the same of the same environments.
-    assert f"export HAIENV_ROOT={index} " in (platform.home / "up.log").read_text()
-    status, out, err = world.call("list", "--json", HAIENV_ROOT=str(index))
+    # `haienv` in a terminal says the same of the same environments: the root stands beside the login of `hai`.
+    terminal = terminal_of(platform)
+    status, out, err = world.call("list", "--json", **terminal)
     assert status == 0, err
     of_haienv = {one["name"]: {key: one[key] for key in SAME} for one in json.loads(out)["items"]}
     of_hai = {name: {key: facts[key] for key in SAME} for name, facts in listed(platform).items()}
     assert of_hai == of_haienv
     assert set(of_hai) == {"users/ann/tools", "base/common"}
-    status, out, err = world.call("show", "tools", "--json", HAIENV_ROOT=str(index))
+    status, out, err = world.call("show", "tools", "--json", **terminal)
     assert status == 0, err
     shown = platform.json("environments", "show", "tools")
     assert (shown["packages"], shown["prefix"]) == (json.loads(out)["packages"], json.loads(out)["prefix"])
@@ -168,3 +173,12 @@ def test_a_role_of_the_hub_gives_the_right_to_build_for_a_group(with_groups: Pla
     line = "import alpha; print('has', alpha.VERSION)"
     words = ("submit", "--name", "uses", "-f", "--environment", "vision", "--", "python", "-c", line)
     assert "has 1.0" in platform.hai(*words, user="eve").stdout
+
+
+def test_what_is_created_in_a_plain_terminal_runs_as_a_task(platform: Platform, index: Path, world: World) -> None:
+    terminal = terminal_of(platform)
+    status, out, err = world.call("create", "plain", "alpha==1.0", "--no-kernel", "--python", PYTHON, **terminal)
+    assert (status, "tasks do not find it" in err) == (0, False), err
+    assert out.startswith("users/ann/plain@1: ")
+    words = ("submit", "--env", "plain", "-f", "--", "python", "-c", "import alpha; print('alpha', alpha.VERSION)")
+    assert "alpha 1.0" in platform.hai(*words).stdout

@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 
 from kit.spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, container_configs
+from kit.terminals import typed
 from kubernetes import client, config
 
 IMAGE = os.environ.get("HAI_TEST_SINGLEUSER_IMAGE", "")
@@ -20,7 +21,7 @@ IMAGE = os.environ.get("HAI_TEST_SINGLEUSER_IMAGE", "")
 pytestmark = [
     pytest.mark.skipif(
         not (os.environ.get("KUBECONFIG") and IMAGE),
-        reason="needs a cluster in KUBECONFIG, and an image with jupyterhub in HAI_TEST_SINGLEUSER_IMAGE",
+        reason="needs a cluster in KUBECONFIG, and the image of servers in HAI_TEST_SINGLEUSER_IMAGE",
     ),
     pytest.mark.asyncio(loop_scope="module"),
 ]
@@ -74,6 +75,12 @@ async def test_a_pod_is_started_answers_through_the_hub_and_is_gone_when_it_is_s
     assert server["user_options"] == {"profile": "small"}
     status, answer = await hub.ask("GET", "/user/ann/api/status")
     assert (status, answer["kernels"]) == (200, 0)
+    # The image is Debian's, whose /etc/profile replaces PATH.
+    line = "command -v python hai haienv sbatch; python -c 'import hai_client; print(40 + 2)'"
+    said = await typed(f"http://127.0.0.1:{hub.port}/user/ann", hub.token, line)
+    found = [one.strip() for one in said.splitlines() if one.startswith("/")]
+    assert found == [f"/opt/hai/{one}" for one in ("bin/python", "bin/hai", "bin/haienv", "slurm/sbatch")], said
+    assert "42" in said.splitlines(), said
     (pod,) = await pods(core, namespace)
     assert pod.metadata.name == "jupyter-ann"
     assert pod.metadata.labels["hai.jupyter.org/size"] == "small"

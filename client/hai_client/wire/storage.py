@@ -185,6 +185,8 @@ class EnvironmentList:
     items: tuple[Environment, ...]
     #: The owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`.
     owners: tuple[str, ...] = ()
+    #: The folder of all environments of haienv, as the service and tasks see it; None: there are none.
+    root: str | None = None
     #: What is missing in the list, and why.
     warnings: tuple[str, ...] = ()
 

@@ -85,6 +85,22 @@ def _locked(fd: int) -> bool:
     return True
 
 
+def held(path: Path) -> bool:
+    """Return whether a process holds the lock; False if that cannot be found out."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        # Shared, so that those who only look do not keep each other from it.
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(fd)
+    return False
+
+
 def who(path: Path) -> str:
     """Return a sentence on who holds the lock."""
     try:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Mapping
 
 from haienv.shared.errors import Wrong
+from haienv.store.login import login_of
 from haienv.store.names import BASE, EnvName, Owner
 
 #: The folder of all environments.
@@ -37,7 +38,7 @@ SPEC = "env.toml"
 
 
 def root_of(environ: Mapping[str, str]) -> Path:
-    """Return the folder of all environments: HAIENV_ROOT, the original's HAIENV_PATH, or one of this user alone.
+    """Return the folder of all environments: HAIENV_ROOT, the original's HAIENV_PATH, the platform's, the user's own.
 
     Raises:
         Wrong: The variable names something else than a folder.
@@ -50,6 +51,12 @@ def root_of(environ: Mapping[str, str]) -> Path:
                 f"{variable}: {named} is no folder; set it to the folder of all environments, or leave it unset"
             )
         return Path(os.path.abspath(named))
+    login = login_of(environ)
+    return own_root(environ) if login is None or login.root is None else login.root
+
+
+def own_root(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the environments of this user alone, which is taken where no other one is known."""
     data = environ.get("XDG_DATA_HOME") or os.path.join(environ.get("HOME", "/"), ".local", "share")
     return Path(os.path.abspath(data)) / "haienv"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Sequence
 
+from haienv.shared import locking
 from haienv.shared.errors import Damaged, Missing, Wrong
 from haienv.store import manifest as manifests
 from haienv.store import trust
@@ -97,10 +98,23 @@ class Registry:
             if _exists(found):
                 trust.check(found)
                 return found
+        for owner in owners:
+            self._check_begun(self.folder(EnvName(owner, ref.name)))
         near = sorted({str(one) for one in self.names() if one.name == ref.name or ref.name in one.name})
         places = " and ".join(str(owner) for owner in owners)
         hint = f"; do you mean {near[0]}?" if near else "; `haienv list -a` shows all"
         raise Missing(f"environment: there is no {ref.name!r} in {places} below {self.root}{hint}")
+
+    def _check_begun(self, env: EnvFolder) -> None:
+        """Raise Missing if the first build of an environment goes on, or was cut short."""
+        if not env.begun():
+            return
+        if locking.held(env.build_lock):
+            raise Missing(f"environment: {env.name} is being built: {locking.who(env.build_lock)}; wait for it")
+        raise Missing(
+            f"environment: {env.name} has no generation: its first build has not ended; `haienv create {env.name.name}`"
+            " with its packages builds it again"
+        )
 
     def generation(self, ref: Reference) -> tuple[EnvFolder, Generation]:
         """Return the environment and the generation that a reference means. Raises Missing."""

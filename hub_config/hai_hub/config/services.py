@@ -43,22 +43,12 @@ _HANDED_ON: Final = (
 #: Settings of JupyterHub that change a service's environment or identity.
 _TOLD: Final = frozenset(
     (
-        "base_url",
-        "bind_url",
         "cookie_host_prefix_enabled",
-        "hub_bind_url",
         "hub_connect_ip",
         "hub_connect_port",
         "hub_connect_url",
-        "hub_ip",
-        "hub_port",
-        "internal_ssl",
-        "ip",
-        "port",
         "public_url",
         "services",
-        "subdomain_hook",
-        "subdomain_host",
         "tornado_settings",
     )
 )
@@ -66,7 +56,6 @@ _TOLD: Final = frozenset(
 
 #: The two processes of the scheduler service: the loop decides and acts, the API answers.
 Role = Literal["loop", "api"]
-_PREFIX: Final = f"/services/{SERVICE_NAME}/"
 
 
 def service_command(settings: HubSettings, role: Role) -> list[str]:
@@ -110,45 +99,38 @@ def service_environment(settings: HubSettings, environ: Mapping[str, str] = os.e
     access = json.dumps(["access:services", f"access:services!service={SERVICE_NAME}"])
     told = {
         "JUPYTERHUB_API_TOKEN": settings.secret("service_token"),
-        "JUPYTERHUB_API_URL": f"{settings.hub_url}/hub/api",
-        "JUPYTERHUB_BASE_URL": "/",
+        "JUPYTERHUB_API_URL": settings.hub_api_url,
+        "JUPYTERHUB_BASE_URL": settings.base_url,
         "JUPYTERHUB_CLIENT_ID": f"service-{SERVICE_NAME}",
         "JUPYTERHUB_HOST": "",
         "JUPYTERHUB_OAUTH_ACCESS_SCOPES": access,
-        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{_PREFIX}oauth_callback",
+        "JUPYTERHUB_OAUTH_CALLBACK_URL": f"{settings.service_prefix}oauth_callback",
         "JUPYTERHUB_OAUTH_CLIENT_ALLOWED_SCOPES": "[]",
         "JUPYTERHUB_OAUTH_SCOPES": access,
         "JUPYTERHUB_SERVICE_NAME": SERVICE_NAME,
-        "JUPYTERHUB_SERVICE_PREFIX": _PREFIX,
+        "JUPYTERHUB_SERVICE_PREFIX": settings.service_prefix,
         "JUPYTERHUB_SERVICE_URL": settings.service_url,
     }
     return _kept(environ) | told
 
 
-def loop_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def loop_environment(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the whole environment of a scheduling loop that `hai up` starts. The loop needs no token of the Hub."""
-    return _kept(environ) | {"JUPYTERHUB_SERVICE_PREFIX": _PREFIX}
+    return _kept(environ) | {"JUPYTERHUB_SERVICE_PREFIX": settings.service_prefix}
 
 
 def _kept(environ: Mapping[str, str]) -> dict[str, str]:
     return {key: environ[key] for key in (*_HANDED_ON, *INHERITED) if key in environ}
 
 
-def loop_service(
-    settings: HubSettings, environ: Mapping[str, str] = os.environ, *, base_url: str = "/"
-) -> dict[str, Any]:
-    """Return the entry of the scheduling loop, which the Hub starts, watches and restarts. The loop has no URL there.
-
-    Args:
-        settings: The Hub's settings.
-        environ: Environment from which the variables of `INHERITED` are taken.
-        base_url: The Hub's base URL, with slashes at both ends: the loop tells ranks where the API is.
-    """
+def loop_service(settings: HubSettings, environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Return the entry of the scheduling loop, which the Hub starts, watches and restarts. It has no URL there."""
     return {
         "name": LOOP_NAME,
         "command": service_command(settings, "loop"),
         "environment": {key: environ[key] for key in INHERITED if key in environ}
-        | {"JUPYTERHUB_SERVICE_PREFIX": f"{base_url}services/{SERVICE_NAME}/"},
+        # The loop tells ranks where the API is.
+        | {"JUPYTERHUB_SERVICE_PREFIX": settings.service_prefix},
         "display": False,
     }
 

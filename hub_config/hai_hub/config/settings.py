@@ -30,7 +30,9 @@ class HubSettings:
         user: Name of the local user, who may log in and holds the role `hai-admin`.
         ip: Address to listen on.
         port: Port to listen on.
-        hub_port: Port of the Hub behind the proxy, on loopback.
+        base_url: Path below which the platform is, with slashes at both ends.
+        hub_ip: Address that the Hub behind the proxy listens on.
+        hub_port: Port of the Hub behind the proxy.
         service_port: Port of the scheduler service, on loopback.
         loop_port: Port on which the scheduling loop tells its health, on loopback; 0: any free port, unused by HAI.
         nodes: How many nodes to simulate; None: the service decides.
@@ -49,6 +51,8 @@ class HubSettings:
     user: str
     ip: str = "127.0.0.1"
     port: int = 8000
+    base_url: str = "/"
+    hub_ip: str = "127.0.0.1"
     hub_port: int = 8081
     service_port: int = 8082
     loop_port: int = 0
@@ -63,24 +67,38 @@ class HubSettings:
 
     @property
     def bind_url(self) -> str:
-        """The URL with the address and port that the platform listens on."""
-        return f"http://{bracketed(self.ip)}:{self.port}"
+        """The URL with the address and port that the platform listens on, and its path."""
+        return f"http://{bracketed(self.ip)}:{self.port}{self.base_url}"
 
     @property
     def url(self) -> str:
-        """The platform's URL as this machine reaches it."""
-        local = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.ip, self.ip)  # noqa: S104
-        return f"http://{bracketed(local)}:{self.port}"
+        """The platform's URL as this machine reaches it, without a slash at its end."""
+        return f"http://{_local(self.ip)}:{self.port}{self.base_url}".rstrip("/")
 
     @property
-    def hub_url(self) -> str:
-        """The URL of the Hub behind the proxy."""
-        return f"http://127.0.0.1:{self.hub_port}"
+    def hub_bind_url(self) -> str:
+        """The URL with the address and port that the Hub behind the proxy listens on."""
+        return f"http://{bracketed(self.hub_ip)}:{self.hub_port}"
+
+    @property
+    def hub_api_url(self) -> str:
+        """The URL of the Hub's REST interface, behind the proxy."""
+        return f"http://{_local(self.hub_ip)}:{self.hub_port}{self.base_url}hub/api"
 
     @property
     def service_url(self) -> str:
         """The URL of the scheduler service behind the proxy."""
         return f"http://127.0.0.1:{self.service_port}"
+
+    @property
+    def service_prefix(self) -> str:
+        """The path of the scheduler service, with slashes at both ends."""
+        return f"{self.base_url}services/{SERVICE_NAME}/"
+
+    @property
+    def api_url(self) -> str:
+        """The URL of the scheduler's REST interface, behind the proxy."""
+        return f"{self.service_url}{self.base_url.rstrip('/')}{API_PATH}"
 
     @property
     def users_are_apart(self) -> bool:
@@ -91,7 +109,7 @@ class HubSettings:
     def server_mark(self) -> str:
         """The start of the environment variable by which the processes of this platform's user servers are found."""
         if self.unix_users:
-            return f"HAI_API_URL={self.service_url}{API_PATH}"
+            return f"HAI_API_URL={self.api_url}"
         return f"HOME={self.state_dir / 'home'}{os.sep}"
 
     def secret_file(self, name: str) -> Path:
@@ -145,6 +163,11 @@ class HubSettings:
             message = f"{SETTINGS_VARIABLE} is not set: it must name the JSON file with the Hub's settings"
             raise ValueError(message)
         return cls.load(Path(name))
+
+
+def _local(ip: str) -> str:
+    """Return the address by which this machine reaches what listens on an address, as URLs write it."""
+    return bracketed({"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(ip, ip))  # noqa: S104
 
 
 def bracketed(ip: str) -> str:

@@ -21,7 +21,7 @@ from hai_client.rank.processes import become_subreaper
 from hai_client.settings import Settings
 from hai_hub.config.overrides import read_overrides
 from hai_hub.config.services import can_be_apart, loop_environment, service_command, service_environment
-from hai_hub.config.settings import API_PATH, SETTINGS_VARIABLE, SPAWNER_TOKEN, HubSettings
+from hai_hub.config.settings import SETTINGS_VARIABLE, SPAWNER_TOKEN, HubSettings
 from hai_hub.shared import cautions, ports
 from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, complain, say
@@ -90,7 +90,7 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
     user = options.user or state.remembered.user or login_name()
     if options.unix_users:
         require_account(options.unix_users, user)
-    hub_port = ports.choose(state.remembered.hub_port, {options.port})
+    hub_port = _hub_port(options, state)
     service_port = ports.choose(state.remembered.service_port, {options.port, hub_port})
     # Not remembered: only this process uses the port.
     loop_port = ports.choose(None, {options.port, hub_port, service_port})
@@ -105,6 +105,8 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         user=user,
         ip=options.ip,
         port=options.port,
+        base_url=options.addresses.base_url,
+        hub_ip=options.addresses.hub_ip,
         hub_port=hub_port,
         service_port=service_port,
         loop_port=loop_port,
@@ -117,6 +119,17 @@ def _settings(options: Options, state: StateDir) -> HubSettings:
         haienv_root=haienv_root(state.path, options.unix_users),
         service_apart=_service_apart(options.overrides_file),
     )
+
+
+def _hub_port(options: Options, state: StateDir) -> int:
+    """Return the port of the Hub behind the proxy: that of `--hub-config`, else one that is free."""
+    given = options.addresses.hub_port
+    if given is None:
+        return ports.choose(state.remembered.hub_port, {options.port})
+    if given == options.port or not ports.is_free(options.addresses.hub_ip, given):
+        message = f"--hub-config: JupyterHub.hub_port = {given}: the port is in use; choose another, or leave it out"
+        raise wrong_input(message)
+    return given
 
 
 def _service_apart(overrides_file: Path | None) -> bool:
@@ -235,7 +248,7 @@ class _Up:
         started = processes.start(
             service_command(self._settings, "loop"),
             cwd=self._settings.state_dir / "hub",
-            environ=loop_environment(self._environment),
+            environ=loop_environment(self._settings, self._environment),
             log=self._settings.log_dir / LOOP_LOG,
         )
         self._note(loop_process=processes.identity(started.pid))
@@ -260,8 +273,15 @@ class _Up:
         """Wait until all processes answer, log the local user in, end the last pause, and print what to do next."""
         StartupCheck(self._settings, self._restarters, self._interrupts).wait()
         settings = self._settings
+        if settings.haienv_root is not None:
+            # `haienv` in a terminal takes only a folder that is there.
+            settings.haienv_root.mkdir(mode=0o755, parents=True, exist_ok=True)
         self._login = login.log_in(
-            settings.url, settings.user, settings.secret("up_token"), settings.secret_file(LOGIN)
+            settings.url,
+            settings.user,
+            settings.secret("up_token"),
+            settings.secret_file(LOGIN),
+            settings.haienv_root,
         )
         if said := login.keep(self._login, settings.secret_file(LOGIN)):
             say(f"  {said}")
@@ -272,7 +292,7 @@ class _Up:
 
     def _api(self) -> Transport:
         token = None if self._login is None else self._login.token
-        return own_platform(self._settings.service_url + API_PATH, token)
+        return own_platform(self._settings.api_url, token)
 
     def _stay(self) -> int:
         """Restart processes that end, until a signal comes; then stop the platform. Returns the exit code."""
@@ -394,10 +414,11 @@ _EXAMPLE: Final = (
 
 
 def _haienv_export(root: Path | None) -> list[str]:
-    """Return the line with which `haienv` in a terminal sees the platform's environments; empty if it does without."""
-    if root is None or os.environ.get("HAIENV_ROOT") == str(root):
+    """Return the line with which `haienv` sees the platform's environments where this shell names others, else none."""
+    named = os.environ.get("HAIENV_ROOT") or os.environ.get("HAIENV_PATH")
+    if root is None or named in (None, "", str(root)):
         return []
-    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # for the command haienv"]
+    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # this terminal has {named}"]
 
 
 def _activation() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -18,7 +19,7 @@ from hai_hub.shared.state import write_private
 _PATIENCE_S: Final = 2.0
 
 
-def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
+def log_in(url: str, user: str, up_token: str, beside: Path, haienv_root: Path | None = None) -> Settings:
     """Return the stored login if its token is still valid, else a login with a new token.
 
     Args:
@@ -26,19 +27,21 @@ def log_in(url: str, user: str, up_token: str, beside: Path) -> Settings:
         user: Name of the local user, whom the Hub knows.
         up_token: Token of the service `hai-up`.
         beside: File for the token while the `hai` command is logged in to another platform.
+        haienv_root: Folder of all environments of haienv, for `haienv` in a terminal.
 
     Raises:
         UpError: The Hub gives no token.
     """
+    root = None if haienv_root is None else str(haienv_root)
     for kept in (_kept(), _beside(url, user, beside)):
         if kept is not None and (kept.url, kept.user) == (url, user) and kept.token and _is_good(kept):
-            return kept
+            return replace(kept, haienv_root=root)
     wanted = {"note": "hai command on this machine", "scopes": list(LOCAL_TOKEN_SCOPES)}
     try:
         answer = own_platform(url + "/hub/api", up_token).call(
             "POST", f"/users/{quote(user, safe='')}/tokens", body=wanted
         )
-        return Settings(url, str(answer["token"]), user)
+        return Settings(url, str(answer["token"]), user, haienv_root=root)
     except (HaiError, KeyError, TypeError) as error:
         message = f"the Hub gave no token for {user}: {error}"
         raise UpError(message) from error
@@ -59,7 +62,7 @@ def keep(login: Settings, beside: Path) -> str | None:
     """
     path = config_path()
     before = _kept()
-    if before is not None and (before.url, before.user, before.token) == (login.url, login.user, login.token):
+    if before is not None and replace(before, source=login.source) == login:
         return None
     said = None
     choose = f"hai login --url {login.url} --user {login.user}"
@@ -95,7 +98,8 @@ def exports(login: Settings, beside: Path) -> list[str]:
 
 
 def _export(login: Settings, beside: Path) -> str:
-    return f"export HAI_URL={login.url} HAI_TOKEN=$(cat {shlex.quote(str(beside))})"
+    root = f" HAIENV_ROOT={shlex.quote(login.haienv_root)} HAIENV_USER={login.user}" if login.haienv_root else ""
+    return f"export HAI_URL={login.url} HAI_TOKEN=$(cat {shlex.quote(str(beside))}){root}"
 
 
 def _beside(url: str, user: str, beside: Path) -> Settings | None:

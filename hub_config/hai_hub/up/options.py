@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from hai_client.rank.identity import USERNAME
+from hai_hub.config.addresses import AddressError, HubAddresses, addresses_of
 from hai_hub.config.overrides import read_overrides
 from hai_hub.shared.errors import wrong_input
 from hai_hub.shared.state import checked_password, default_state_dir
@@ -18,6 +19,9 @@ from hai_hub.up.unix_users import SYSTEM_STATE_DIR
 
 _USER: Final = re.compile(r"[a-z0-9_][a-z0-9._@-]{0,62}")
 _MOST_NODES: Final = 10_000
+#: Where the platform listens if neither an option nor a file says it.
+_IP: Final = "127.0.0.1"
+_PORT: Final = 8000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class Options:
     nodes_file: Path | None
     scheduler_config: Path | None
     overrides_file: Path | None
+    #: What the file of overrides says of addresses.
+    addresses: HubAddresses
     #: Pattern for the names of Unix accounts; empty: all users' processes run as the platform's own account.
     unix_users: str
 
@@ -57,15 +63,10 @@ def parse(argv: Sequence[str]) -> Options:
         message = "--nodes-file describes the nodes; leave out --nodes and --gpus-per-node"
         raise wrong_input(message)
     overrides = _file("--hub-config", words.hub_config)
-    if overrides is not None:
-        try:
-            read_overrides(overrides)
-        except ValueError as error:
-            message = f"--hub-config {error}"
-            raise wrong_input(message) from error
+    addresses = HubAddresses() if overrides is None else _addresses(overrides)
     return Options(
-        port=words.port,
-        ip=words.ip,
+        port=words.port or addresses.port or _PORT,
+        ip=next(ip for ip in (words.ip, addresses.ip, _IP) if ip is not None),
         state_dir=_state_dir(words.state_dir, words.unix_users),
         user=None if words.user is None else _user("--user", words.user),
         password=None if words.password is None else checked_password(words.password),
@@ -74,8 +75,20 @@ def parse(argv: Sequence[str]) -> Options:
         nodes_file=_file("--nodes-file", words.nodes_file),
         scheduler_config=_file("--scheduler-config", words.scheduler_config),
         overrides_file=overrides,
+        addresses=addresses,
         unix_users=words.unix_users,
     )
+
+
+def _addresses(overrides: Path) -> HubAddresses:
+    try:
+        return addresses_of(read_overrides(overrides))
+    except AddressError as error:
+        message = f"--hub-config {overrides}: {error}"
+        raise wrong_input(message) from error
+    except ValueError as error:
+        message = f"--hub-config {error}"
+        raise wrong_input(message) from error
 
 
 def _state_dir(given: str | None, unix_users: str) -> Path:
@@ -140,10 +153,8 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("--port", type=_whole(1, 65535), default=8000, metavar="N", help="port to listen on (default: 8000)")
-    add(
-        "--ip", default="127.0.0.1", metavar="ADDR", help="address to listen on (default: 127.0.0.1, this machine only)"
-    )
+    add("--port", type=_whole(1, 65535), metavar="N", help=f"port to listen on (default: {_PORT})")
+    add("--ip", metavar="ADDR", help=f"address to listen on (default: {_IP}, this machine only)")
     add("--state-dir", metavar="DIR", help="folder of the platform's files (default: $XDG_STATE_HOME/hai)")
     add("--user", metavar="NAME", help="the local user, who is administrator (default: your login name)")
     add("--password", metavar="P", help="the local user's password, at least 8 characters (default: generated once)")

@@ -120,7 +120,7 @@ def servers(mark: str, *, without: Iterable[int] = ()) -> list[int]:
 
 def _is_server(environ: Mapping[bytes, bytes], mark: bytes) -> bool:
     marked = any((b"%s=%s" % variable).startswith(mark) for variable in environ.items())
-    return marked and environ.get(b"JUPYTERHUB_SERVICE_PREFIX", b"").startswith(b"/user/")
+    return marked and b"/user/" in environ.get(b"JUPYTERHUB_SERVICE_PREFIX", b"")
 
 
 def end_all(list_them: Callable[[], list[int]], *, patience_s: float, tick: Callable[[], None]) -> int:

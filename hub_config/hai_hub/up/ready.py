@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from hai_client.errors import HaiError
-from hai_client.http import Transport
 from hai_hub.config.settings import API_PATH, HubSettings
 from hai_hub.shared.api import own_platform
 from hai_hub.shared.console import Interrupts, say
@@ -18,6 +17,8 @@ from hai_hub.up.restarter import Restarter
 
 #: Seconds that a start may take; a loaded machine with a cold disk needs a minute.
 LONGEST_S: Final = 180.0
+#: Seconds after which `hai up` says for what it waits.
+_SOON_S: Final = 10.0
 _BETWEEN_S: Final = 0.05
 #: Seconds that an answer may take. A process that is starting may accept a connection and answer later.
 _PATIENCE_S: Final = 1.0
@@ -25,6 +26,8 @@ _PATIENCE_S: Final = 1.0
 _ABOUT_GPUS: Final = re.compile(r" W hai_scheduler\.adapters\.local\.gpus: (.*)")
 #: Lines of a log that a start may have.
 _MANY: Final = 1000
+#: The path of the API through the proxy.
+_HEALTH: Final = f"{API_PATH}/health"
 _SERVICE_ENDED: Final = re.compile(r"Service hai exited with status (-?\d+)")
 
 
@@ -60,20 +63,27 @@ class StartupCheck:
             UpError: A process does not start, or not in time; the error shows the end of its log.
             Interrupted: A signal came.
         """
-        if self._settings.service_apart:
-            self._until("scheduling loop", lambda: loop_answers(self._settings))
+        settings = self._settings
+        if settings.service_apart:
+            self._until("scheduling loop", f"on port {settings.loop_port}", lambda: loop_answers(settings))
             for said in _ABOUT_GPUS.findall(tail(self._loop_log, _MANY, since=self._loop_from)):
                 say(f"  {said}")
-        self._until("scheduler service", lambda: service_answers(self._settings))
-        through = own_platform(self._settings.url, timeout_s=_PATIENCE_S)
-        self._until("JupyterHub", lambda: hub_answers(self._settings) and _answers(through, API_PATH + "/health"))
+        self._until("scheduler service", f"at {settings.api_url}", lambda: service_answers(settings))
+        self._until(
+            "JupyterHub", f"at {settings.url}", lambda: hub_answers(settings) and _answers(settings.url, _HEALTH)
+        )
 
-    def _until(self, what: str, is_there: Callable[[], bool]) -> None:
+    def _until(self, what: str, where: str, is_there: Callable[[], bool]) -> None:
+        told = False
         while not is_there():
             self._look()
-            if time.monotonic() - self._began > LONGEST_S:
-                message = f"{what} did not answer within {LONGEST_S:.0f} s; the end of {self._log}"
+            waited = time.monotonic() - self._began
+            if waited > LONGEST_S:
+                message = f"{what} did not answer {where} within {LONGEST_S:.0f} s; the end of {self._log}"
                 raise UpError(message, detail=tail(self._log, since=self._from))
+            if waited > _SOON_S and not told:
+                told = True
+                say(f"  waiting until {what} answers {where}, {LONGEST_S:.0f} s at most; logs: {self._log.parent}")
             self._interrupts.sleep(_BETWEEN_S)
             if self._interrupts.count:
                 raise Interrupted
@@ -96,22 +106,22 @@ class StartupCheck:
 
 def service_answers(settings: HubSettings) -> bool:
     """Return whether the API answers at its own address, without the proxy."""
-    return _answers(own_platform(settings.service_url + API_PATH, timeout_s=_PATIENCE_S), "/health")
+    return _answers(settings.api_url, "/health")
 
 
 def loop_answers(settings: HubSettings) -> bool:
     """Return whether the scheduling loop is ready: it has ticked, or stands by for another loop."""
-    return _answers(own_platform(f"http://127.0.0.1:{settings.loop_port}", timeout_s=_PATIENCE_S), "/health/ready")
+    return _answers(f"http://127.0.0.1:{settings.loop_port}", "/health/ready")
 
 
 def hub_answers(settings: HubSettings) -> bool:
     """Return whether the Hub answers through its proxy; the proxy has no routes before the Hub is up."""
-    return _answers(own_platform(settings.url, timeout_s=_PATIENCE_S), "/hub/health")
+    return _answers(settings.url, "/hub/health")
 
 
-def _answers(api: Transport, path: str) -> bool:
+def _answers(base: str, path: str) -> bool:
     try:
-        api.call("GET", path)
+        own_platform(base, timeout_s=_PATIENCE_S).call("GET", path)
     except HaiError:
         return False
     return True

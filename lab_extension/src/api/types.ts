@@ -318,6 +318,8 @@ export interface IEnvironmentList {
   items: IEnvironment[];
   /** The owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`. */
   owners: string[];
+  /** The folder of all environments of haienv, as the service and tasks see it; null: there are none. */
+  root: string | null;
   /** What is missing in the list, and why. */
   warnings: string[];
 }

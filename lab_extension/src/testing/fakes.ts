@@ -262,7 +262,7 @@ export function someEnvironments(given: Partial<IEnvironmentsApi> = {}): IEnviro
 /** A platform that builds for some owners; give what differs. */
 export function somePlatform(owners: string[] = []): Pick<IApi, 'environments' | 'build'> {
   return {
-    environments: vi.fn(async () => ({ items: [], owners, warnings: [] })),
+    environments: vi.fn(async () => ({ items: [], owners, root: null, warnings: [] })),
     build: vi.fn(async () => aTask({ id: 7 }))
   };
 }

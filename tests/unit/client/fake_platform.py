@@ -90,6 +90,9 @@ class FakePlatform:
     events: list[dict[str, Any]] = field(default_factory=list)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     paused: bool = False
+    #: The machine that it runs on, and its folder of environments of haienv.
+    machine: str | None = None
+    haienv_root: str | None = None
     #: Why the scheduler decides nothing; None: it decides.
     standstill: str | None = None
     admin: bool = True

@@ -33,7 +33,14 @@ def _environments(platform: FakePlatform, call: Call) -> tuple[int, Any]:
         admins_only(platform)
         kind = call.query.get("kind")
         return 200, {"items": [one for one in found if kind in (None, one.get("kind", "image"))]}
-    return 200, {"items": [one for one in found if "public" in one["subjects"]]}
+    return 200, {"items": [one for one in found if "public" in one["subjects"]], "root": platform.haienv_root}
+
+
+def _rules(platform: FakePlatform, _call: Call) -> tuple[int, Any]:
+    if platform.machine is None:
+        raise Refuse(404, "not_found", "There are no snapshots here")
+    most = {"max_files": 1, "max_bytes": 1, "max_file_bytes": 1}
+    return 200, {"mode": "off", "machine": platform.machine, **most}
 
 
 def _environment(platform: FakePlatform, call: Call, name: str) -> tuple[int, Any]:
@@ -75,6 +82,7 @@ ROUTES: list[Route] = [
     ("GET", f"{API}/mounts", _mounts),
     ("PUT", f"{API}/mounts/([^/]+)", _mount),
     ("DELETE", f"{API}/mounts/([^/]+)", _mount),
+    ("GET", f"{API}/snapshots/rules", _rules),
     ("GET", f"{API}/environments", _environments),
     ("GET", f"{API}/environments/([^/]+)", _one),
     ("POST", f"{API}/environments/([^/]+)/builds", _build),

@@ -39,7 +39,7 @@ def names(entries: list[dict[str, Any]]) -> list[str]:
 
 def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSettings) -> None:
     hub = installed(settings)
-    assert (hub.bind_url, hub.hub_bind_url) == ("http://127.0.0.1:8123", "http://127.0.0.1:21001")
+    assert (hub.bind_url, hub.hub_bind_url) == ("http://127.0.0.1:8123/", "http://127.0.0.1:21001")
     assert hub.proxy_class.__name__ == "EmbeddedProxy"
     assert hub.spawner_class.__name__ == "HaiSpotLocalSpawner"
     assert hub.authenticator_class.__name__ == "OwnPasswordAuthenticator"
@@ -144,6 +144,28 @@ def test_the_loop_of_a_hub_below_a_path_tells_ranks_that_path(settings: HubSetti
     install(c, settings)
     loop = named(c.JupyterHub.services, "hai-loop")
     assert loop["environment"]["JUPYTERHUB_SERVICE_PREFIX"] == "/jupyter/services/hai/"
+    assert c.HaiLocalSpawner.hai_url == "http://127.0.0.1:8123/jupyter"
+    assert c.HaiLocalSpawner.hai_api_url == "http://127.0.0.1:21002/jupyter/services/hai/api/v1"
+    hub = JupyterHub(config=c)
+    assert (hub.base_url, hub.bind_url) == ("/jupyter/", "http://127.0.0.1:8123/jupyter/")
+    assert "base_url" not in c.JupyterHub, "beside a bind_url JupyterHub would listen on all addresses"
+    elsewhere = Config()
+    elsewhere.JupyterHub.port = 9000
+    assert installed(settings, elsewhere).bind_url == "http://127.0.0.1:9000/"
+    assert elsewhere.HaiLocalSpawner.hai_url == "http://127.0.0.1:9000"
+    by_url = Config()
+    by_url.JupyterHub.bind_url = "http://127.0.0.1:9000/jupyter"
+    install(by_url, settings)
+    assert by_url.HaiLocalSpawner.hai_api_url == c.HaiLocalSpawner.hai_api_url
+
+
+def test_the_addresses_of_a_toml_file_are_those_of_the_settings(settings: HubSettings, tmp_path: Path) -> None:
+    """`hai up` has read them; its options go before them."""
+    file = tmp_path / "hub.toml"
+    file.write_text('[JupyterHub]\nport = 9000\nbind_url = "http://0.0.0.0:9000/lab"\nhub_ip = "0.0.0.0"\n')
+    hub = installed(replace(settings, overrides_file=file, base_url="/lab/", hub_ip="10.0.0.1"))
+    assert (hub.bind_url, hub.base_url) == ("http://127.0.0.1:8123/lab/", "/lab/")
+    assert hub.hub_bind_url == "http://10.0.0.1:21001"
 
 
 def named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:

@@ -13,9 +13,11 @@ from hai_client.api import Client
 from hai_client.cli.platform.quota import by_level, limit
 from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.parser import Command
-from hai_client.errors import Invalid, NotLoggedIn
+from hai_client.errors import HaiError, Invalid, NotLoggedIn
+from hai_client.http import Transport
 from hai_client.hub import Hub
 from hai_client.settings import Settings
+from hai_client.snapshots.machine import machine_id
 from hai_client.wire.schema import Me
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -70,7 +72,8 @@ def _login(args: argparse.Namespace, ctx: Context) -> int:
         user = args.user or _ask(ctx, f"user at {url}: ")
         made = Hub(Settings(url), waiting=ctx.waiting).login(user, _password(args, ctx, url, user))
         token, scopes = made.token, made.scopes
-    path = settings.save(Settings(url, token, user))
+    root = _haienv_root(Settings(url, token))
+    path = settings.save(Settings(url, token, user, haienv_root=root))
     if ctx.json:
         ctx.out.json({"url": url, "user": user, "file": str(path), "scopes": scopes})
     else:
@@ -79,6 +82,19 @@ def _login(args: argparse.Namespace, ctx: Context) -> int:
         if os.environ.get(name) and (name == "HAI_TOKEN" or os.environ.get("HAI_URL")):
             ctx.out.note(f"{name} is set here and wins over this login; to use the login: unset {name}")
     return 0
+
+
+def _haienv_root(found: Settings) -> str | None:
+    """Return the folder of the platform's environments, if the platform runs here and the user may read them."""
+    client = Client(transport=Transport(found.api_url, found.token, delays_s=()))
+    try:
+        if client.snapshot_rules().machine != machine_id():
+            return None
+        root = client.environment_list(kind="haienv").root
+    except HaiError:
+        # The login is good without it, and `haienv create` says where it makes environments.
+        return None
+    return root if root and os.access(root, os.R_OK | os.X_OK) else None
 
 
 def _address(ctx: Context) -> str:

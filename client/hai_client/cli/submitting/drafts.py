@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hai_client import settings
 from hai_client.errors import Invalid
 from hai_client.rank.pythons import VENV
 
@@ -100,13 +101,33 @@ def _tell(args: argparse.Namespace, ctx: Context, found: Mapping[str, Any], envi
 
 
 def _root(environ: Mapping[str, str]) -> str | None:
-    """Return the folder of all environments; None: there is none."""
+    """Return the folder of all environments, as haienv finds it; None: there is none."""
     for variable in _ROOTS:
         if environ.get(variable):
             return environ[variable]
+    if root := settings.haienv_root(environ):
+        return root
     data = environ.get("XDG_DATA_HOME") or os.path.join(environ.get("HOME", "/"), ".local", "share")  # noqa: PTH118
     folder = Path(data) / "haienv"
     return str(folder) if folder.is_dir() else None
+
+
+def with_place(error: Invalid, environment: str | None) -> Invalid:
+    """Return the error; if it is that there is no such environment, with the place where this machine has one."""
+    root, name = _root(os.environ), (environment or "").partition("@")[0]
+    if root is None or not name or f"there is no {name!r}" not in error.message or root in error.message:
+        return error
+    # A bare name is a user's own; what the user is called in this folder is for haienv to know.
+    place = next(Path(root).glob(f"{name if '/' in name else f'users/*/{name}'}/current"), None)
+    if place is None:
+        return error
+    return Invalid(
+        f"{error.message}; the one in {place.parent} is not where the platform has environments: `hai environments"
+        f" build create {name} ...` makes one there, and so does `haienv create` with HAIENV_ROOT set to that folder",
+        code=error.code,
+        status=error.status,
+        fields=error.fields,
+    )
 
 
 def _of_draft(folder: str) -> tuple[str, str] | None:

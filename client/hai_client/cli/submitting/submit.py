@@ -197,7 +197,10 @@ def send(
     if dry_run:
         return forecast.dry_run(ctx, dataclasses.replace(request, take_snapshot=None), follow=follow)
     request = snapshot_options.with_snapshot(ctx, request, snapshot)
-    task = ctx.client.submit(request)
+    try:
+        task = ctx.client.submit(request)
+    except Invalid as error:
+        raise drafts.with_place(error, request.environment) from None
     if ctx.json:
         if not follow:
             ctx.out.json(task)

@@ -26,7 +26,8 @@ async def show_all(ask: Ask[EnvironmentQuery, Nothing]) -> EnvironmentList:
     found = await ask.services.catalogue.show(ask.caller, everybodys=query.all, kind=query.kind)
     images = [convert.environment_out(one) for one in found.images]
     haienvs = [convert.haienv_out(one, owners) for one in found.haienvs]
-    return EnvironmentList(items=[*images, *haienvs], owners=list(owners), warnings=list(found.warnings))
+    warnings = list(found.warnings)
+    return EnvironmentList(items=[*images, *haienvs], owners=list(owners), root=found.root, warnings=warnings)
 
 
 async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:

@@ -110,6 +110,8 @@ class EnvironmentList(Output):
     items: list[EnvironmentOut]
     #: The owners whose environments the caller may have built: `users/ann`, `groups/cv`, `base`.
     owners: list[str] = Field(default=[])
+    #: The folder of all environments of haienv, as the service and tasks see it; null: there are none.
+    root: str | None = None
     #: What is missing in the list, and why.
     warnings: list[str] = Field(default=[])
 

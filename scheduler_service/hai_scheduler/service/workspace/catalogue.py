@@ -20,6 +20,8 @@ class Choices:
     haienvs: Sequence[ListedHaienv] = ()
     #: What is missing in the list, and why.
     warnings: Sequence[str] = ()
+    #: The folder of all environments of haienv, for those who can have some.
+    root: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +48,13 @@ class Catalogue:
         images = await self.images.show(caller, everybodys=everybodys) if kind != "haienv" else []
         if kind == "image" or self.haienvs is None or caller.kind != "user":
             return Choices(images=images)
+        root = self.haienvs.root
         try:
             found = await self.haienvs.listed(caller.name, caller.groups, everybodys=everybodys)
         except HaienvFault as error:
-            return Choices(images=images, warnings=[str(error)])
+            return Choices(images=images, warnings=[str(error)], root=root)
         cut = [f"There are more than {len(found.items)} environments: the rest is not listed."] if found.cut else []
-        return Choices(images=images, haienvs=found.items, warnings=cut)
+        return Choices(images=images, haienvs=found.items, warnings=cut, root=root)
 
     async def one(self, caller: Caller, name: str) -> Listed | HaienvDetail:
         """Return what a name means for the caller, as a submission takes it: an image first, then an environment.

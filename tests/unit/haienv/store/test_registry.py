@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from haienv.shared import locking
 from haienv.shared.errors import Missing, Wrong
 from haienv.store import names, registry
 from haienv.store.names import BASE, GROUPS, USERS, EnvName, Owner
@@ -71,6 +72,16 @@ def test_an_environment_without_a_current_generation_is_not_found(known: Registr
         known.find(names.parse("vision"))
     add(known, EVERYBODY)
     assert known.find(names.parse("vision")).name == EnvName(EVERYBODY, "vision"), "the next owner is asked"
+
+
+def test_one_whose_first_build_goes_on_or_was_cut_short_says_so(known: Registry) -> None:
+    env = env_of(known.root)
+    env.generation(1).folder.mkdir(parents=True)
+    with locking.building(env.build_lock, "create users/ann/vision", user="ann", wait_s=0, say=print):  # noqa: SIM117
+        with pytest.raises(Missing, match=r"users/ann/vision is being built: ann on .* does `create users/ann/vision`"):
+            known.find(names.parse("vision"))
+    with pytest.raises(Missing, match="its first build has not ended; `haienv create vision` with its packages builds"):
+        known.find(names.parse("users/ann/vision"))
 
 
 def test_one_that_cannot_be_looked_into_hides_no_other(known: Registry, monkeypatch: pytest.MonkeyPatch) -> None:

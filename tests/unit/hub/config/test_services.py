@@ -37,7 +37,7 @@ def test_the_loop_is_told_the_same_and_where_it_tells_its_health(settings: HubSe
 
 def test_the_loop_gets_no_token(settings: HubSettings, secrets: list[str]) -> None:
     given = {"HOME": "/home/ann", "JUPYTERHUB_API_TOKEN": "another's", "AWS_SECRET_ACCESS_KEY": "x"}
-    env = loop_environment(given)
+    env = loop_environment(settings, given)
     assert env == {"HOME": "/home/ann", "JUPYTERHUB_SERVICE_PREFIX": "/services/hai/"}
     assert loop_service(settings, given)["environment"] == env
 
@@ -83,5 +83,6 @@ def test_a_service_apart_gets_the_hubs_words_and_nothing_else_of_the_environment
 def test_a_service_is_apart_unless_the_administrator_changes_what_it_is_told() -> None:
     assert can_be_apart({})
     assert can_be_apart({"JupyterHub": {"authenticator_class": "dummy"}, "Spawner": {"ip": "0.0.0.0"}})
-    assert not can_be_apart({"JupyterHub": {"hub_ip": "10.0.0.1"}})
+    assert can_be_apart({"JupyterHub": {"base_url": "/lab/", "hub_ip": "10.0.0.1"}}), "these are known to `hai up`"
+    assert not can_be_apart({"JupyterHub": {"hub_connect_url": "http://10.0.0.1"}})
     assert not can_be_apart({"JupyterHub": {"services": []}})

@@ -31,15 +31,23 @@ def test_neither_the_repr_nor_the_file_holds_a_secret(
 @pytest.mark.parametrize(
     ("ip", "bind_url", "url"),
     [
-        ("127.0.0.1", "http://127.0.0.1:80", "http://127.0.0.1:80"),
-        ("0.0.0.0", "http://0.0.0.0:80", "http://127.0.0.1:80"),
-        ("::", "http://[::]:80", "http://[::1]:80"),
-        ("10.1.2.3", "http://10.1.2.3:80", "http://10.1.2.3:80"),
+        ("127.0.0.1", "http://127.0.0.1:80/", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://0.0.0.0:80/", "http://127.0.0.1:80"),
+        ("::", "http://[::]:80/", "http://[::1]:80"),
+        ("10.1.2.3", "http://10.1.2.3:80/", "http://10.1.2.3:80"),
     ],
 )
 def test_the_own_address_is_one_that_this_machine_can_reach(ip: str, bind_url: str, url: str, tmp_path: Path) -> None:
     made = HubSettings(state_dir=tmp_path, user="ann", ip=ip, port=80)
     assert (made.bind_url, made.url) == (bind_url, url)
+
+
+def test_below_a_path_all_addresses_have_it(tmp_path: Path) -> None:
+    made = HubSettings(state_dir=tmp_path, user="ann", port=80, hub_port=81, service_port=82, base_url="/lab/")
+    assert (made.bind_url, made.url) == ("http://127.0.0.1:80/lab/", "http://127.0.0.1:80/lab")
+    assert (made.hub_bind_url, made.hub_api_url) == ("http://127.0.0.1:81", "http://127.0.0.1:81/lab/hub/api")
+    assert made.api_url == "http://127.0.0.1:82/lab/services/hai/api/v1"
+    assert made.service_prefix == "/lab/services/hai/"
 
 
 def test_an_unknown_setting_is_named(tmp_path: Path) -> None:

@@ -123,6 +123,18 @@ def test_the_file_is_private_and_holds_address_user_and_token(hub: FakeHub) -> N
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+def test_the_folder_of_environments_stands_beside_the_login(hub: FakeHub, tmp_path: Path) -> None:
+    login.keep(Settings(hub.url, "good", "ann"), BESIDE)
+    got = login.log_in(hub.url, "ann", "up", BESIDE, Path("/state/my haienv"))
+    assert (got.token, got.haienv_root) == ("good", "/state/my haienv")
+    assert login.keep(got, BESIDE) is None
+    assert json.loads(config_path().read_text())["haienv_root"] == "/state/my haienv"
+    assert login.log_in(hub.url, "ann", "up", BESIDE, None).haienv_root is None
+    # While `hai` speaks to another platform, one line of a terminal is about this one, with its environments.
+    save(Settings("https://hub.example", "precious", "ann"))
+    assert login.exports(got, BESIDE)[0].endswith(" HAIENV_ROOT='/state/my haienv' HAIENV_USER=ann")
+
+
 def test_a_login_for_another_platform_is_kept_and_that_is_said(hub: FakeHub) -> None:
     login.keep(Settings("https://hub.example", "precious", "ann"), BESIDE)
     said = login.keep(Settings(hub.url, "good", "ann"), BESIDE)

@@ -76,3 +76,29 @@ def test_a_file_of_overrides_is_checked_before_anything_starts(tmp_path: Path, t
     with pytest.raises(UpError, match=said) as refused:
         parse(["--hub-config", str(file)])
     assert refused.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "ip", "port"),
+    [
+        ([], "0.0.0.0", 9000),
+        (["--ip", "127.0.0.1"], "127.0.0.1", 9000),
+        (["--port", "8140"], "0.0.0.0", 8140),
+        (["--ip", "::1", "--port", "8000"], "::1", 8000),
+    ],
+)
+def test_an_option_goes_before_what_the_file_says_of_the_address(
+    tmp_path: Path, words: list[str], ip: str, port: int
+) -> None:
+    file = tmp_path / "hub.toml"
+    file.write_text('[JupyterHub]\nbind_url = "http://0.0.0.0:9000/lab/"\n')
+    options = parse(["--hub-config", str(file), *words])
+    assert (options.ip, options.port, options.addresses.base_url) == (ip, port, "/lab/")
+
+
+def test_an_address_that_cannot_be_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    file = tmp_path / "hub.toml"
+    file.write_text('[JupyterHub]\nssl_cert = "/etc/cert.pem"\n')
+    with pytest.raises(UpError, match=f"--hub-config {file}: JupyterHub.ssl_cert = '/etc/cert.pem': ") as refused:
+        parse(["--hub-config", str(file)])
+    assert refused.value.exit_code == 2

@@ -137,10 +137,18 @@ def test_one_that_does_not_answer_ends_the_wait_with_the_end_of_the_log(world: W
     (world.settings.log_dir / "hub.log").write_text("of an earlier start\n")
     world.up[silent] = None
     world.writes = [(1, "hub.log", "cannot bind\n")]
-    with pytest.raises(UpError, match=f"did not answer within {LONGEST_S:.0f} s") as error:
+    with pytest.raises(UpError, match=f"did not answer .* within {LONGEST_S:.0f} s") as error:
         wait(world)
     assert world.now == pytest.approx(LONGEST_S, abs=0.2)
     assert error.value.detail == "cannot bind"
+
+
+def test_a_wait_that_lasts_says_once_for_what_and_where(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.up[HUB] = 60.0
+    wait(world)
+    said = [line for line in capsys.readouterr().out.splitlines() if "waiting" in line]
+    where = f"JupyterHub answers at {world.settings.url}, {LONGEST_S:.0f} s at most; logs: {world.settings.log_dir}"
+    assert said == [f"  waiting until {where}"]
 
 
 def test_a_signal_ends_the_wait(world: World) -> None:

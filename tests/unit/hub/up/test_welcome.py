@@ -28,8 +28,10 @@ def test_outside_an_environment_there_is_nothing_to_activate(monkeypatch: pytest
 
 
 def test_the_folder_of_environments_is_told_where_the_shell_has_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HAIENV_ROOT", raising=False)
+    monkeypatch.setenv("HAIENV_ROOT", "/mine")
     [line] = _haienv_export(Path("/var/lib/my hai/haienv"))
     assert line.split("   ")[0] == "  export HAIENV_ROOT='/var/lib/my hai/haienv'"
     monkeypatch.setenv("HAIENV_ROOT", "/var/lib/my hai/haienv")
+    assert _haienv_export(Path("/var/lib/my hai/haienv")) == _haienv_export(None) == []
+    monkeypatch.delenv("HAIENV_ROOT")
     assert _haienv_export(Path("/var/lib/my hai/haienv")) == _haienv_export(None) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hai_client.snapshots.machine import machine_id
 from unit.client.conftest import Hai
 
 
@@ -54,3 +55,20 @@ def test_what_was_logged_in_is_used_afterwards(hai: Hai, fake: Any, monkeypatch:
     monkeypatch.delenv("HAI_TOKEN")
     monkeypatch.delenv("HAI_URL")
     assert hai("whoami").out.startswith("alice at ")
+
+
+@pytest.mark.parametrize(
+    ("machine", "readable", "kept"),
+    [(machine_id(), True, True), ("another", True, False), (None, True, False), (machine_id(), False, False)],
+    ids=["here", "elsewhere", "kubernetes", "closed"],
+)
+def test_the_folder_of_environments_is_kept_where_the_platform_runs_here(
+    hai: Hai, platform: Any, fake: Any, tmp_path: Path, machine: str | None, readable: bool, kept: bool
+) -> None:
+    root = tmp_path / "haienv"
+    if readable:
+        root.mkdir()
+    platform.machine, platform.haienv_root = machine, str(root)
+    assert hai("login", "--token-stdin", stdin=f"{fake.TOKEN}\n").code == 0
+    found = json.loads((Path.home() / ".config/hai/config.json").read_text())
+    assert found.get("haienv_root") == (str(root) if kept else None)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from hai_client import settings
 from hai_scheduler.core.model.pins import Pin
 from haienv.building import drafts
 from haienv.store.layout import EnvFolder
 from haienv.store.names import USERS, EnvName, Owner
 from kit.haienv_folders import publish
+from unit.client import fake_platform as fakes
 from unit.client.conftest import Hai
 
 MODULE = "lib/python3.11/site-packages/own.py"
@@ -61,6 +63,33 @@ def test_a_draft_with_changes_is_frozen_and_the_task_gets_that_generation(
     assert "froze" not in again.err
     assert sent(platform)["environment"] == "vision"
     assert [one.number for one in env.generations()] == [1, 2]
+
+
+def test_the_folder_of_the_platform_that_hai_is_logged_in_to_is_taken_without_a_variable(
+    hai: Hai, platform: Any, env: EnvFolder, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.save(settings.Settings(platform.url, fakes.TOKEN, "ann", haienv_root=str(env.root)))
+    for name in ("HAIENV_ROOT", "HAIENV_USER", "HAIENV_GROUPS"):
+        monkeypatch.delenv(name)
+    assert "froze the draft of vision as vision@2" in hai("submit", "--env", "vision", "--", "python", "train.py").err
+    assert sent(platform)["environment"] == "users/ann/vision@2"
+
+
+def test_an_environment_that_is_elsewhere_on_this_machine_is_named_where_the_platform_has_none(
+    hai: Hai, platform: Any, env: EnvFolder
+) -> None:
+    def refuse(call: Any) -> None:
+        if call.path.endswith("/tasks"):
+            where = "environment: there is no 'vision' in users/alice and base below /srv/haienv"
+            raise fakes.Refuse(400, "invalid", where)
+
+    platform.before = [refuse] * 4
+    result = hai("submit", "--env", "vision", "--", "python", "train.py")
+    assert result.code == 2
+    assert f"the one in {env.folder} is not where the platform has environments" in result.err
+    assert "`hai environments build create vision ...` makes one there" in result.err
+    other = hai("submit", "--env", "base/vision", "--", "python", "train.py")
+    assert "the one in" not in other.err
 
 
 def test_with_the_newest_at_each_start_the_draft_is_frozen_and_the_name_is_kept(
