@@ -40,12 +40,11 @@ release: {{ .Release.Name }}
 app.kubernetes.io/managed-by: hai
 {{- end }}
 
-{{/* Peers that may reach the scheduler service: ingress peers of the pod that runs it. */}}
+{{/* Peers that may reach the scheduler service: ingress peers of the pod that runs it. The Hub asks by the Service, also
+     where it runs the scheduler itself, and some networks apply policies to a way that leads back to its own pod. */}}
 {{- define "hai.schedulerClients" -}}
 {{ include "hai.peer" (list . "proxy") }}
-{{- if .Values.scheduler.separate }}
 {{ include "hai.peer" (list . "hub") }}
-{{- end }}
 {{ include "hai.workloadsPeer" . }}
     matchLabels: {{- include "hai.taskLabels" . | nindent 6 }}
 {{ include "hai.workloadsPeer" . }}
