@@ -30,7 +30,7 @@ from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
-    lost_lines_of,
+    ending_of,
     signal_of,
     signalled_of,
     summary_of,
@@ -183,7 +183,7 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         exit_code=code,
         start_error=error if left is None else None,
         blame=blame,
-        message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
+        message=_message_of(status, terminated, said) or error,
         notified_at=told,
         signal=signal_of(said),
         # The supervisor's time is finer than the kubelet's, which is in whole seconds.
@@ -254,12 +254,11 @@ def _why_lost(pod: Thing) -> str:
     return _UNMADE if is_unmade(pod) and deleted_at(pod) is not None else _UNSEEN
 
 
-def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | None:
-    if terminated.get("reason") == "OOMKilled":
-        return "out of memory: it was ended by the kernel (OOMKilled)"
-    if status.get("reason") or status.get("message"):
-        return _words(status)
-    return None
+def _message_of(status: dict[str, Any], terminated: dict[str, Any], said: dict[str, Any]) -> str | None:
+    """Return what users should know of an end: what the cluster says of it, then what the supervisor says."""
+    ours = ending_of(said, out_of_memory=terminated.get("reason") == "OOMKilled")
+    theirs = _words(status) if status.get("reason") or status.get("message") else None
+    return "; ".join(filter(None, (theirs, ours))) or None
 
 
 def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
