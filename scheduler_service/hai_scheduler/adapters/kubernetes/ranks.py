@@ -48,9 +48,10 @@ _OURS: Final[Mapping[str, tuple[str, Blame]]] = {
     MAKING: ("the folder of its environment could not be made", Blame.NOBODY),
 }
 #: Reasons of pods that their node or the cluster has ended: the rank was taken away from its user (H1).
+_EVICTED: Final = "Evicted"
 _TAKEN: Final = frozenset(
     {
-        "Evicted",
+        _EVICTED,
         "NodeLost",
         "NodeShutdown",
         "Preempting",
@@ -293,6 +294,12 @@ def _taken_away(status: dict[str, Any]) -> bool:
     message = status.get("message") or ""
     taken = status.get("reason") in _TAKEN or bool(condition(status, _DISRUPTED, "True"))
     return taken and not any(words in message for words in _OWN_DOING)
+
+
+def evicted(pod: Thing) -> str:
+    """Return the kubelet's words if it has evicted the pod because its node was short of something; else empty."""
+    status = pod.get("status") or {}
+    return _words(status) if status.get("reason") == _EVICTED and _taken_away(status) else ""
 
 
 def _words(status: dict[str, Any]) -> str:
