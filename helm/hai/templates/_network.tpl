@@ -108,14 +108,17 @@ app.kubernetes.io/managed-by: hai
 {{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
 {{- $found = append $found (dict "addresses" (.clusterIPs | default (list .clusterIP)) "ports" $ports) -}}
 {{- end -}}
-{{- $subsets := (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
-{{- if not $subsets -}}
-{{- /* Endpoints are on their way out of Kubernetes. */ -}}
+{{- $subsets := list -}}
+{{- if .Capabilities.APIVersions.Has "discovery.k8s.io/v1/EndpointSlice" -}}
 {{- with lookup "discovery.k8s.io/v1" "EndpointSlice" "default" "kubernetes" -}}
 {{- $addresses := list -}}
 {{- range .endpoints }}{{ range .addresses }}{{ $addresses = append $addresses (dict "ip" .) }}{{ end }}{{ end -}}
 {{- $subsets = list (dict "addresses" $addresses "ports" .ports) -}}
 {{- end -}}
+{{- end -}}
+{{- if not $subsets -}}
+{{- /* Kubernetes before 1.21; from 1.33 on it warns of who asks for Endpoints. */ -}}
+{{- $subsets = (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
 {{- end -}}
 {{- range $subsets -}}
 {{- $ports := list -}}
