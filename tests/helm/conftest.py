@@ -9,9 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hai_hub.cluster.chart_env import ChartEnv
+from kit.helm.pods import SPAWNER_TOKEN, environment, secrets_of
 from kit.helm.rendering import API_SERVER, CHART, Render, Rendered, Values, objects_of
 
 ABSENT = "no helm: `make helm` installs it, and these tests need it"
@@ -59,3 +62,16 @@ def render(run_helm: Callable[..., subprocess.CompletedProcess[str]]) -> Render:
         return kept[key]
 
     return rendered
+
+
+@pytest.fixture
+def chart_env(render: Render, tmp_path: Path) -> Callable[..., ChartEnv]:
+    def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> ChartEnv:
+        made = render(values)
+        pod = dict(made.pods())["hub"]
+        secrets = secrets_of(made)
+        secrets["hub"]["spawner-token"] = f"{SPAWNER_TOKEN}\n"
+        environ = environment(pod, secrets, tmp_path) | (more or {})
+        return ChartEnv.of(environ, json.loads(secrets["hub-config"]["values.json"]))
+
+    return make

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from hai_hub.cluster.helm import NOT_OURS
 from kit.helm.api_server import cluster
 from kit.helm.rendering import API_SERVER, CHART, Object, Render, objects_of
 
@@ -78,7 +79,8 @@ def test_the_cluster_says_where_it_is(run_helm: Run, tmp_path: Path) -> None:
         ]
 
 
-def test_a_cluster_without_endpoints_says_it_by_slices(run_helm: Run, tmp_path: Path) -> None:
+def test_endpoints_are_not_asked_for_where_there_is_a_slice(run_helm: Run, tmp_path: Path) -> None:
+    """Kubernetes 1.33 and newer warn of who asks for them."""
     one = {
         "kind": "EndpointSlice",
         "apiVersion": "discovery.k8s.io/v1",
@@ -86,8 +88,11 @@ def test_a_cluster_without_endpoints_says_it_by_slices(run_helm: Run, tmp_path: 
         "ports": [{"port": 6443}],
     }
     path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
-    with cluster(tmp_path, {SERVICE: OBJECTS[SERVICE], path: one}) as kubeconfig:
+    seen: list[str] = []
+    with cluster(tmp_path, {**OBJECTS, path: one}, seen) as kubeconfig:
         made = asked(run_helm, kubeconfig, ASK_NOBODY)
+    assert path in seen
+    assert ENDPOINTS not in seen
     assert ways(made["hub"])[1:] == [(["192.0.2.7/32", "192.0.2.8/32"], [6443])]
 
 
@@ -147,3 +152,13 @@ def test_passwords_of_an_older_chart_are_kept_and_roles_get_their_own(run_helm: 
     )
     assert data["password"] == before
     assert len({data["password"], data["hub-password"], data["scheduler-password"]}) == 3
+
+
+def test_helm_says_of_a_namespace_that_is_there_what_hai_cluster_understands(run_helm: Run, tmp_path: Path) -> None:
+    there = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "platform-work"}}
+    words = ("template", "hai", str(CHART), "--namespace", "platform", "--dry-run=server")
+    with cluster(tmp_path, {**OBJECTS, "/api/v1/namespaces/platform-work": there}) as kubeconfig:
+        result = run_helm(*words, "--disable-openapi-validation", values=ASK_NOBODY, kubeconfig=kubeconfig)
+    found = NOT_OURS.search(result.stderr)
+    assert found is not None, result.stderr
+    assert found.groups() == ("Namespace", "platform-work")

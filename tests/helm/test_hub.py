@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -19,29 +18,15 @@ from traitlets.config import Config
 from hai_client.errors import Invalid
 from hai_hub.cluster.chart_env import ChartEnv
 from hai_hub.cluster.install import configure
-from kit.helm.pods import ELSEWHERE, environment, secrets_of
+from kit.helm.pods import ELSEWHERE, SPAWNER_TOKEN
 from kit.helm.rendering import Render
 
 Make = Callable[..., JupyterHub]
-TOKEN = "token-of-the-spawner"
 
 
 @pytest.fixture(autouse=True)
 def _jupyterhubs_own_service_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
-
-
-@pytest.fixture
-def chart_env(render: Render, tmp_path: Path) -> Callable[..., ChartEnv]:
-    def make(values: dict[str, Any] | None = None, more: dict[str, str] | None = None) -> ChartEnv:
-        made = render(values)
-        pod = dict(made.pods())["hub"]
-        secrets = secrets_of(made)
-        secrets["hub"]["spawner-token"] = f"{TOKEN}\n"
-        environ = environment(pod, secrets, tmp_path) | (more or {})
-        return ChartEnv.of(environ, json.loads(secrets["hub-config"]["values.json"]))
-
-    return make
 
 
 @pytest.fixture
@@ -132,7 +117,7 @@ def test_a_separate_scheduler_is_a_service_that_the_hub_does_not_start(hub: Make
 def test_tokens_are_the_ones_of_the_secret(hub: Make) -> None:
     services = hub().services
     tokens = [named(services, name)["api_token"] for name in ("hai", "hai-spawner", "hai-metrics")]
-    assert tokens[1] == TOKEN
+    assert tokens[1] == SPAWNER_TOKEN
     assert len(set(tokens)) == 3
 
 

@@ -7,13 +7,14 @@ import json
 import re
 import subprocess
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import kubernetes_validate
 import pytest
 
+from hai_scheduler.adapters.kubernetes.preflight import NEEDS, NEEDS_OF_A_READER, Need
 from kit.helm.matrix import MATRIX
 from kit.helm.rendering import CHART, Object, Render
 
@@ -102,35 +103,45 @@ def granted(role: Object) -> dict[str, set[str]]:
     return found
 
 
+def wanted(needs: Iterable[Need], *, namespaced: bool) -> dict[str, set[str]]:
+    """What a process asks for, as `granted` returns it."""
+    return {
+        f"{need.resource}/{need.name}" if need.name else need.resource: set(need.verbs)
+        for need in needs
+        if need.namespaced is namespaced
+    }
+
+
+#: What the Hub does: tests/kubernetes run it with these rights alone.
+HUB_NEEDS = (
+    Need("pods", ("create", "delete", "list", "watch")),
+    Need("persistentvolumeclaims", ("create", "delete", "get")),
+    Need("events", ("list", "watch")),
+    Need("nodes", ("list",), namespaced=False),
+)
+
+
 @ALL
-def test_rights_are_these_and_no_others(render: Render, values: dict[str, Any]) -> None:
+def test_rights_are_what_the_code_asks_for_and_no_others(render: Render, values: dict[str, Any]) -> None:
+    """Of the scheduler's requests tests/unit/adapters/kubernetes/test_needs.py says that they are these and all."""
     made = render(values)
-    prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
-    look = {"get", "list", "watch"}
-    hub, scheduler, api = (f"{prefix}{name}" for name in ("hub", "scheduler", "api"))
-    assert granted(made.one("Role", hub)) == {
-        "pods": look | {"create", "delete"},
-        "persistentvolumeclaims": look | {"create", "delete"},
-        "events": look,
-    }
-    assert granted(made.one("Role", scheduler)) == {
-        "pods": look | {"create", "delete", "deletecollection"},
-        "services": look | {"create", "delete", "patch"},
-        "secrets": {"create", "delete"},
-        "configmaps": {"create"},
-        "configmaps/hai-databases": {"get", "patch"},
-    }
-    (nodes,) = made.all("ClusterRole")
-    assert granted(nodes) == {"nodes": look}
     separate = values.get("scheduler", {}).get("separate")
-    accounts = {hub, scheduler, api} if separate else {hub}
-    assert made.names("Role") == made.names("RoleBinding") == {hub, scheduler} | accounts
-    if separate:
-        assert granted(made.one("Role", api)) == {"pods": look, "services": look}, "it only looks"
-        assert made.one("RoleBinding", api)["subjects"][0]["name"] == api
-    (binding,) = made.all("ClusterRoleBinding")
-    assert {subject["name"] for subject in binding["subjects"]} == accounts
-    assert made.one("RoleBinding", scheduler)["subjects"][0]["name"] == (scheduler if separate else hub)
+    prefix = f"{values['fullnameOverride']}-" if "fullnameOverride" in values else ""
+    needs = {"hub": HUB_NEEDS, "scheduler": NEEDS, **({"api": NEEDS_OF_A_READER} if separate else {})}
+    assert made.names("Role") == made.names("RoleBinding") == {prefix + name for name in needs}
+    for name, its in needs.items():
+        account = prefix + (name if separate else "hub")
+        assert granted(made.one("Role", prefix + name)) == wanted(its, namespaced=True)
+        assert accounts(made.one("RoleBinding", prefix + name)) == {account}
+        bound = [binding for binding in made.all("ClusterRoleBinding") if account in accounts(binding)]
+        roles = [granted(made.one("ClusterRole", binding["roleRef"]["name"])) for binding in bound]
+        assert wanted(its, namespaced=False) in roles
+        assert len(roles) == (1 if separate else 2)
+    assert made.names("ClusterRole") == made.names("ClusterRoleBinding")
+
+
+def accounts(binding: Object) -> set[str]:
+    return {subject["name"] for subject in binding["subjects"]}
 
 
 def test_rights_are_in_the_namespace_of_the_workloads_alone(render: Render) -> None:

@@ -15,7 +15,7 @@ from hai_scheduler.core.workspace.builds import BuildSettings
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from kit.helm.pods import ELSEWHERE, environment, secrets_of
-from kit.helm.rendering import Render, Values
+from kit.helm.rendering import CHART, Render, Values
 
 Read = Callable[..., tuple[Settings, dict[str, dict[str, str]]]]
 
@@ -148,3 +148,33 @@ def test_the_pull_secret_is_a_file_of_the_pod(render: Render) -> None:
     (volume,) = (one for one in pod["volumes"] if one["name"] == "scheduler-secrets")
     wanted = {"secret": {"name": "pull", "items": [{"key": ".dockerconfigjson", "path": "registry.json"}]}}
     assert wanted in volume["projected"]["sources"]
+
+
+def test_training_pods_get_labels_and_annotations_that_the_cluster_asks_for(render: Render) -> None:
+    given = {"extraLabels": {"example.org/team": "ml"}, "extraAnnotations": {"note": "x"}}
+    made = render({"tasks": given})
+    cluster = json.loads(made.one("ConfigMap", "scheduler")["data"]["config.json"])["KubernetesSettings"]
+    assert (cluster["extra_labels"], cluster["extra_annotations"]) == tuple(given.values())
+
+
+@pytest.mark.parametrize("key", ["app.kubernetes.io/managed-by", "hai.jupyter.org/run"])
+@pytest.mark.parametrize("value", ["extraLabels", "extraAnnotations"])
+def test_a_label_of_ours_is_refused_by_its_name(run_helm: Any, key: str, value: str) -> None:
+    result = run_helm("template", "hai", str(CHART), values={"tasks": {value: {key: "mine"}}})
+    assert result.returncode != 0
+    assert f"tasks.{value}: {key} is HAI's own: leave it out" in result.stderr
+
+
+@pytest.mark.parametrize("separate", [False, True], ids=["in the hub's pod", "separate"])
+def test_every_pod_of_the_chart_can_have_more_labels_and_annotations(render: Render, separate: bool) -> None:
+    more = {"labels": {"example.org/team": "platform"}, "annotations": {"note": "x"}}
+    parts = ("hub", "proxy", "scheduler", "postgresql", "redis", "haienv")
+    values = {part: dict(more) for part in parts}
+    values["haienv"] |= {"enabled": True}
+    values["scheduler"] |= {"separate": separate}
+    values |= {"workloads": {"namespace": "platform"}}
+    for entry in render(values).objects:
+        if entry["kind"] in ("Deployment", "Job", "StatefulSet"):
+            metadata = entry["spec"]["template"]["metadata"]
+            assert metadata["labels"]["example.org/team"] == "platform", entry["metadata"]["name"]
+            assert metadata["annotations"]["note"] == "x", entry["metadata"]["name"]

@@ -108,11 +108,12 @@ def container_configs() -> Iterator[str]:
 
 @dataclass
 class Hub:
-    """A Hub process, with requests to it."""
+    """A Hub process, with requests to it. `kubeconfig` is of its account."""
 
     folder: Path
     ip: str
     namespace: str
+    kubeconfig: str
     image: str
     api_url: str
     token: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -171,6 +172,7 @@ class Hub:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "hai_hub.up.hub", "-f", str(file)],
                 cwd=self.folder,
+                env={**os.environ, "KUBECONFIG": self.kubeconfig},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -84,10 +84,10 @@ def test_an_upgrade_keeps_tasks_running_and_secrets_as_they_are(platform: Platfo
 #: With the scheduler in the Hub's pod one account does the work of both.
 MAY = {
     "pods": {*LOOK, "create", "delete", "deletecollection"},
-    "persistentvolumeclaims": {*LOOK, "create", "delete"},
+    "persistentvolumeclaims": {"create", "delete", "get"},
     "events": set(LOOK),
-    "services": {*LOOK, "create", "delete", "patch"},
-    "secrets": {"create", "delete"},
+    "services": {*LOOK, "create", "delete", "get", "patch"},
+    "secrets": {"create"},
     # Of the one named `hai-databases` it may get and patch as well.
     "configmaps": {"create"},
     "serviceaccounts": set(),

@@ -120,7 +120,7 @@ def test_what_answers_may_look_and_change_nothing(platform: Platform) -> None:
 def test_what_schedules_may_not_do_what_is_the_hubs(platform: Platform) -> None:
     account = f"{platform.namespace}:scheduler"
     assert allowed(account, "pods", platform.work) == {*LOOK, "create", "delete", "deletecollection"}
-    assert allowed(account, "secrets", platform.work) == {"create", "delete"}
+    assert allowed(account, "secrets", platform.work) == {"create"}
     for resource in ("persistentvolumeclaims", "events", "pods/exec"):
         assert allowed(account, resource, platform.work) == set()
     for resource in ("pods", "services", "secrets"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +22,7 @@ from hai_scheduler.core.model.run import RankState
 from hai_scheduler.ports.errors import Temporary
 from kit.kubernetes.harness import KubernetesHarness
 from kit.kubernetes.passage import Passage
-from kit.kubernetes.place import admin
+from kit.kubernetes.place import Place, admin
 
 RUN = RunId("1.1")
 
@@ -157,9 +156,9 @@ async def test_a_run_that_was_launched_is_found_by_a_service_that_never_heard_of
 
 
 @pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[tuple[Passage, str]]:
+async def door(place: Place, tmp_path: Path) -> AsyncIterator[tuple[Passage, str]]:
     """A proxy to the API server that can be shut, and a kubeconfig that uses it."""
-    config = yaml.safe_load(await asyncio.to_thread(Path(os.environ["KUBECONFIG"]).read_text))
+    config = yaml.safe_load(await asyncio.to_thread(Path(place.kubeconfigs["scheduler"]).read_text))
     name = next(each["context"]["cluster"] for each in config["contexts"] if each["name"] == config["current-context"])
     target = next(each["cluster"] for each in config["clusters"] if each["name"] == name)
     address = urlparse(target["server"])

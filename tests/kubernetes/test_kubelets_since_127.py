@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -63,9 +62,9 @@ def container(pod: Thing) -> Thing:
 async def test_a_pod_that_is_deleted_gets_its_last_phase_before_it_vanishes(harness, cluster, starts, code) -> None:
     """This is what makes the stand-in one of kubelets since 1.27: those of 1.20 remove a pod that has not started."""
     await up(harness, cluster, starts=starts)
-    states = asyncio.create_task(harness.history(POD))
+    before = (await harness.pod(POD))["metadata"]["resourceVersion"]
     await cluster.kill(RunId("1.1"))
-    seen = await states
+    seen = await harness.history(POD, since=before)
     told = [pod for pod in seen if pod["metadata"].get("deletionTimestamp")]
     assert told[0]["status"]["phase"] == ("Running" if starts else "Pending")
     last = told[-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kit.kubernetes.place import Place
 from kit.spawner_hub import GROUP, GROUP_LABEL, Hub, address_towards, container_configs
 from kit.terminals import typed
 from kubernetes import client, config
@@ -36,20 +36,18 @@ def core() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def namespace(core: Any) -> Iterator[str]:
-    name = f"hai-test-spawner-{secrets.token_hex(3)}"
-    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=name)))
-    yield name
-    core.delete_namespace(name, grace_period_seconds=0)
+def namespace(shared_place: Place) -> str:
+    return shared_place.namespace
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def hub(core: Any, namespace: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hub]:
+async def hub(core: Any, shared_place: Place, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hub]:
     folder: Path = tmp_path_factory.mktemp("hub")
     addresses = core.list_node().items[0].status.addresses
     node_ip = next(address.address for address in addresses if address.type == "InternalIP")
     with container_configs() as api_url:
-        made = Hub(folder, address_towards(node_ip), namespace, IMAGE, api_url)
+        kubeconfig = shared_place.kubeconfigs["hub"]
+        made = Hub(folder, address_towards(node_ip), shared_place.namespace, kubeconfig, IMAGE, api_url)
         made.start()
         try:
             await made.until_up()

@@ -33,6 +33,8 @@ class Status:
             "exit_code": None,
             # The signal that the command itself died of; exit_code is 128 more then.
             "signal": None,
+            # Whether the kernel ended the command for lack of memory.
+            "out_of_memory": False,
             "start_error": None,
             "notified_at": None,
             # Whether the command had been told to leave by a signal when it ended.

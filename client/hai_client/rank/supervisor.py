@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 
-from hai_client.rank import command, identity, lock, processes, pythons
+from hai_client.rank import command, identity, lock, oom, processes, pythons
 from hai_client.rank.api import RankApi, Unreachable
 from hai_client.rank.evidence import Evidence
 from hai_client.rank.keeper import HEARD
@@ -174,6 +174,7 @@ class Supervisor:
         self._output = -1
         self._main = 0
         self._exit_code: int | None = None
+        self._oom_kills = oom.kills()
         self._ending: ProcessKiller | None = None
 
     def say(self, text: str) -> None:
@@ -387,6 +388,9 @@ class Supervisor:
         died = os.WIFSIGNALED(status)
         self._records.data["signal"] = os.WTERMSIG(status) if died else None
         self._exit_code = 128 + os.WTERMSIG(status) if died else os.WEXITSTATUS(status)
+        # Others may share the cgroup: only a command that was killed, and not by the platform, counts.
+        killed = self._exit_code == 128 + signal.SIGKILL and self._ending is None
+        self._records.data["out_of_memory"] = killed and oom.kills() > self._oom_kills
 
     def _read_output(self) -> bool:
         """Log the command's output; return whether more can come."""

@@ -23,6 +23,7 @@ KEPT = (
     "state",
     "exit_code",
     "signal",
+    "out_of_memory",
     "ended_at",
     "start_error",
     "notified_at",

@@ -40,12 +40,11 @@ release: {{ .Release.Name }}
 app.kubernetes.io/managed-by: hai
 {{- end }}
 
-{{/* Peers that may reach the scheduler service: ingress peers of the pod that runs it. */}}
+{{/* Peers that may reach the scheduler service: ingress peers of the pod that runs it. The Hub asks by the Service, also
+     where it runs the scheduler itself, and some networks apply policies to a way that leads back to its own pod. */}}
 {{- define "hai.schedulerClients" -}}
 {{ include "hai.peer" (list . "proxy") }}
-{{- if .Values.scheduler.separate }}
 {{ include "hai.peer" (list . "hub") }}
-{{- end }}
 {{ include "hai.workloadsPeer" . }}
     matchLabels: {{- include "hai.taskLabels" . | nindent 6 }}
 {{ include "hai.workloadsPeer" . }}
@@ -109,14 +108,17 @@ app.kubernetes.io/managed-by: hai
 {{- range .ports }}{{ $ports = append $ports .port }}{{ end -}}
 {{- $found = append $found (dict "addresses" (.clusterIPs | default (list .clusterIP)) "ports" $ports) -}}
 {{- end -}}
-{{- $subsets := (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
-{{- if not $subsets -}}
-{{- /* Endpoints are on their way out of Kubernetes. */ -}}
+{{- $subsets := list -}}
+{{- if .Capabilities.APIVersions.Has "discovery.k8s.io/v1/EndpointSlice" -}}
 {{- with lookup "discovery.k8s.io/v1" "EndpointSlice" "default" "kubernetes" -}}
 {{- $addresses := list -}}
 {{- range .endpoints }}{{ range .addresses }}{{ $addresses = append $addresses (dict "ip" .) }}{{ end }}{{ end -}}
 {{- $subsets = list (dict "addresses" $addresses "ports" .ports) -}}
 {{- end -}}
+{{- end -}}
+{{- if not $subsets -}}
+{{- /* Kubernetes before 1.21; from 1.33 on it warns of who asks for Endpoints. */ -}}
+{{- $subsets = (lookup "v1" "Endpoints" "default" "kubernetes").subsets -}}
 {{- end -}}
 {{- range $subsets -}}
 {{- $ports := list -}}

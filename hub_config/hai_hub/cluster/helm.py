@@ -30,6 +30,8 @@ except OSError as error:
     sys.exit(f"{error}")
 """
 _PAUSE_S = 1.0
+#: What Helm says of an object that was not made by the release.
+NOT_OURS = re.compile(r'(\w+) "([^"]+)" in namespace "[^"]*" exists and cannot be imported into the current release')
 _NO_RELEASE = re.compile(r"release: not found|has no deployed releases")
 
 
@@ -51,12 +53,17 @@ class Release:
         """Run helm on this release's cluster and namespace; returns its output.
 
         Raises:
-            Invalid: helm is not installed.
+            Invalid: helm is not installed, or an object of the chart is there already and is not the release's.
             HaiError: helm failed; the message has its error.
         """
         where = ["--namespace", self.namespace]
         where += ["--kube-context", self.context] if self.context else []
-        return _run("helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where])
+        try:
+            return _run("helm", "install Helm 3.14 or newer (https://helm.sh), or run `make helm`", [*words, *where])
+        except HaiError as error:
+            if (found := NOT_OURS.search(error.message)) is not None:
+                raise Invalid(_there(*found.groups())) from None
+            raise
 
     def kubectl(self, *words: str, namespace: str | None = None) -> str:
         """Run kubectl, in the release's namespace or another; returns its output. Raises as `helm` does."""
@@ -127,6 +134,19 @@ class Release:
         """Return the namespace of users' servers and training pods."""
         own = self.values().get("workloads", {}).get("namespace")
         return str(own or f"{self.namespace}-work")
+
+
+def _there(kind: str, name: str) -> str:
+    """Return what to do about an object that is not the release's."""
+    if kind == "Namespace":
+        return (
+            f"workloads.create: the namespace {name} is there already, and was not made by this release: write "
+            "`workloads: {create: false}` into the values file; its labels, as those of Pod Security, are yours then"
+        )
+    return (
+        f"{kind} {name} is there already, and was not made by this release: remove it, or choose other names "
+        "(fullnameOverride) or namespaces"
+    )
 
 
 def _files(files: Sequence[str]) -> list[str]:

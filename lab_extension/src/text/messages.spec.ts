@@ -24,6 +24,11 @@ describe('what a task does', () => {
     expect(
       messageText(aTask({ ...ended, message: 'Failed: its command failed (rank 0 with status 1).' }))
     ).toBe('失败：命令失败（rank 0 with status 1）。');
+    expect(
+      messageText(
+        aTask({ ...ended, message: 'Failed: its command failed (rank 0 with status 1: said (so)).' })
+      )
+    ).toBe('失败：命令失败（rank 0 with status 1: said (so)）。');
     expect(messageText(aTask({ ...ended, message: 'Failed: its command failed.' }))).toBe('失败：命令失败。');
     expect(messageText(aTask({ state: 'starting', node_names: ['n-1', 'n-2'] }))).toBe(
       '正在 n-1, n-2 上启动。'

@@ -16,7 +16,7 @@ function messageOf(task: ITaskSummary, now: number): string | null {
   const nodes = nodeList(task.node_names);
   if (!isUnfinished(task.state)) {
     // Status codes and the like, as the service lists them.
-    const more = /\(([^()]*)\)\.$/.exec(task.message)?.[1];
+    const more = /\((.*)\)\.$/.exec(task.message)?.[1];
     const [state, why] = [stateLabel(task), task.reason === null ? null : reasonText(task.reason)];
     if (why === null) {
       return null;

@@ -20,6 +20,11 @@ describe('notifications in words', () => {
       { reason: 'failed', exit_codes: [1, 137] },
       'Task 41 (train) has failed: its command failed (status 1, 137).'
     ],
+    [
+      'task.failed',
+      { reason: 'failed', exit_codes: [137], message: 'out of memory' },
+      'Task 41 (train) has failed: its command failed (status 137: out of memory).'
+    ],
     ['task.failed', { reason: 'failed', exit_codes: [] }, 'Task 41 (train) has failed: its command failed.'],
     ['task.waiting', { waited_s: 5400 }, 'Task 41 (train) has waited for 1 h 30 min.'],
     [

@@ -71,9 +71,11 @@ const SENTENCES: Record<string, (params: Params) => string> = {
   'task.stopped': params => trans.__('%1 has been stopped: %2.', taskOf(params), because(params)),
   'task.failed': params => {
     const codes = Array.isArray(params.exit_codes) ? params.exit_codes.join(', ') : '';
+    // The cluster's own words on the end, such as that memory was short.
+    const said = typeof params.message === 'string' ? `: ${params.message}` : '';
     return codes === ''
       ? trans.__('%1 has failed: %2.', taskOf(params), because(params))
-      : trans.__('%1 has failed: %2 (status %3).', taskOf(params), because(params), codes);
+      : trans.__('%1 has failed: %2 (status %3).', taskOf(params), because(params), `${codes}${said}`);
   },
   'task.waiting': params =>
     trans.__('%1 has waited for %2.', taskOf(params), duration(Number(params.waited_s ?? 0))),

@@ -13,6 +13,7 @@ from traitlets.config import Configurable
 
 from hai_client.durations import parse_duration
 from hai_client.quantity import parse_quantity
+from hai_scheduler.adapters.kubernetes.names import fault_of_extra
 from hai_scheduler.adapters.kubernetes.selectors import SelectorError, parse_selector
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.workspace.abi import GLIBC, MACHINE
@@ -129,6 +130,10 @@ class KubernetesSettings(Configurable):
         ],
         help="Tolerations of the pods, as Kubernetes writes them.",
     ).tag(config=True)
+    extra_labels = Dict(
+        help='More labels of the pods of ranks, for example `{"example.org/team": "ml"}`; none of the platform\'s own.'
+    ).tag(config=True)
+    extra_annotations = Dict(help="More annotations of the pods of ranks.").tag(config=True)
     runtime_class = Unicode("", help="Runtime class of the pods, for example `nvidia`.").tag(config=True)
     priority_class = Unicode("", help="Priority class of the pods.").tag(config=True)
     service_account = Unicode("", help="Service account of the pods; no token of it is mounted.").tag(config=True)
@@ -314,6 +319,14 @@ def _texts(value: Mapping[object, object]) -> str:
     return "" if good else "write names of variables and their values, all as text"
 
 
+def _labels(value: Mapping[object, object]) -> str:
+    return next(filter(None, (fault_of_extra(*pair, label=True) for pair in value.items())), "")
+
+
+def _annotations(value: Mapping[object, object]) -> str:
+    return next(filter(None, (fault_of_extra(*pair, label=False) for pair in value.items())), "")
+
+
 def _machine(value: str) -> str:
     return "" if not value or re.fullmatch(MACHINE, value) else "write for example x86_64"
 
@@ -344,6 +357,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], str]]] = {
     "parallel": _positive,
     "shm_size": _size,
     "groups": _groups,
+    "extra_labels": _labels,
+    "extra_annotations": _annotations,
     "rdma_resources": _counts,
 }
 _KINDS: Final[Mapping[str, Callable[[Any], Any]]] = {

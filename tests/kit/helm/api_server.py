@@ -58,12 +58,15 @@ def _discovery() -> dict[str, Any]:
 
 
 @contextmanager
-def cluster(folder: Path, objects: Mapping[str, Mapping[str, Any]]) -> Iterator[Path]:
+def cluster(
+    folder: Path, objects: Mapping[str, Mapping[str, Any]], asked_for: list[str] | None = None
+) -> Iterator[Path]:
     """A cluster with these objects, by path such as `/api/v1/namespaces/default/services/kubernetes`.
 
     Args:
         folder: Where its kubeconfig is written.
         objects: What it has.
+        asked_for: Takes the path of each request.
 
     Yields:
         The kubeconfig file.
@@ -74,7 +77,10 @@ def cluster(folder: Path, objects: Mapping[str, Mapping[str, Any]]) -> Iterator[
         """One request."""
 
         def do_GET(self) -> None:
-            found = known.get(self.path.partition("?")[0])
+            path = self.path.partition("?")[0]
+            if asked_for is not None:
+                asked_for.append(path)
+            found = known.get(path)
             missing = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}
             body = json.dumps(missing if found is None else found).encode()
             self.send_response(404 if found is None else 200)

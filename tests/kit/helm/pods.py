@@ -11,6 +11,8 @@ from kit.helm.rendering import Object, Rendered
 
 #: What is in a Secret that is not the chart's.
 ELSEWHERE = "postgresql://user:of-another@elsewhere/hub"
+#: The token that the spawner sends to the scheduler.
+SPAWNER_TOKEN = "token-of-the-spawner"
 
 Secrets = Mapping[str, Mapping[str, str]]
 

@@ -7,10 +7,11 @@ import base64
 import functools
 import os
 import secrets
+import shutil
 import socket
 import tempfile
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from hai_client.archive import build
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi, Missing, connect
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
+from kit.kubernetes.rights import make_accounts, remove_rights
 
 #: An image with python3 3.8 or newer, and how it gets to the nodes.
 IMAGE = os.environ.get("HAI_TEST_IMAGE", "python:3.12-slim")
@@ -33,11 +35,15 @@ SOON = float(os.environ.get("HAI_TEST_PATIENCE", "300"))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A fresh namespace; the nodes that pods can be put on; the address at which pods reach this machine."""
+    """A fresh namespace; the nodes that pods can be put on; the address at which pods reach this machine.
+
+    `kubeconfigs` are of the chart's accounts, by component: they have the rights that the chart gives them.
+    """
 
     namespace: str
     nodes: tuple[str, ...]
     host: str
+    kubeconfigs: Mapping[str, str]
 
     @property
     def path(self) -> str:
@@ -48,6 +54,7 @@ class Place:
         """Settings for this cluster: every node is a training node, and pods request only what tasks ask for."""
         defaults: dict[str, Any] = {
             "namespace": self.namespace,
+            "kubeconfig": self.kubeconfigs["scheduler"],
             "api_url": api_url,
             "image": IMAGE,
             "image_pull_policy": PULL_POLICY,
@@ -83,16 +90,21 @@ async def make_place() -> Place:
             warnings.simplefilter("ignore", ResourceWarning)
             await api.request("POST", f"/api/v1/namespaces/{name}/configmaps", body=body)
         await _service_account(api, name)
+        folder = await asyncio.to_thread(tempfile.mkdtemp, prefix=f"{name}-")
+        kubeconfigs = await make_accounts(api, name, Path(folder))
     usable = sorted(node["metadata"]["name"] for node in nodes if not node["spec"].get("taints"))
     addresses = [entry["address"] for node in nodes for entry in node["status"].get("addresses", [])]
-    return Place(name, tuple(usable), os.environ.get("HAI_TEST_HOST") or _towards(addresses[0]))
+    return Place(name, tuple(usable), os.environ.get("HAI_TEST_HOST") or _towards(addresses[0]), kubeconfigs)
 
 
 async def remove_place(place: Place) -> None:
-    """Delete the namespace with all that is in it."""
+    """Delete the namespace with all that is in it, and the rights of its accounts."""
     async with admin() as api:
+        await remove_rights(api, place.namespace)
         with suppress(Missing):
             await api.request("DELETE", f"/api/v1/namespaces/{place.namespace}")
+    for folder in {Path(file).parent for file in place.kubeconfigs.values()}:
+        await asyncio.to_thread(shutil.rmtree, folder)
 
 
 @functools.cache

@@ -70,7 +70,7 @@ class World:
         """KubernetesSettings for these nodes, with times that fit a test."""
         return {
             "namespace": self.place.namespace,
-            "kubeconfig": os.environ["KUBECONFIG"],
+            "kubeconfig": self.place.kubeconfigs["scheduler"],
             "api_url": api_url,
             "checkpoint_root": f"{INSIDE}/checkpoints",
             "image": IMAGE,

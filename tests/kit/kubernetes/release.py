@@ -70,8 +70,8 @@ def tool(name: str, *words: str, check: bool = True, given: str | None = None) -
     return result.stdout
 
 
-LOOK = ("get", "list", "watch")
-VERBS = (*LOOK, "create", "delete", "deletecollection", "patch", "update")
+LOOK = ("list", "watch")
+VERBS = (*LOOK, "get", "create", "delete", "deletecollection", "patch", "update")
 
 
 def allowed(account: str, resource: str, namespace: str) -> set[str]:

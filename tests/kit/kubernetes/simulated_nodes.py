@@ -18,6 +18,8 @@ from hai_scheduler.ports.errors import Temporary
 
 #: Requests under way at once, for pods and for heartbeats each.
 AT_ONCE = 16
+#: Seconds until a request is tried again for which the API server was too busy.
+AGAIN_S = 0.1
 #: Seconds between two heartbeats of a kubelet.
 BEAT_S = 10.0
 CAPACITY = {"cpu": "128", "memory": "512Gi", "pods": "110"}
@@ -100,14 +102,21 @@ class SimulatedNodes(ABC):
 
     async def show(self, pod: Thing, status: Thing) -> None:
         """Write a status of a pod."""
-        async with self._limit:
-            await self.api.request("PATCH", f"{path_of(pod)}/status", body={"status": status})
+        await self._insist("PATCH", f"{path_of(pod)}/status", {"status": status})
 
     async def confirm(self, pod: Thing) -> None:
         """Let a deleted pod vanish, as a kubelet does when the pod has ended."""
         only = {"uid": pod["metadata"]["uid"]}
-        async with self._limit:
-            await self.api.request("DELETE", path_of(pod), body={"gracePeriodSeconds": 0, "preconditions": only})
+        await self._insist("DELETE", path_of(pod), {"gracePeriodSeconds": 0, "preconditions": only})
+
+    async def _insist(self, method: str, path: str, body: Thing) -> None:
+        """Send a request until the API server is not too busy for it, as kubelets do: else a pod would never vanish."""
+        while True:
+            with contextlib.suppress(Temporary):
+                async with self._limit:
+                    await self.api.request(method, path, body=body)
+                return
+            await asyncio.sleep(AGAIN_S)
 
     async def _for_all(self, do: Callable[[str], Awaitable[None]], limit: asyncio.Semaphore) -> None:
         async def one(name: str) -> None:

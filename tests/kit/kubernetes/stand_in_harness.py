@@ -157,10 +157,10 @@ class StandInHarness(KubernetesHarness):
         """Delete a pod as an admin does with kubectl."""
         await self._api.request("DELETE", f"{self.place.path}/pods/{name}")
 
-    async def history(self, name: str) -> list[Thing]:
-        """Every state of a pod from now on until it is gone."""
+    async def history(self, name: str, *, since: str) -> list[Thing]:
+        """Every state of a pod after this resource version until it is gone."""
         seen: list[Thing] = []
-        query: dict[str, str | int] = {"fieldSelector": f"metadata.name={name}"}
+        query: dict[str, str | int] = {"fieldSelector": f"metadata.name={name}", "resourceVersion": since}
         async for event in self._api.watch(f"{self.place.path}/pods", query=query, seconds=60):
             if event and event["type"] != "BOOKMARK":
                 seen.append(event["object"])

@@ -14,12 +14,17 @@ def _node(platform: FakePlatform, name: str) -> dict[str, Any]:
     tasks = platform.on_nodes.get(name, [])
     only = tasks[0] if len(tasks) == 1 else {"task_id": None, "user": None}
     held = 8 if any(not task["gpus"] for task in tasks) else sum(len(task["gpus"]) for task in tasks)
+    orphan = next((run for run, one in platform.orphans.items() if name in one["nodes"]), None)
+    mark, reason = platform.marks.get(name, "none"), platform.closed.get(name)
+    states = {
+        "down": name == "node-3", "orphaned": orphan is not None, mark: mark != "none", "closed": reason is not None,
+        "held": held == 8, "shared": held > 0, "free": True,
+    }  # fmt: skip
     return {
         "name": name, "group": "training", "leaf": "leaf-1", "zone": "a", "gpus": 8, "ready": name != "node-3",
-        "mark": platform.marks.get(name, "none"), "task_id": only["task_id"], "user": only["user"],
+        "mark": mark, "task_id": only["task_id"], "user": only["user"],
         "gpus_free": 8 - held, "tasks": tasks,
-        "state": "down" if name == "node-3" else "held" if held == 8 else "free",
-        "orphan": next((run for run, one in platform.orphans.items() if name in one["nodes"]), None),
+        "orphan": orphan, "state": next(word for word, so in states.items() if so), "reason": reason,
     }  # fmt: skip
 
 

@@ -58,6 +58,8 @@ class FakePlatform:
     logs: dict[int, list[str]] = field(default_factory=dict)
     quotas: list[dict[str, Any]] = field(default_factory=list)
     marks: dict[str, str] = field(default_factory=dict)
+    #: Nodes on which the cluster itself takes no new runs, and why.
+    closed: dict[str, str] = field(default_factory=dict)
     #: Numbers that admins have set, by group (None: all) and name.
     policy: dict[str | None, dict[str, Any]] = field(default_factory=dict)
     #: Mount rules and environments by name.

@@ -32,7 +32,7 @@ from hai_client.wire.explain import Decision, GroupShare, WhatIf
 from hai_client.wire.schema import TaskSummary
 
 #: Status codes and the like, as the service lists them at the end of its sentence.
-_MORE = re.compile(r"\(([^()]*)\)\.$")
+_MORE = re.compile(r"\((.*)\)\.$")
 #: Tasks that are named at most.
 _NAMED = 3
 

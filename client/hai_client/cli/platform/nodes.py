@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import Cell, Column, Output, plural
+from hai_client.cli.shared.output import Cell, Column, Output, clean, plural
 from hai_client.cli.shared.parser import Command
 from hai_client.wire.schema import Node
 
@@ -19,6 +19,7 @@ _STYLES = {
     "cordoned": "yellow",
     "draining": "yellow",
     "quarantined": "yellow",
+    "closed": "yellow",
 }
 
 
@@ -35,26 +36,13 @@ def _nodes(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("no node" + (f" in group {args.group}" if args.group else ""))
         return 0
     table(ctx.out, found)
-    states = [state_of(node) for node in found]
+    states = [node.state for node in found]
     parts = [f"{states.count(state)} {state}" for state in _STYLES if state in states]
     ctx.out.line(f"\n{plural(len(found), 'node')}: {', '.join(parts)}")
+    for node in found:
+        if node.reason is not None:
+            ctx.out.line(clean(f"{node.name}: {node.reason}"))
     return 0
-
-
-def state_of(node: Node) -> str:
-    """Return a node's state in a word: down, orphaned, its mark, free, held, or shared (held in part).
-
-    Orphaned: an orphaned run holds the node (`hai admin orphans list`).
-    """
-    if not node.ready:
-        return "down"
-    if node.orphan is not None:
-        return "orphaned"
-    if node.mark != "none":
-        return node.mark
-    if node.task_id is None and not node.tasks:
-        return "free"
-    return "shared" if node.gpus_free else "held"
 
 
 def table(out: Output, nodes: Sequence[Node]) -> None:
@@ -66,7 +54,7 @@ def table(out: Output, nodes: Sequence[Node]) -> None:
         [
             [
                 Cell(node.name, "bold"),
-                Cell(state_of(node), _STYLES.get(state_of(node))),
+                Cell(node.state, _STYLES.get(node.state)),
                 node.group,
                 node.leaf or "-",
                 node.zone or "-",

@@ -218,7 +218,16 @@ volumeMounts:
   "image_pull_secrets" .Values.imagePullSecrets
   "gpu_resources" $tasks.gpuResources
   "service_account" $tasks.serviceAccount.name
-  "tolerations" $tasks.tolerations -}}
+  "tolerations" $tasks.tolerations
+  "extra_labels" $tasks.extraLabels
+  "extra_annotations" $tasks.extraAnnotations -}}
+{{- range $value := list "extraLabels" "extraAnnotations" -}}
+{{- range $key, $_ := get $tasks $value -}}
+{{- if or (hasPrefix "hai.jupyter.org/" $key) (eq $key "app.kubernetes.io/managed-by") -}}
+{{- fail (printf "tasks.%s: %s is HAI's own: leave it out" $value $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.scheduler.logs.existingClaim }}
 {{- $_ := set $cluster "log_claim" . }}
 {{- $_ := set $cluster "log_dir" "/var/log/hai" }}

@@ -10,10 +10,11 @@ from datetime import datetime
 from typing import Final
 
 from hai_scheduler.adapters.kubernetes.client import KubernetesApi
+from hai_scheduler.adapters.kubernetes.evictions import Evictions
 from hai_scheduler.adapters.kubernetes.informer import Informer, Thing
 from hai_scheduler.adapters.kubernetes.names import SELECTOR, parts_of, rank_of, run_name, run_of
 from hai_scheduler.adapters.kubernetes.nodes import NodeReader, not_ready_since
-from hai_scheduler.adapters.kubernetes.ranks import keep_end
+from hai_scheduler.adapters.kubernetes.ranks import evicted, keep_end
 from hai_scheduler.adapters.kubernetes.record import RunObjects, runs_seen
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.ids import RunId
@@ -67,6 +68,7 @@ class ClusterCache:
         self._read: dict[str, Node | None] = {}
         #: Since when nodes are not ready, by name.
         self.unready: dict[str, datetime] = {}
+        self._evictions = Evictions()
 
     async def ready(self) -> None:
         """Wait until all objects have been listed once. Raises Temporary when that takes too long."""
@@ -104,7 +106,8 @@ class ClusterCache:
 
     def platform_nodes(self) -> list[Node]:
         """Return the nodes of the platform, by name."""
-        return sorted((node for node in self._read.values() if node is not None), key=lambda node: node.name)
+        nodes = (self._evictions.closed(node, self._now()) for node in self._read.values() if node is not None)
+        return sorted(nodes, key=lambda node: node.name)
 
     def runs(self) -> Mapping[RunId, RunObjects]:
         """Return every run of which anything is left. A run that has not changed is the same object as before."""
@@ -181,6 +184,8 @@ class ClusterCache:
         if after is not None and (run_id := run_of(after)) is not None:
             self._pods_of[run_id][after["metadata"]["name"]] = after
             self._stirred.add(run_id)
+            if (words := evicted(after)) and not (before and evicted(before)):
+                self._evictions.note(after["spec"]["nodeName"], words, self._now())
         self.wake()
 
     def _recorded(self, run_id: RunId) -> bool:

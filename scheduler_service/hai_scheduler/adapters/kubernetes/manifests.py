@@ -187,7 +187,12 @@ def pod(
         "kind": "Pod",
         "metadata": {
             "name": pod_name(launch.run_id, rank),
-            "labels": {**run_labels(launch.run_id, launch.user, launch.origin), RANK: str(rank)},
+            "labels": {
+                **settings.extra_labels,
+                **run_labels(launch.run_id, launch.user, launch.origin),
+                RANK: str(rank),
+            },
+            **({"annotations": dict(settings.extra_annotations)} if settings.extra_annotations else {}),
             "ownerReferences": [owned_by],
         },
         # Empty fields are left out, so that the API server's defaults apply.

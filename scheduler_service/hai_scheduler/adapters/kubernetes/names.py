@@ -33,6 +33,9 @@ START_ERROR: Final = f"{PREFIX}start-error"
 
 #: The longest value of a label.
 _MOST = 63
+_LABEL: Final = re.compile(r"([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
+#: The key of a label or an annotation: a name, and a domain with a slash before it.
+_KEY: Final = re.compile(r"([a-z0-9][a-z0-9.-]{0,252}/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 #: The longest number that every store can keep, in digits: other programs may have written a longer one.
 _MOST_DIGITS = 18
 
@@ -75,7 +78,7 @@ def run_selector(run_id: str) -> str:
 
 def label_value(text: str) -> str:
     """Return a text as a valid label value: unchanged if it is valid, else changed, with a hash at its end."""
-    if re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", text):
+    if text and _LABEL.fullmatch(text):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[: _MOST - 9].strip("._-")
@@ -105,3 +108,16 @@ def rank_of(pod: dict[str, Any]) -> int | None:
     text = (pod["metadata"].get("labels") or {}).get(RANK, "")
     # A gang has fewer than a million ranks: another program has written a longer number.
     return int(text) if _is_number(text) and len(text) <= 6 else None
+
+
+def fault_of_extra(key: object, value: object, *, label: bool) -> str:
+    """Return why an admin's own label or annotation cannot be put on pods of ranks; empty if it can."""
+    if not isinstance(key, str) or not isinstance(value, str):
+        return "write keys and values as text"
+    if not _KEY.fullmatch(key):
+        return f"{key!r} is no key: write for example example.org/team"
+    if key == MANAGED or key.startswith(PREFIX):
+        return f"{key} is the platform's own: leave it out"
+    if label and not _LABEL.fullmatch(value):
+        return f"{value!r} is no value of a label: at most {_MOST} of A-Z, a-z, 0-9, -, _ and ."
+    return ""

@@ -12,7 +12,14 @@ from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.core.model.node import Node
 
 #: Taints that repeat what is read elsewhere: readiness and `unschedulable`.
-_REPEATED: Final = "node.kubernetes.io/"
+_REPEATED: Final = frozenset(f"node.kubernetes.io/{word}" for word in ("not-ready", "unreachable", "unschedulable"))
+#: Conditions that the cluster repeats as taints: what they tell is in their message.
+_TAINTING: Final = {
+    "node.kubernetes.io/memory-pressure": "MemoryPressure",
+    "node.kubernetes.io/disk-pressure": "DiskPressure",
+    "node.kubernetes.io/pid-pressure": "PIDPressure",
+    "node.kubernetes.io/network-unavailable": "NetworkUnavailable",
+}
 _EFFECTS: Final = ("NoSchedule", "NoExecute")
 
 
@@ -56,7 +63,7 @@ class NodeReader:
 
 def readiness(node: Mapping[str, Any]) -> tuple[bool, str]:
     """Return whether the node is ready, and why it is not (empty if it is)."""
-    condition = _ready_condition(node)
+    condition = _condition(node, "Ready")
     if condition.get("status") == "True":
         return True, ""
     since = condition.get("lastTransitionTime")
@@ -66,15 +73,15 @@ def readiness(node: Mapping[str, Any]) -> tuple[bool, str]:
 
 def not_ready_since(node: Mapping[str, Any]) -> datetime | None:
     """Return since when the node has not been ready; None if it is ready, or if the time is not known."""
-    condition = _ready_condition(node)
+    condition = _condition(node, "Ready")
     if condition.get("status") == "True" or not condition.get("lastTransitionTime"):
         return None
     return datetime.fromisoformat(condition["lastTransitionTime"])
 
 
-def _ready_condition(node: Mapping[str, Any]) -> Mapping[str, Any]:
+def _condition(node: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     conditions = (node.get("status") or {}).get("conditions") or []
-    return next((condition for condition in conditions if condition.get("type") == "Ready"), {})
+    return next((condition for condition in conditions if condition.get("type") == kind), {})
 
 
 def _closed(node: Mapping[str, Any], groups: list[str], settings: ClusterSettings) -> str:
@@ -88,9 +95,11 @@ def _closed(node: Mapping[str, Any], groups: list[str], settings: ClusterSetting
     if node["metadata"].get("deletionTimestamp"):
         reasons.append("being removed from Kubernetes")
     for taint in spec.get("taints") or []:
-        repeated = taint.get("effect") not in _EFFECTS or taint.get("key", "").startswith(_REPEATED)
+        repeated = taint.get("effect") not in _EFFECTS or taint.get("key") in _REPEATED
         if not repeated and not tolerated(taint, settings.tolerations):
-            reasons.append(f"tainted {_words(taint)}, which the platform's pods do not tolerate")
+            why = _condition(node, _TAINTING.get(taint.get("key", ""), "")).get("message")
+            more = f" ({why})" if why else ""
+            reasons.append(f"tainted {_words(taint)}{more}, which the platform's pods do not tolerate")
     return "; ".join(reasons)
 
 

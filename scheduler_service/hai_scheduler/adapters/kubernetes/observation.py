@@ -132,7 +132,8 @@ def _with_start_error(seen: RankObservation, error: StartError) -> RankObservati
     if seen.start_error is not None:
         return seen
     if seen.rank in error.speakers:
-        return replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message, blame=error.blame)
+        seen = replace(seen, state=RankState.EXITED, exit_code=None, start_error=error.message, blame=error.blame)
+    # Not what kubelets write of a pod that is taken down: they may write it late, or not at all.
     return replace(seen, message=error.message)
 
 

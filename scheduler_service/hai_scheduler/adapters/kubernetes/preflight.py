@@ -25,19 +25,19 @@ class Need:
 
 
 NEEDS: Final = (
-    Need("pods", ("create", "delete", "deletecollection", "get", "list", "watch")),
+    Need("pods", ("create", "delete", "deletecollection", "list", "watch")),
     Need("services", ("create", "delete", "get", "list", "patch", "watch")),
-    # Never read: they hold the tokens of runs.
-    Need("secrets", ("create", "delete")),
+    # Never read: they hold the tokens of runs. Kubernetes deletes each with its run's Service.
+    Need("secrets", ("create",)),
     Need("configmaps", ("create",)),
     Need("configmaps", ("get", "patch"), name=MARKS),
-    Need("nodes", ("get", "list", "watch"), namespaced=False),
+    Need("nodes", ("list", "watch"), namespaced=False),
 )
 #: Rights of a process that only reads (the API).
 NEEDS_OF_A_READER: Final = (
-    Need("pods", ("get", "list", "watch")),
-    Need("services", ("get", "list", "watch")),
-    Need("nodes", ("get", "list", "watch"), namespaced=False),
+    Need("pods", ("list", "watch")),
+    Need("services", ("list", "watch")),
+    Need("nodes", ("list", "watch"), namespaced=False),
 )
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

@@ -30,7 +30,7 @@ from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
-    lost_lines_of,
+    ending_of,
     signal_of,
     signalled_of,
     summary_of,
@@ -48,9 +48,10 @@ _OURS: Final[Mapping[str, tuple[str, Blame]]] = {
     MAKING: ("the folder of its environment could not be made", Blame.NOBODY),
 }
 #: Reasons of pods that their node or the cluster has ended: the rank was taken away from its user (H1).
+_EVICTED: Final = "Evicted"
 _TAKEN: Final = frozenset(
     {
-        "Evicted",
+        _EVICTED,
         "NodeLost",
         "NodeShutdown",
         "Preempting",
@@ -183,7 +184,7 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         exit_code=code,
         start_error=error if left is None else None,
         blame=blame,
-        message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
+        message=_message_of(status, terminated, said) or error,
         notified_at=told,
         signal=signal_of(said),
         # The supervisor's time is finer than the kubelet's, which is in whole seconds.
@@ -256,12 +257,11 @@ def _why_lost(pod: Thing) -> str:
     return _UNMADE if is_unmade(pod) and deleted_at(pod) is not None else _UNSEEN
 
 
-def _message_of(status: dict[str, Any], terminated: dict[str, Any]) -> str | None:
-    if terminated.get("reason") == "OOMKilled":
-        return "out of memory: it was ended by the kernel (OOMKilled)"
-    if status.get("reason") or status.get("message"):
-        return _words(status)
-    return None
+def _message_of(status: dict[str, Any], terminated: dict[str, Any], said: dict[str, Any]) -> str | None:
+    """Return what users should know of an end: what the cluster says of it, then what the supervisor says."""
+    ours = ending_of(said, out_of_memory=terminated.get("reason") == "OOMKilled")
+    theirs = _words(status) if status.get("reason") or status.get("message") else None
+    return "; ".join(filter(None, (theirs, ours))) or None
 
 
 def _ended_unseen(rank: int, status: dict[str, Any], pod: Thing) -> RankObservation:
@@ -296,6 +296,12 @@ def _taken_away(status: dict[str, Any]) -> bool:
     message = status.get("message") or ""
     taken = status.get("reason") in _TAKEN or bool(condition(status, _DISRUPTED, "True"))
     return taken and not any(words in message for words in _OWN_DOING)
+
+
+def evicted(pod: Thing) -> str:
+    """Return the kubelet's words if it has evicted the pod because its node was short of something; else empty."""
+    status = pod.get("status") or {}
+    return _words(status) if status.get("reason") == _EVICTED and _taken_away(status) else ""
 
 
 def _words(status: dict[str, Any]) -> str:

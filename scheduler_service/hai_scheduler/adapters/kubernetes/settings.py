@@ -63,6 +63,9 @@ class ClusterSettings:
     memory_limit_share: float = 0.9
     storage_limit_share: float = 0.8
     tolerations: tuple[Mapping[str, Any], ...] = ()
+    #: What pods have besides the platform's own, for policies and tools of the cluster.
+    extra_labels: Mapping[str, str] = field(default_factory=dict)
+    extra_annotations: Mapping[str, str] = field(default_factory=dict)
     runtime_class: str = ""
     priority_class: str = ""
     service_account: str = ""

@@ -12,6 +12,8 @@ from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 
 #: The longest text that is taken over, in characters: the same limit as in the REST interface.
 MAX_TEXT: Final = 4096
+#: What users are told of a rank that the kernel has ended for lack of memory: Kubernetes' word is in it.
+OUT_OF_MEMORY: Final = "out of memory: OOMKilled by the kernel"
 #: The largest step, either way.
 _MAX_STEP: Final = 2**63 - 1
 #: The largest number and the most GPUs in a summary.
@@ -34,6 +36,17 @@ def text_of(value: Any) -> str | None:
     if not isinstance(value, str):
         return None
     return value[:MAX_TEXT].encode("utf-8", "replace").decode().replace("\0", "?")
+
+
+def ending_of(status: dict[str, Any], *, out_of_memory: bool = False) -> str | None:
+    """Return what users should know of the end of a rank; None: nothing.
+
+    Args:
+        status: What the supervisor has written.
+        out_of_memory: Whether the cluster knows that the kernel ended the rank for lack of memory.
+    """
+    memory = OUT_OF_MEMORY if out_of_memory or status.get("out_of_memory") is True else None
+    return "; ".join(filter(None, (memory, lost_lines_of(status)))) or None
 
 
 def lost_lines_of(status: dict[str, Any]) -> str | None:

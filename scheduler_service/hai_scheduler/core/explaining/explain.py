@@ -318,8 +318,12 @@ def _codes(task: Task) -> str:
         return ""
     if task.reason is Reason.START_FAILED:
         return next((f" ({rank.message})" for rank in task.run.ranks if rank.message), "")
-    if task.reason is not Reason.FAILED:
-        return ""
-    failed = [f"rank {r.rank} with status {r.exit_code}" for r in task.run.failures if r.exit_code]
+    told = failures_of(task.run) if task.reason is Reason.FAILED else ""
+    return f" ({told})" if told else ""
+
+
+def failures_of(run: Run) -> str:
+    """Return how the ranks that broke the run failed: `rank 0 with status 1, rank 2 with status 137: out of memory`."""
+    failed = [f"rank {rank.rank} with {rank.failed_with}" for rank in run.failures if rank.exit_code]
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    return f" ({', '.join(failed[:4])}{more})" if failed else ""
+    return f"{', '.join(failed[:4])}{more}"

@@ -77,8 +77,9 @@ def reconcile(
     if taken is not None or all(rank.state.gone for rank in ranks):
         return Observed(tuple(events))
     missing = any(rank.state is RankState.PENDING and rank.rank not in shown for rank in ranks)
-    # The run was told to leave before all its ranks were there: those that are there end, the others never start.
-    if run.notice is not None and run.killed_at is None and (missing or now >= run.notice.deadline):
+    # The run was told to leave before all its ranks were up: no command has begun, so that there is nothing to save.
+    begins = run.running_at is None and any(rank.state is RankState.PENDING for rank in ranks)
+    if run.notice is not None and run.killed_at is None and (begins or now >= run.notice.deadline):
         events.append(Overdue(at=now))
     return Observed(tuple(events), launch_again=missing and run.notice is None and run.killed_at is None)
 

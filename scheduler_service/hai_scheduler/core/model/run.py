@@ -104,6 +104,11 @@ class Rank:
     #: What the rank used, for a rank that is gone in a run that has not ended; then it is in the run's.
     summary: UsageSummary | None = None
 
+    @property
+    def failed_with(self) -> str:
+        """How its command failed: `status 137: out of memory: ...`, the cluster's words last if it has any."""
+        return f"status {self.exit_code}" + (f": {self.message}" if self.message else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

@@ -87,7 +87,16 @@ def _ends(before: Task, after: Task, actor: str) -> _Told:
     facts = {"run": run.number if run else None, "reason": reason.value if reason else None}
     if after.state is TaskState.FAILED:
         codes = sorted(run.failure_codes) if run else []
-        yield NotificationKind.FAILED, "task.failed", {**facts, "exit_codes": codes}
+        told = next((rank.message for rank in run.failures if rank.message), None) if run else None
+        yield (
+            NotificationKind.FAILED,
+            "task.failed",
+            {
+                **facts,
+                "exit_codes": codes,
+                **({"message": told} if told else {}),
+            },
+        )
     elif after.state is TaskState.SUCCEEDED:
         yield NotificationKind.ENDED, "task.succeeded", facts
     elif reason not in _BY_USERS or (actor != after.user and not before.state.live):

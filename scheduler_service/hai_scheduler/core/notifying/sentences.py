@@ -59,7 +59,8 @@ def _deadline(params: Mapping[str, Any]) -> str:
 
 def _failed(params: Mapping[str, Any]) -> str:
     codes = ", ".join(str(code) for code in params.get("exit_codes") or ())
-    return f"{_task(params)} has failed: {_because(params)}" + (f" (status {codes})." if codes else ".")
+    said = f": {params['message']}" if params.get("message") else ""
+    return f"{_task(params)} has failed: {_because(params)}" + (f" (status {codes}{said})." if codes else ".")
 
 
 def _idle(params: Mapping[str, Any]) -> str:

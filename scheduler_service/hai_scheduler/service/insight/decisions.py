@@ -74,11 +74,11 @@ def _state(event: HistoryEvent) -> str | None:
     after = data.get("to")
     if after == TaskState.STARTING:
         return f"Run {data.get('run')} starts on {node_names(tuple(data.get('nodes', ())))}."
+    message = f" ({data['message']})" if data.get("message") else ""
     if after == TaskState.SUSPENDED:
-        message = f" ({data['message']})" if data.get("message") else ""
         return f"Run {data.get('run')} has left its nodes{_saved(data)}: {_because(data)}{message}."
     if after in (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.STOPPED):
-        return f"{str(after).capitalize()}: {_because(data)}."
+        return f"{str(after).capitalize()}: {_because(data)}{message}."
     return None
 
 

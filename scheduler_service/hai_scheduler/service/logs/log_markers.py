@@ -82,10 +82,10 @@ def _because(run: Run) -> str:
 
 
 def _ranks(run: Run) -> str:
-    """The exit statuses of failed ranks, or the messages of ranks after an unplanned end, in brackets."""
+    """The exit statuses of failed ranks, or what the cluster says of ranks that it ended or lost, in brackets."""
     if run.reason is Reason.FAILED:
-        told = [f"rank {r.rank} on {r.node} exited with status {r.exit_code}" for r in run.failures if r.exit_code]
-    elif run.reason is not None and run.reason.unplanned:
+        told = [f"rank {r.rank} on {r.node} exited with {r.failed_with}" for r in run.failures if r.exit_code]
+    elif run.reason is not None and (run.reason.unplanned or run.reason is Reason.EVICTED):
         told = [f"rank {r.rank} on {r.node}: {r.message}" for r in run.ranks if r.message]
     else:
         told = []

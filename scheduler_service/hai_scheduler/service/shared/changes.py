@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hai_scheduler.core.explaining.explain import clock, human_duration
+from hai_scheduler.core.explaining.explain import clock, failures_of, human_duration
 from hai_scheduler.core.lifecycle.events import Event
 from hai_scheduler.core.lifecycle.run_outcome import doubt
 from hai_scheduler.core.lifecycle.transitions import Effect, advance
@@ -74,8 +74,7 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
     retry = after.retry
     if retry is None or run.reason is not Reason.FAILED or run.ended_at is None:
         return {}
-    codes = ", ".join(map(str, sorted(run.failure_codes)))
-    failed = f"Its command failed (status {codes})"
+    failed = f"Its command failed ({failures_of(run)})"
     if after.retries > before.retries and after.not_before is not None:
         wait = after.not_before - run.ended_at
         until = f"until {clock(after.not_before, run.ended_at)}, in {human_duration(wait)}" if wait else "for its turn"
@@ -87,6 +86,13 @@ def _retry_data(before: Task, after: Task, run: Run) -> dict[str, Any]:
         }
     why = f"all {retry.count} retries are used" if after.retries >= retry.count else "no status that is retried"
     return {"message": f"{failed}; {why}, so the task has failed.", "retry": after.retries, "retries": retry.count}
+
+
+def _message(run: Run) -> str | None:
+    """How its ranks failed, or else what the cluster says of them."""
+    if run.reason is Reason.FAILED and (failed := failures_of(run)):
+        return failed
+    return next((rank.message for rank in run.ranks if rank.message), None)
 
 
 def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
@@ -128,7 +134,7 @@ def _lines(before: Task, after: Task) -> list[tuple[str, Mapping[str, Any]]]:
             data["left"] = None if run.left is None else run.left.value
             data["lost_s"] = None if run.lost is None else run.lost.total_seconds() / max(1, len(run.ranks))
             data["unsaved"] = after.unsaved
-            data["message"] = next((rank.message for rank in run.ranks if rank.message), None) or doubt(after, run)
+            data["message"] = _message(run) or doubt(after, run)
             data |= _retry_data(before, after, run)
         if run and run.live:
             data["nodes"] = list(run.nodes)

@@ -17,6 +17,14 @@ from unit.adapters.kubernetes.things import unlocated
 
 Thing = dict[str, Any]
 NAMESPACE = "runs"
+VERBS = {"DELETE": "delete", "GET": "get", "PATCH": "patch", "POST": "create"}
+
+
+def verb_of(method: str, *, name: str, watch: bool) -> str:
+    """The verb by which the API server's authorizers know a request."""
+    if method == "GET" and not name:
+        return "watch" if watch else "list"
+    return "deletecollection" if method == "DELETE" and not name else VERBS[method]
 
 
 class ApiServer:
@@ -28,6 +36,8 @@ class ApiServer:
         }
         #: Every request: method and path.
         self.asked: list[tuple[str, str]] = []
+        #: The rights that requests needed: kind, verb, and the name of the object (empty: none was named).
+        self.used: set[tuple[str, str, str]] = set()
         #: Answers that replace the usual ones: method, end of the path, status, headers, how often.
         self.faults: list[list[Any]] = []
         #: Verbs and resources that are forbidden to the account.
@@ -142,7 +152,9 @@ class ApiServer:
             return self._review((await request.json())["spec"]["resourceAttributes"])
         if kind not in self.objects:
             return self._error(404, f'namespaces "{name}" not found')
-        if request.query.get("watch") == "true":
+        watch = request.query.get("watch") == "true"
+        self.used.add((kind, verb_of(request.method, name=name, watch=watch), name))
+        if watch:
             return await self._watch(request, kind)
         body = await request.json() if request.can_read_body else {}
         return getattr(self, f"_{request.method.lower()}")(request, kind, name, body)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.kubernetes.cluster import KubernetesCluster
+from hai_scheduler.adapters.kubernetes.preflight import NEEDS, Need
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState
@@ -48,6 +49,16 @@ async def server() -> AsyncIterator[ApiServer]:
     await server.start()
     yield server
     await server.stop()
+    assert not beyond(server.used, NEEDS), "the service asked for what it has no right to"
+
+
+def beyond(used: set[tuple[str, str, str]], needs: tuple[Need, ...]) -> set[tuple[str, str, str]]:
+    """What was used and is not among the needs."""
+    return {
+        (kind, verb, name)
+        for kind, verb, name in used
+        if not any(need.resource == kind and verb in need.verbs and need.name in ("", name) for need in needs)
+    }
 
 
 Opener = Callable[..., KubernetesCluster]

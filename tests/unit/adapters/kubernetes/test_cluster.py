@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from hai_scheduler.adapters.kubernetes.evictions import CLOSED_FOR
 from hai_scheduler.adapters.kubernetes.names import KILLED
 from hai_scheduler.adapters.kubernetes.observation import TOMBSTONES_STAY
 from hai_scheduler.core.model.ids import RunId, TaskId
@@ -368,3 +370,27 @@ async def test_while_the_server_is_away_nothing_is_decided(server, cluster, cloc
 
     assert await until("the API server to be back", back)
     assert list(server.objects["pods"]) == ["hai-1-1-0"]
+
+
+PRESSURE = "The node was low on resource: memory. Container rank was using 9Gi, which exceeds its request of 0."
+OWN = "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi."
+
+
+@pytest.mark.parametrize(("message", "closed"), [(PRESSURE, True), (OWN, False)], ids=["pressure", "its own doing"])
+async def test_a_node_whose_kubelet_has_evicted_a_rank_gets_none_until_it_tells_how_it_is(
+    server, cluster, clock, message: str, closed: bool
+) -> None:
+    await cluster.launch(GANG)
+    server.status("hai-1-1-0", phase="Failed", reason="Evicted", message=message)
+    await state_is(cluster, RankState.LOST if closed else RankState.EXITED)
+    first, second = await cluster.nodes()
+    assert (first.closed, second.closed) == (closed, False)
+    assert ("it has just evicted a rank (Evicted: The node was low" in first.message) is closed
+    clock.ahead += CLOSED_FOR
+    await until("both to be open", lambda: all_open(cluster))
+
+
+async def all_open(cluster) -> bool:
+    with suppress(Temporary):
+        return not any(node.closed for node in await cluster.nodes())
+    return False

@@ -17,6 +17,7 @@ from hai_scheduler.adapters.kubernetes import manifests
 from hai_scheduler.core.model.leaving import Signal, SignalName
 from hai_scheduler.core.workspace.builds import BuildSettings, BuildTask
 from hai_scheduler.core.workspace.mounts import Mount, MountKind
+from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.workspace.pinning import Pinning
 from kit.builders import a_launch, a_pin
@@ -253,3 +254,20 @@ def test_a_mount_rule_for_the_folder_of_environments_goes_before_the_claim() -> 
     (seen,) = [mount for mount in only(pod)["volumeMounts"] if mount["mountPath"] == "/envs"]
     (volume,) = [volume for volume in pod["spec"]["volumes"] if volume["name"] == seen["name"]]
     assert volume["hostPath"]["path"] == "/files/envs"
+
+
+@pytest.mark.parametrize(
+    "order", [GANG, PART, PINNED, BUILD, BY_CLAIM], ids=["gang", "part", "pinned", "build", "claim"]
+)
+def test_every_pod_has_the_admins_labels_and_annotations_and_all_of_its_own(order: LaunchOrder) -> None:
+    plain = replace(WITH_CLAIM, haienv_local_claim="disk")
+    more = replace(plain, extra_labels={"example.org/team": "ml"}, extra_annotations={"note": "any text: yes"})
+    before, after = (manifests.pod(order, 0, capacity(), settings, OWNER) for settings in (plain, more))
+    assert after["metadata"].pop("annotations") == {"note": "any text: yes"}
+    assert after["metadata"]["labels"].pop("example.org/team") == "ml"
+    assert after == before
+
+
+def test_an_extra_label_takes_none_of_the_platforms_away() -> None:
+    wrong = replace(CLUSTER, extra_labels={"app.kubernetes.io/managed-by": "me", "hai.jupyter.org/run": "9"})
+    assert manifests.pod(GANG, 0, capacity(), wrong, OWNER) == manifests.pod(GANG, 0, capacity(), CLUSTER, OWNER)

@@ -74,6 +74,35 @@ def test_a_taint_that_no_pod_tolerates_closes_the_node() -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "effect", "closes"),
+    [
+        ("not-ready", "NoExecute", False),
+        ("unreachable", "NoSchedule", False),
+        ("unschedulable", "NoSchedule", False),
+        ("memory-pressure", "NoSchedule", True),
+        ("disk-pressure", "NoSchedule", True),
+        ("pid-pressure", "NoSchedule", True),
+        ("network-unavailable", "NoSchedule", True),
+        ("out-of-service", "NoExecute", True),
+        ("of-a-later-version", "NoSchedule", True),
+        ("memory-pressure", "PreferNoSchedule", False),
+    ],
+)
+def test_of_kubernetes_own_taints_those_alone_close_nothing_that_are_read_elsewhere(
+    word: str, effect: str, closes: bool
+) -> None:
+    assert read(a_kube_node(taints=[{"key": f"node.kubernetes.io/{word}", "effect": effect}])).closed is closes
+
+
+def test_a_node_under_pressure_says_what_its_kubelet_says() -> None:
+    node = a_kube_node(taints=[{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}])
+    node["status"]["conditions"].append(
+        {"type": "DiskPressure", "status": "True", "message": "kubelet has disk pressure"}
+    )
+    assert "disk-pressure:NoSchedule (kubelet has disk pressure), which" in read(node).message
+
+
+@pytest.mark.parametrize(
     ("taint", "tolerations"),
     [
         ({"key": "nvidia.com/gpu", "effect": "NoSchedule"}, ({"key": "nvidia.com/gpu", "operator": "Exists"},)),

@@ -21,6 +21,7 @@ from unit.adapters.kubernetes.things import (
     some_settings,
     stamp,
     terminated,
+    unlocated,
     waiting,
 )
 
@@ -99,6 +100,22 @@ def test_a_run_that_could_not_be_started_says_why_for_the_ranks_to_blame_alone()
     first, second = observe_run(run, around()).ranks
     assert (first.state, first.start_error, first.message) == (RankState.EXITED, None, "no such image")
     assert (second.state, second.start_error) == (RankState.EXITED, "no such image")
+
+
+@pytest.mark.parametrize("blamed", [0, 1], ids=["the rank is to blame", "another one is"])
+def test_what_a_run_that_was_taken_down_shows_is_not_what_kubelets_write_of_its_end_or_leave_out(blamed: int) -> None:
+    """Another process, or the same one after a restart, may see a last phase that this one has not seen."""
+    last = a_pod(TWO, deleted=60, phase="Failed", **unlocated())
+    before = a_pod(TWO, deleted=60, **waiting("ErrImagePull"))
+    runs = (
+        a_sight(last, launch=TWO, **start_error(blamed)),
+        a_sight(removed=(last,), launch=TWO, **start_error(blamed)),
+        a_sight(removed=(before,), launch=TWO, **start_error(blamed)),
+        a_sight(launch=TWO, **start_error(blamed)),
+    )
+    shown = [observe_run(run, around()).ranks[0] for run in runs]
+    assert shown == [shown[0]] * len(runs)
+    assert shown[0].message == "no such image"
 
 
 def test_where_no_rank_is_to_blame_the_first_says_why() -> None:

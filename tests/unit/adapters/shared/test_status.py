@@ -8,8 +8,10 @@ import pytest
 
 from hai_scheduler.adapters.shared.status import (
     MAX_TEXT,
+    OUT_OF_MEMORY,
     caught_of,
     checkpoint_of,
+    ending_of,
     lost_lines_of,
     signal_of,
     summary_of,
@@ -86,6 +88,15 @@ def test_whether_a_signal_was_caught_is_yes_no_or_not_known(value: Any, caught: 
 def test_lost_lines_are_said_in_a_sentence(status: dict[str, Any], sentence: str | None) -> None:
     said = lost_lines_of(status)
     assert said is None if sentence is None else (said or "").startswith(sentence)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["the supervisor", "the cluster"])
+@pytest.mark.parametrize("value", [True, False, 1, "yes", None])
+def test_that_memory_was_short_is_said_the_same_whoever_knows_it(known: bool, value: Any) -> None:
+    said = ending_of({"out_of_memory": value, "log_lost_lines": 1}, out_of_memory=known)
+    assert said is not None
+    assert (OUT_OF_MEMORY in said) is (known or value is True)
+    assert said.endswith("1 line of its log was lost: they could not be written")
 
 
 @pytest.mark.parametrize(

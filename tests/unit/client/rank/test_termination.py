@@ -25,6 +25,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "state": "running",
         "exit_code": None,
         "signal": None,
+        "out_of_memory": False,
         "ended_at": None,
         "start_error": None,
         "notified_at": None,

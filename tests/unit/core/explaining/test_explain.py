@@ -173,6 +173,9 @@ def test_messages_say_what_a_task_does() -> None:
     ranks = (Rank(rank=0, node="a", state=RankState.EXITED, exit_code=3),)
     failed = a_task(state=TaskState.FAILED, run=a_run(ranks=ranks, ended_at=at(5), failed_ranks=(0,)))
     assert message_of(failed, None, at(9)) == "Failed: its command failed (rank 0 with status 3)."
+    ranks = (replace(ranks[0], exit_code=137, message="out of memory"),)
+    failed = replace(failed, run=a_run(ranks=ranks, ended_at=at(5), failed_ranks=(0,)))
+    assert message_of(failed, None, at(9)) == "Failed: its command failed (rank 0 with status 137: out of memory)."
 
 
 def test_a_task_that_does_not_come_up_says_what_its_ranks_wait_for_in_the_clusters_words() -> None:

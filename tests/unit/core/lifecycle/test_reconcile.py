@@ -85,6 +85,25 @@ def test_a_run_told_to_leave_before_it_was_there_never_starts() -> None:
     assert task.state is TaskState.STOPPED
 
 
+@pytest.mark.parametrize("state", [TaskState.STOPPING, TaskState.SUSPENDING])
+@pytest.mark.parametrize(
+    ("states", "running_at", "at_once"),
+    [
+        ((PENDING, PENDING), None, True),
+        ((RUNNING, PENDING), None, True),
+        ((RUNNING, RUNNING), None, False),
+        ((RUNNING, PENDING), at(1), False),
+    ],
+    ids=["none is up", "one is up", "all are up", "all were up"],
+)
+def test_a_run_whose_command_has_not_begun_is_given_no_time_to_save(state, states, running_at, at_once) -> None:
+    run = a_run(ranks=BOTH, running_at=running_at, notice=a_notice())
+    task = a_task(state=state, nodes=2, run=run)
+    shown = shows(*(RankObservation(rank=rank, state=one) for rank, one in enumerate(states)))
+    ended = any(isinstance(event, Overdue) for event in look(task, shown).events)
+    assert ended is at_once
+
+
 def test_what_the_cluster_does_not_show_of_a_run_that_it_was_told_to_end_never_starts() -> None:
     task = starting(notice=a_notice(), killed_at=at(4))
     gone = RankObservation(rank=0, state=RankState.EXITED, exit_code=143)

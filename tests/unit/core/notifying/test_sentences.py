@@ -79,3 +79,8 @@ def test_a_digest_counts_by_kind_and_names_the_first() -> None:
     assert lines[0] == "Task 0 (f) has failed: no reason was kept."
     assert lines[-1] == "and 5 more"
     assert digest_lines(started[:2]) == ("Task 0 (t) has started.", "Task 1 (t) has started.")
+
+
+def test_what_the_cluster_says_of_a_failure_is_told() -> None:
+    found = text_of(a_notification("task.failed", **TASK, reason="failed", exit_codes=[137], message="out of memory"))
+    assert found == "Task 7 (train) has failed: its command failed (status 137: out of memory)."

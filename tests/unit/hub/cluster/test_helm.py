@@ -30,6 +30,27 @@ def test_the_words_of_helm_are_in_the_error(calls: Path, tmp_path: Path) -> None
 
 
 RELEASE = Release(name="hai", namespace="lab")
+NOT_OURS = (
+    'Error: Unable to continue with install: {} in namespace "{}" exists and cannot be imported into the current '
+    'release: invalid ownership metadata; label validation error: missing key "app.kubernetes.io/managed-by"'
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "where", "said"),
+    [
+        ('Namespace "lab-work"', "", r"workloads.create: the namespace lab-work is there already.*create: false"),
+        ('ServiceAccount "hub"', "lab", r"ServiceAccount hub is there already.*fullnameOverride"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["up", "dry-run"])
+def test_what_is_there_and_not_ours_is_named_with_the_remedy(
+    calls: Path, what: str, where: str, said: str, verb: str
+) -> None:
+    says(calls, "helm", f"cat >&2 <<'END'\n{NOT_OURS.format(what, where)}\nEND\nexit 1")
+    with pytest.raises(Invalid, match=said) as raised:
+        command([verb])
+    assert "ownership metadata" not in raised.value.message
 
 
 def called(calls: Path) -> list[str]:

@@ -73,6 +73,11 @@ UNKNOWN = (
             "Run 2 has left its nodes: it could not be started on its nodes (no disk).",
         ),
         ("task.state", {"to": "stopped", "reason": "user_stopped"}, "Stopped: it was stopped by hand."),
+        (
+            "task.state",
+            {"to": "failed", "reason": "failed", "message": "rank 0 with status 137: out of memory"},
+            "Failed: its command failed (rank 0 with status 137: out of memory).",
+        ),
         ("task.state", {"to": "failed", "reason": "a word of tomorrow"}, "Failed: a word of tomorrow."),
         (
             "run.notice",

@@ -21,6 +21,11 @@ PAUSED = (
     "-- run 2 suspended at 08:00:00 UTC: the platform was paused; it was ended before it had saved; 4 s of work lost --"
 )
 
+EVICTED = (
+    "-- run 1 suspended at 08:00:00 UTC: the cluster needed a node of it for something else"
+    " (rank 0 on n1: Evicted: The node was low on resource: memory.) --"
+)
+
 
 @pytest.mark.parametrize(
     ("run", "said"),
@@ -60,6 +65,21 @@ PAUSED = (
                 failed_ranks=(1,),
             ),
             "-- run 1 failed at 08:00:00 UTC: its command failed (rank 1 on n2 exited with status 3) --",
+        ),
+        (
+            replace(
+                a_run(1, ended=Reason.FAILED),
+                ranks=(Rank(rank=0, node="n1", exit_code=137, message="no memory"),),
+                failed_ranks=(0,),
+            ),
+            "-- run 1 failed at 08:00:00 UTC: its command failed (rank 0 on n1 exited with status 137: no memory) --",
+        ),
+        (
+            replace(
+                a_run(1, ended=Reason.EVICTED),
+                ranks=(Rank(rank=0, node="n1", message="Evicted: The node was low on resource: memory."),),
+            ),
+            EVICTED,
         ),
         (
             replace(a_run(1, ended=Reason.START_FAILED), ranks=(Rank(rank=0, node="n1", message="no space"),)),

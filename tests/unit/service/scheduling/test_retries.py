@@ -46,9 +46,9 @@ async def test_the_history_says_what_happens_after_a_failure() -> None:
         await service.step(seconds)
     told = await ends_told(service, task)
     assert [line["message"] for line in told] == [
-        "Its command failed (status 3); retry 1 of 2 waits until 08:00:15 UTC, in 10 s.",
-        "Its command failed (status 3); retry 2 of 2 waits until 08:00:40 UTC, in 20 s.",
-        "Its command failed (status 3); all 2 retries are used, so the task has failed.",
+        "Its command failed (rank 0 with status 3); retry 1 of 2 waits until 08:00:15 UTC, in 10 s.",
+        "Its command failed (rank 0 with status 3); retry 2 of 2 waits until 08:00:40 UTC, in 20 s.",
+        "Its command failed (rank 0 with status 3); all 2 retries are used, so the task has failed.",
     ]
     assert [line["retry"] for line in told] == [1, 2, 2]
     assert told[0]["not_before"] == at(15).isoformat()
@@ -62,12 +62,13 @@ async def test_the_history_says_when_a_status_is_not_retried_and_when_there_is_n
     for seconds in (0, 5):
         await service.step(seconds)
     (told,) = await ends_told(service, other)
-    assert told["message"] == "Its command failed (status 3); no status that is retried, so the task has failed."
+    failed = "Its command failed (rank 0 with status 3)"
+    assert told["message"] == f"{failed}; no status that is retried, so the task has failed."
     assert (await ends_told(service, at_once))[0]["message"] == (
-        "Its command failed (status 3); retry 1 of 1 waits for its turn."
+        "Its command failed (rank 0 with status 3); retry 1 of 1 waits for its turn."
     )
     (told,) = await ends_told(service, plain)
-    assert (told["message"], "retry" in told) == (None, False)
+    assert (told["message"], "retry" in told) == ("rank 0 with status 3", False)
 
 
 @pytest.mark.parametrize(
@@ -109,4 +110,5 @@ async def test_a_rank_that_was_ended_with_the_others_decides_no_retry() -> None:
     assert any(rank.exit_code != 3 for rank in over.run.ranks), "the other was ended"
     assert (over.state, over.run.failed_ranks) == (TaskState.FAILED, (1,))
     (told,) = await ends_told(service, task)
-    assert told["message"] == "Its command failed (status 3); no status that is retried, so the task has failed."
+    failed = "Its command failed (rank 1 with status 3)"
+    assert told["message"] == f"{failed}; no status that is retried, so the task has failed."

@@ -55,6 +55,14 @@ def test_in_english_it_is_what_the_service_says() -> None:
             {"state": "failed", "reason": "failed", "message": "Failed: its command failed (rank 0 with status 1)."},
             "失败：命令失败（rank 0 with status 1）。",
         ),
+        (
+            {
+                "state": "failed",
+                "reason": "failed",
+                "message": "Failed: its command failed (rank 0 with status 1: said (so)).",
+            },
+            "失败：命令失败（rank 0 with status 1: said (so)）。",
+        ),
         ({"state": "stopped", "reason": "user_stopped"}, "已停止：被手动停止。"),
         ({"state": "stopped", "reason": None}, "As the service says it."),
         ({"state": "running", "message": "Pod n-1 waits: no image"}, "Pod n-1 waits: no image"),

@@ -29,3 +29,10 @@ def test_nodes_quota_and_whoami_read_well(hai: Hai) -> None:
     out = hai("whoami").out
     assert out.startswith("alice at http://127.0.0.1:")
     assert "submit and steer tasks" in out
+
+
+def test_a_node_that_the_cluster_has_closed_is_not_called_free_and_says_why(hai: Hai, platform: Any) -> None:
+    platform.closed["node-2"] = "The cluster has closed it: cordoned in Kubernetes (kubectl uncordon opens it)."
+    lines = hai("nodes").out.splitlines()
+    assert next(line for line in lines if line.startswith("node-2 ")).split()[1] == "closed"
+    assert lines[-2:] == ["3 nodes: 1 held, 1 down, 1 closed", f"node-2: {platform.closed['node-2']}"]
