@@ -17,7 +17,6 @@ from tornado.httpserver import HTTPServer
 from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_hub.config.settings import SERVICE_NAME
-from hai_hub.config.user_limits import UserRates, limit_users
 
 log = logging.getLogger("hai_hub")
 
@@ -63,11 +62,10 @@ class HubServer(HeedsWaiting, HTTPServer):
 
 
 def prepare_hub() -> None:
-    """Raise this Hub process's limit of open files; install in it `HubServer`, `AbsentService` and users' limits."""
+    """Raise this Hub process's limit of open files, and install `HubServer` and `AbsentService` in it."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)
     setattr(tornado.tcpserver, "add_accept_handler", accept_handler(log))  # noqa: B010  # it is not exported
     HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService
-    limit_users(UserRates())

@@ -21,7 +21,8 @@ from hai_hub.install import install
 @pytest.fixture(autouse=True)
 def _jupyterhub_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
-    monkeypatch.setattr(BaseHandler, "authenticate", BaseHandler.authenticate)
+    for name in ("authenticate", "prepare"):
+        monkeypatch.setattr(BaseHandler, name, getattr(BaseHandler, name))
     yield
     HTTPServer.configure(None)
 
@@ -47,6 +48,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up", "hai-spawner"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
+    assert BaseHandler.prepare.__module__ == "hai_hub.logins.user_limits"
 
 
 def test_only_the_local_user_and_users_that_were_added_are_let_in(settings: HubSettings) -> None:
