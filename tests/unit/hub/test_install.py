@@ -175,6 +175,10 @@ def test_the_hub_does_not_tell_which_versions_run(settings: HubSettings) -> None
     assert installed(settings).tornado_settings["headers"] == {"Server": "JupyterHub"}
 
 
+def test_the_cookies_of_the_hub_and_of_servers_do_not_come_with_requests_of_other_sites(settings: HubSettings) -> None:
+    assert installed(settings).tornado_settings["cookie_options"] == {"samesite": "Lax"}
+
+
 def test_servers_are_told_where_environments_are(settings: HubSettings) -> None:
     c = Config()
     installed(replace(settings, haienv_root=Path("/envs")), c)

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 else:
     from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
 
+#: For which requests browsers send the cookies of this service: not for those that other sites make, but for links here.
+COOKIES: Final = {"samesite": "Lax"}
 #: How long the Hub's answer about a token is kept, in seconds: so long a revoked token still works at most.
 BELIEVED: Final = 10
 #: How long the Hub may take to answer, in seconds.
@@ -94,6 +96,7 @@ class Auth:
 
     def __init__(self, hub: HubOAuth, *, run_tokens: RunTokens, cookie_secret: Secret) -> None:
         self.hub = hub
+        hub.cookie_options = COOKIES | hub.cookie_options
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.
