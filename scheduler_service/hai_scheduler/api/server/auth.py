@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 else:
     from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
 
-#: For which requests browsers send the cookies of this service: not for those that other sites make, but for links here.
+#: For which requests browsers send this service's cookies: not for those that other sites make, but for links here.
 COOKIES: Final = {"samesite": "Lax"}
 #: How long the Hub's answer about a token is kept, in seconds: so long a revoked token still works at most.
 BELIEVED: Final = 10
