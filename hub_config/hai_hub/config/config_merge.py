@@ -8,7 +8,7 @@ from typing import Any, Final
 from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
 
-#: What the Hub answers as `Server`, no version of tornado's; and for which requests browsers send its cookies and those of
+#: What the Hub answers as `Server`, no version of tornado's; for which requests browsers send its cookies, and those of
 #: users' servers: not for those that other sites make, but for links that lead here.
 TORNADO_SETTINGS: Final = {"headers": {"Server": "JupyterHub"}, "cookie_options": {"samesite": "Lax"}}
 
