@@ -48,6 +48,7 @@ def install(c: Config, settings: HubSettings) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
+    from hai_hub.logins.user_limits import UserRates, limit_users
 
     if settings.overrides_file is not None:
         for section, table in read_overrides(settings.overrides_file).items():
@@ -72,6 +73,7 @@ def install(c: Config, settings: HubSettings) -> None:
     check_spawner(c)
     watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})
     prepare_hub()
+    limit_users(UserRates())
 
 
 def _services(settings: HubSettings) -> list[dict[str, Any]]:

@@ -50,6 +50,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
+    from hai_hub.logins.user_limits import UserRates, limit_users
 
     for section, table in around.value("hub.config").items():
         for trait, value in table.items():
@@ -72,6 +73,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     _scripts(c, around.value("hub.extraConfig"))
     check_spawner(c)
     prepare_hub()
+    limit_users(UserRates())
 
 
 def _hub(c: Config, around: ChartEnv) -> None:

@@ -8,8 +8,9 @@ from typing import Any, Final
 from traitlets.config import Config
 from traitlets.config.loader import LazyConfigValue
 
-#: What the Hub answers as `Server`: no version of tornado's.
-TORNADO_SETTINGS: Final = {"headers": {"Server": "JupyterHub"}}
+#: What the Hub answers as `Server`, no version of tornado's; for which requests browsers send its cookies, and those of
+#: users' servers: not for those that other sites make, but for links that lead here.
+TORNADO_SETTINGS: Final = {"headers": {"Server": "JupyterHub"}, "cookie_options": {"samesite": "Lax"}}
 
 
 def given(c: Config, section: str, trait: str) -> bool:

@@ -18,7 +18,6 @@ from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
 from hai_client.waiting import BODY_S, IDLE_S, HeedsWaiting
 from hai_hub.config.database_errors import tell_database_errors
 from hai_hub.config.settings import SERVICE_NAME
-from hai_hub.config.user_limits import UserRates, limit_users
 
 log = logging.getLogger("hai_hub")
 
@@ -64,7 +63,7 @@ class HubServer(HeedsWaiting, HTTPServer):
 
 
 def prepare_hub() -> None:
-    """Prepare this Hub process: more open files, and what this module, `database_errors` and `user_limits` have."""
+    """Prepare this Hub process: more open files, and what this module and `database_errors` have."""
     before, now = raise_file_limit()
     if now != before:
         log.info("The limit of open files was raised from %d to %d", before, now)
@@ -72,4 +71,3 @@ def prepare_hub() -> None:
     HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService
     tell_database_errors()
-    limit_users(UserRates())

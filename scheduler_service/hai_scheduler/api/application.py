@@ -11,7 +11,7 @@ from tornado.web import Application, RequestHandler
 from hai_client.calm import calm
 from hai_client.waiting import BODY_S, IDLE_S
 from hai_scheduler.api.routes import API, ROUTES
-from hai_scheduler.api.server.auth import Auth, Callback
+from hai_scheduler.api.server.auth import COOKIES, Auth, Callback
 from hai_scheduler.api.server.endpoint import Endpoint
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Limits
@@ -61,6 +61,7 @@ def make_application(
         log_function=_log,
         # `Auth` asks for JupyterHub's own XSRF proof, which is stricter and knows tokens.
         xsrf_cookies=False,
+        xsrf_cookie_kwargs=dict(COOKIES),
         compress_response=False,
     )
 

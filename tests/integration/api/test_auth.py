@@ -146,6 +146,13 @@ async def login(world, who: str = "alice") -> str:
     return next(cookie.value for cookie in world.client.cookie_jar if cookie.key == "_xsrf")
 
 
+async def test_no_cookie_of_the_service_comes_with_a_request_of_another_site(world) -> None:
+    await login(world)
+    cookies = {cookie.key: cookie for cookie in world.client.cookie_jar}
+    assert {"_xsrf", "service-hai"} <= cookies.keys()
+    assert {cookie["samesite"] for cookie in cookies.values()} == {"Lax"}
+
+
 FETCH = {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Site": "same-origin"}
 
 

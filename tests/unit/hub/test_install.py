@@ -21,7 +21,8 @@ from hai_hub.install import install
 @pytest.fixture(autouse=True)
 def _jupyterhub_as_it_was(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(hub_service, "_ServiceSpawner", hub_service._ServiceSpawner)
-    monkeypatch.setattr(BaseHandler, "authenticate", BaseHandler.authenticate)
+    for name in ("authenticate", "prepare"):
+        monkeypatch.setattr(BaseHandler, name, getattr(BaseHandler, name))
     yield
     HTTPServer.configure(None)
 
@@ -47,6 +48,7 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up", "hai-spawner"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
+    assert BaseHandler.prepare.__module__ == "hai_hub.logins.user_limits"
 
 
 def test_only_the_local_user_and_users_that_were_added_are_let_in(settings: HubSettings) -> None:
@@ -193,6 +195,10 @@ def test_a_database_elsewhere_is_left_alone(settings: HubSettings) -> None:
 
 def test_the_hub_does_not_tell_which_versions_run(settings: HubSettings) -> None:
     assert installed(settings).tornado_settings["headers"] == {"Server": "JupyterHub"}
+
+
+def test_the_cookies_of_the_hub_and_of_servers_do_not_come_with_requests_of_other_sites(settings: HubSettings) -> None:
+    assert installed(settings).tornado_settings["cookie_options"] == {"samesite": "Lax"}
 
 
 def test_servers_are_told_where_environments_are(settings: HubSettings) -> None:

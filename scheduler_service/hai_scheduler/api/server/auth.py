@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 else:
     from jupyterhub.services.auth import HubOAuthenticated as _HubOAuthenticated
 
+#: For which requests browsers send this service's cookies: not for those that other sites make, but for links here.
+COOKIES: Final = {"samesite": "Lax"}
 #: How long the Hub's answer about a token is kept, in seconds: so long a revoked token still works at most.
 BELIEVED: Final = 10
 #: How long the Hub may take to answer, in seconds.
@@ -105,6 +107,7 @@ class Auth:
     ) -> None:
         self.hub = hub
         self._disk_full = disk_full
+        hub.cookie_options = COOKIES | hub.cookie_options
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.

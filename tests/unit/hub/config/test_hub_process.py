@@ -63,10 +63,7 @@ async def test_the_service_is_not_absent_but_starting_while_it_has_no_route(hub:
 def test_a_hub_uses_it_and_bears_a_lack_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
-    limited: list[object] = []
-    monkeypatch.setattr(hub_process, "limit_users", limited.append)
     hub_process.prepare_hub()
-    assert len(limited) == 1
     assert handlers.PrefixRedirectHandler is hub_process.AbsentService
     assert callable(tornado.tcpserver.add_accept_handler)  # type: ignore[attr-defined]
 
@@ -76,10 +73,7 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
 ) -> None:
     monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
     monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
-    limited: list[object] = []
-    monkeypatch.setattr(hub_process, "limit_users", limited.append)
     hub_process.prepare_hub()
-    assert len(limited) == 1
     server = HTTPServer(Application())
     assert isinstance(server, hub_process.HubServer)
     sockets = bind_sockets(0, "127.0.0.1", family=socket.AF_INET)

@@ -14,8 +14,8 @@ from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.user import User
 from tornado.web import HTTPError
 
-from hai_hub.config import user_limits
-from hai_hub.config.user_limits import BURST, CHANGE, MOST_TOKENS, RATE, UserRates, limit_users, tokens_of
+from hai_hub.logins import user_limits
+from hai_hub.logins.user_limits import BURST, CHANGE, MOST_TOKENS, RATE, UserRates, limit_users, tokens_of
 
 
 class Clock:

@@ -10,15 +10,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from jupyterhub import orm
 from jupyterhub.apihandlers.users import UserTokenListAPIHandler
 from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.user import User
-from sqlalchemy import or_
-from sqlalchemy.orm import object_session
 
 from hai_hub.logins.login_guard import too_many
 
@@ -106,8 +103,8 @@ def limit_users(rates: UserRates) -> None:
 
 def tokens_of(user: orm.User) -> int:
     """Return how many good tokens a user has that were asked for."""
-    token, db = orm.APIToken, object_session(user)
-    assert db is not None
-    now = datetime.now(UTC).replace(tzinfo=None)
-    good = or_(token.expires_at.is_(None), token.expires_at > now)
-    return int(db.query(token).filter(token.user_id == user.id, token.client_id == _ASKED_FOR, good).count())
+    now = orm.APIToken.now()
+    return sum(
+        token.client_id == _ASKED_FOR and (token.expires_at is None or token.expires_at > now)
+        for token in user.api_tokens
+    )
