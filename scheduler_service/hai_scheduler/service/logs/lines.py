@@ -7,13 +7,15 @@ start. Users pass cursors on unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.shared.errors import Invalid
 
+#: What a state of a line that is being written again ends with (`hai_client.rank.logs`).
+REWRITTEN = b"\r"
 _CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
 _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
 
@@ -47,6 +49,8 @@ class Line:
     at: datetime | None
     text: str
     cursor: Cursor
+    #: A state of a line that is being written again: the next line of the rank takes its place.
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +60,19 @@ class Page:
     lines: Sequence[Line]
     cursor: Cursor
     final: bool
+    #: Where the page begins; None: there are no lines before it.
+    begins: Cursor | None = None
     #: Forms of the page, such as the bytes that are sent, made once for all readers.
     made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much is kept of a rank's log of one run: from the offset `start` to `end`."""
+
+    run: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,25 +84,51 @@ class Hits:
     complete: bool
 
 
-def lines_of(run: int, rank: int, chunk: LogChunk) -> list[Line]:
-    """The lines of a chunk. A line without a time stamp is kept unchanged."""
-    lines, offset = [], chunk.start
-    for raw in chunk.data.removesuffix(b"\n").split(b"\n"):
+def lines_of(run: int, rank: int, chunk: LogChunk, *, live: bool = False) -> list[Line]:
+    """The lines of a chunk; of a line that is written again, its last state. One without a time stamp is unchanged.
+
+    Args:
+        run: The number of the run.
+        rank: The rank.
+        chunk: The chunk.
+        live: Whether the run is live, so that the next line can take the place of the last one.
+    """
+    return [line_of(run, rank, raw, behind, live=live) for raw, behind in raws_of(chunk)]
+
+
+def raws_of(chunk: LogChunk) -> Iterator[tuple[bytes, int]]:
+    """The lines of a chunk as bytes, each with the offset of the next one, without states that have passed."""
+    if not chunk.data:
+        return
+    offset = chunk.start
+    raws = chunk.data.removesuffix(b"\n").split(b"\n")
+    last = len(raws) if chunk.end > chunk.next else len(raws) - 1
+    for number, raw in enumerate(raws):
         offset = min(offset + len(raw) + 1, chunk.next)
-        lines.append(line_of(run, rank, raw, offset))
-    return lines
+        if number >= last or not raw.endswith(REWRITTEN):
+            yield raw, offset
 
 
-def line_of(run: int, rank: int, raw: bytes, behind: int) -> Line:
-    """The line of these bytes, which have no line break; `behind` is the offset of the next line."""
+def count_lines(chunks: Sequence[LogChunk]) -> int:
+    """About how many lines chunks have; states that have passed do not count."""
+    return sum(one.data.count(b"\n") - one.data.count(REWRITTEN + b"\n") for one in chunks)
+
+
+def line_of(run: int, rank: int, raw: bytes, behind: int, *, live: bool = False) -> Line:
+    """The line of these bytes, which have no line break; `behind` is the offset of the next line; see `lines_of`."""
+    rewritten = live and raw.endswith(REWRITTEN)
+    raw = raw.removesuffix(REWRITTEN)
+    at, begin = stamp_of(raw)
+    text = raw[begin:].decode("utf-8", "replace")
+    return Line(run=run, rank=rank, at=at, text=text, cursor=Cursor(run, behind), rewritten=rewritten)
+
+
+def stamp_of(raw: bytes) -> tuple[datetime | None, int]:
+    """The time at the beginning of a stored line, and where its text begins."""
     match = _STAMPED.match(raw)
-    at = _time(match.group(1)) if match else None
-    text = raw[match.end() :] if match and at else raw
-    return Line(run=run, rank=rank, at=at, text=text.decode("utf-8", "replace"), cursor=Cursor(run, behind))
-
-
-def _time(stamp: bytes) -> datetime | None:
+    if match is None:
+        return None, 0
     try:
-        return datetime.fromisoformat(stamp.decode())
+        return datetime.fromisoformat(match.group(1).decode()), match.end()
     except ValueError:
-        return None
+        return None, 0
