@@ -29,6 +29,11 @@ Read = Callable[[int, Optional[str], Optional[int], Optional[int]], LogPage]
 _Key = Tuple[int, int, float]
 
 
+def replaces(line: LogLine, state: LogLine) -> bool:
+    """Return whether a line takes the place of a state of a line that is being written again."""
+    return state.rewritten and line.rank is not None and (line.run, line.rank) == (state.run, state.rank)
+
+
 class _Rank:
     """One rank's log, as far as it has been read."""
 
@@ -39,15 +44,27 @@ class _Rank:
         #: `dry`: the last page had no lines. `final`: the log is complete.
         self.dry = False
         self.final = False
+        #: The state of a line that is being written again: it is kept until it is known what follows it.
+        self.state: LogLine | None = None
         #: Sort key of the latest line that was read.
         self.reached: _Key = (0, 0, 0.0)
 
-    def take(self, page: LogPage) -> None:
-        """Add the lines of the next page."""
+    def take(self, page: LogPage, *, more: bool) -> None:
+        """Add the lines of the next page; `more`: whether later ones will be read."""
         for line in page.lines:
-            self.reached = self._key(line)
-            self.lines.append((self.reached, line))
+            if self.state is not None and not replaces(line, self.state):
+                self._keep(self.state)
+            self.state = line if line.rewritten else None
+            if not line.rewritten:
+                self._keep(line)
+        if self.state is not None and (page.final or not (more or page.lines)):
+            self._keep(self.state)
+            self.state = None
         self.cursor, self.final, self.dry = page.next_cursor, page.final, not page.lines
+
+    def _keep(self, line: LogLine) -> None:
+        self.reached = self._key(line)
+        self.lines.append((self.reached, line))
 
     def _key(self, line: LogLine) -> _Key:
         run, _, latest = self.reached
@@ -110,7 +127,7 @@ class MergedLog:
         heads: list[tuple[_Key, int]] = []
         for rank in self._ranks:
             rank.dry = False
-            self._offer(rank, heads)
+            self._offer(rank, heads, more)
         while heads:
             key, number = heads[0]
             if more and any(not one.lines and not one.final and not one.may_pass(key) for one in self._ranks):
@@ -122,13 +139,14 @@ class MergedLog:
             shown = self._shown(key, line, number)
             if shown is not None:
                 yield shown
-            self._offer(rank, heads)
+            self._offer(rank, heads, more)
 
-    def _offer(self, rank: _Rank, heads: list[tuple[_Key, int]]) -> None:
+    def _offer(self, rank: _Rank, heads: list[tuple[_Key, int]], more: bool) -> None:
         """Put the next line of a rank into the heap; read a page if there is none."""
-        if not rank.lines and not rank.dry and not rank.final:
+        while not rank.lines and not rank.dry and not rank.final:
             tail = self._tail if rank.cursor is None else None
-            rank.take(self._read(rank.number, rank.cursor, tail, None if tail is not None else self._limit))
+            limit = None if tail is not None else self._limit
+            rank.take(self._read(rank.number, rank.cursor, tail, limit), more=more)
         if rank.lines:
             heapq.heappush(heads, (rank.lines[0][0], rank.number))
 

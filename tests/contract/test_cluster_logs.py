@@ -39,6 +39,7 @@ async def test_a_log_is_read_from_any_offset_in_whole_lines(harness, cluster) ->
     assert 0 < len(part.data) <= 200
     assert part.data.endswith(b"\n")
     assert not part.final
+    assert part.end == whole.end == whole.next
     rest = await cluster.read_log(RunId("1.1"), 0, offset=part.next, limit=1_000_000)
     assert part.data + rest.data == whole.data
     end = await cluster.read_log(RunId("1.1"), 0, offset=whole.next, limit=100)

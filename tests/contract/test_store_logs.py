@@ -54,6 +54,12 @@ async def test_what_was_sent_in_pieces_is_read_as_one_log(logs: LogStore, limit:
     assert await read_all(logs, limit=limit) == b"".join(pieces)
 
 
+async def test_a_chunk_says_where_the_log_ends(logs: LogStore) -> None:
+    await write(logs, line(1) + line(2), line(3))
+    for offset, limit in ((0, 1), (0, 150), (100, 1000), (10**9, 10)):
+        assert (await logs.read(RUN, 0, offset=offset, limit=limit, ended=False)).end == 300
+
+
 async def test_any_byte_comes_back(logs: LogStore) -> None:
     odd = bytes(range(256)) + b"\n"
     await write(logs, odd, odd)

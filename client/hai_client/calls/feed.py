@@ -68,7 +68,8 @@ class FeedCalls(Calls):
     ) -> Iterator[schema.LogLine]:
         """Yield the lines of a rank's log as they are written, until the log is complete.
 
-        A restart of the service in between neither loses nor doubles a line.
+        A restart of the service in between neither loses nor doubles a line. A line with `rewritten` is a state of one
+        that is being written again, such as a progress bar: the next line takes its place.
 
         Args:
             task: The task.

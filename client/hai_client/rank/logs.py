@@ -1,8 +1,9 @@
-"""The log of a rank: lines with times, in parts that are rotated away.
+r"""The log of a rank: lines with times, in parts that are rotated away.
 
 Parts are `log/<20-digit start offset>.log`. Offsets are bytes since the first line, over all parts, so that they
 stay valid for readers when old parts are removed. A line that begins with `[hai]` is the platform's; a line of the
-command that would look like one gets a backslash.
+command that would look like one gets a backslash. A line that ends in `\r` is a state of one that is being written
+again, such as a progress bar: the next line takes its place.
 """
 # ruff: noqa: PTH104, PTH108, PTH118
 # Importing pathlib costs milliseconds at every start.
@@ -13,78 +14,23 @@ import contextlib
 import os
 
 from hai_client.rank.safefile import write_all
+from hai_client.rank.splitter import MARK, Splitter
 from hai_client.rank.times import rfc3339
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Longer lines are cut into pieces of this size.
-MAX_LINE = 64 * 1024
-#: The beginning of the platform's lines.
-MARK = b"[hai]"
+#: Seconds between two states of a line that is written again: this, or a part of its age, up to the longest.
+STATE_EVERY_S = 1.0
+STATE_AGE = 1 / 60
+STATE_LONGEST_S = 10.0
+#: Longer states are cut.
+MAX_STATE = 1000
+#: Seconds after which rows that were written again are complete, if the cursor did not go up to them any more.
+SETTLED_AFTER_S = 10.0
 #: Space that is kept for the last line on a full disk, bytes.
 SPARE_BYTES = 4096
-
-
-class Splitter:
-    r"""Cuts a stream into lines. A piece that ends in `\r` (a progress bar) is a line too."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._after_return = False
-        #: Whether the lines of the last piece may contain the platform's mark.
-        self.marked = False
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """Return the lines that are complete now, without line ends."""
-        if self._after_return and data:
-            # The `\n` of a `\r\n` that was cut in two.
-            data = data[1:] if data.startswith(b"\n") else data
-            self._after_return = False
-        data = self._rest + data
-        self.marked = MARK in data
-        lines = data.split(b"\n")
-        if b"\r" in data:
-            lines = self._split_returns(lines)
-        self._rest = lines.pop()
-        if len(self._rest) > MAX_LINE:
-            lines.append(self._rest)
-            self._rest = b""
-        if any(len(line) > MAX_LINE for line in lines):
-            lines = [piece for line in lines for piece in _cut(line)]
-        return lines
-
-    def _split_returns(self, segments: list[bytes]) -> list[bytes]:
-        lines: list[bytes] = []
-        for segment in segments[:-1]:
-            *pieces, last = segment.split(b"\r")
-            lines += filter(None, pieces)
-            if last or not pieces:
-                lines.append(last)
-        *pieces, last = segments[-1].split(b"\r")
-        lines += filter(None, pieces)
-        self._after_return = bool(pieces) and not last
-        return [*lines, last]
-
-    def finish(self) -> list[bytes]:
-        """Return the last line if it has no line end, as a list."""
-        rest, self._rest = self._rest, b""
-        return [rest] if rest else []
-
-
-def _cut(line: bytes) -> list[bytes]:
-    if len(line) <= MAX_LINE:
-        return [line]
-    pieces = []
-    while len(line) > MAX_LINE:
-        end = MAX_LINE
-        # Do not cut within a UTF-8 character: its continuation bytes are 10xxxxxx.
-        while end > MAX_LINE - 4 and line[end] & 0xC0 == 0x80:
-            end -= 1
-        pieces.append(line[:end])
-        line = line[end:]
-    return [*pieces, line]
 
 
 def _unlike_ours(lines: list[bytes]) -> list[bytes]:
@@ -128,22 +74,50 @@ class LogWriter:
         self._untold = 0
         #: The reason of the last loss.
         self.why = ""
+        #: Since when a line is written again, when its state is due, and when to see if several rows have settled.
+        self._again_since: float | None = None
+        self._state_due = self._settle_due = 0.0
         self._spare = os.path.join(folder, ".spare")
 
     def feed(self, data: bytes) -> None:
         """Add output of the command."""
         lines = self._splitter.feed(data)
         if lines:
+            self._again_since = None
             self._append(_unlike_ours(lines) if self._splitter.marked else lines)
 
+    def step(self, now: float) -> None:
+        """Write the state of a line that is being written again, if it is due; `now` is of the monotonic clock."""
+        if not self._splitter.rewriting:
+            self._again_since = None
+            return
+        if self._again_since is None:
+            self._again_since, self._state_due = now, now + STATE_EVERY_S
+            self._settle_due = now + SETTLED_AFTER_S
+        if now >= self._settle_due:
+            self._settle_due = now + SETTLED_AFTER_S
+            if self._splitter.has_settled():
+                self._end_line()
+                return
+        if now >= self._state_due:
+            self._state_due = now + min(STATE_LONGEST_S, max(STATE_EVERY_S, STATE_AGE * (now - self._again_since)))
+            state = self._splitter.state()
+            if state is not None:
+                self._append([line[:MAX_STATE] + b"\r" for line in _unlike_ours([state])])
+
     def say(self, text: str) -> None:
-        """Write a line of the platform itself."""
+        """Write a line of the platform itself, below the state of what is being written again."""
+        if self._splitter.rewriting:
+            self._end_line()
         self._append([MARK + f" {line}".encode() for line in text.splitlines()])
+
+    def _end_line(self) -> None:
+        rest = self._splitter.finish()
+        self._append(_unlike_ours(rest) if any(MARK in line for line in rest) else rest)
 
     def close(self) -> None:
         """Write what is left. `feed` must not be called afterwards."""
-        rest = self._splitter.finish()
-        self._append(_unlike_ours(rest) if any(MARK in line for line in rest) else rest)
+        self._end_line()
         self._append([])
         if self._untold:
             with contextlib.suppress(OSError):

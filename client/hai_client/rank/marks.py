@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hai_client.rank.logs import MARK
+from hai_client.rank.splitter import MARK
 
 #: Control sequences of terminals, and invisible characters.
 _UNSEEN = re.compile(

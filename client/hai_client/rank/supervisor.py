@@ -264,6 +264,7 @@ class Supervisor:
                 self._metrics.step(now)
             elif now - begin >= MEASURE_AFTER_S:
                 self._measure()
+            self._log.step(now)
             self._recorder.step(now)
             self._recorder.attend(poll, now)
             for fd, _ in poll.poll((self._ending.tick_s if self._ending else TICK_S) * 1000):

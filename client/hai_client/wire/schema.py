@@ -440,6 +440,12 @@ class LogLine:
     #: When the line was written.
     at: datetime | None = None
     text: str
+    #: The position behind the line: the log goes on there (`cursor`), and the line is the last one that ends there
+    #: (`before`).
+    cursor: str
+    #: True: a state of a line that is being written again, such as a progress bar. The next line of the rank takes its
+    #: place.
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,6 +455,8 @@ class LogPage:
     lines: tuple[LogLine, ...]
     #: Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line.
     next_cursor: str
+    #: Send it back as `before` to read the lines before these; None: there are none.
+    prev_cursor: str | None = None
     #: True: no line will be added any more.
     final: bool
 

@@ -433,6 +433,10 @@ export interface ILogLine {
   /** When the line was written. */
   at: string | null;
   text: string;
+  /** The position behind the line: the log goes on there (`cursor`), and the line is the last one that ends there (`before`). */
+  cursor: string;
+  /** True: a state of a line that is being written again, such as a progress bar. The next line of the rank takes its place. */
+  rewritten: boolean;
 }
 
 /** Lines of one rank over all runs of a task, in order. */
@@ -440,8 +444,22 @@ export interface ILogPage {
   lines: ILogLine[];
   /** Send it back as `cursor` to read further: `<run>:<offset>`, or `<run>:start` before a run's first line. */
   next_cursor: string;
+  /** Send it back as `before` to read the lines before these; null: there are none. */
+  prev_cursor: string | null;
   /** True: no line will be added any more. */
   final: boolean;
+}
+
+/** How much is kept of a rank's log of one run: positions `<run>:<start>` to `<run>:<end>`, in bytes. */
+export interface ILogExtent {
+  run: number;
+  start: number;
+  end: number;
+}
+
+/** How much is kept of a rank's log: one entry for each of the latest thousand runs. */
+export interface ILogExtents {
+  items: ILogExtent[];
 }
 
 /** How often a text occurs, by run and rank, and the first lines that contain it. */

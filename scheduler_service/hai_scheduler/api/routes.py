@@ -255,6 +255,23 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(
         method="GET",
+        path="/tasks/{task}/logs/extents",
+        access=SCOPE_READ,
+        call=logs.extents,
+        kind=Kind.EXPENSIVE,
+        summary="How much is kept of a rank's log, by run",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="GET",
+        path="/tasks/{task}/logs/download",
+        access=SCOPE_READ,
+        call=logs.download,
+        summary="A rank's log over all runs of a task, as a text file",
+        codes=("not_found", "unavailable"),
+    ),
+    Route(
+        method="GET",
         path="/tasks/{task}/metrics",
         access=SCOPE_READ,
         call=metrics.read,

@@ -21,6 +21,8 @@ class LogChunk:
     data: bytes
     #: True if the log ends here and nothing will be added.
     final: bool
+    #: Where the log ended when the chunk was read; 0: not known.
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

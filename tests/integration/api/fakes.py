@@ -87,8 +87,8 @@ class FakeCluster:
         log = self.logs[run_id, rank]
         offset = min(offset, len(log))
         data = log[offset : offset + limit]
-        data = data[: data.rfind(b"\n") + 1]
-        return LogChunk(start=offset, next=offset + len(data), data=data, final=False)
+        data = data[: data.rfind(b"\n") + 1] or data[: limit if len(data) == limit else 0]
+        return LogChunk(start=offset, next=offset + len(data), data=data, final=False, end=len(log))
 
     def log_place(self, _run_id: str) -> None:
         """Return None: other processes cannot read these logs."""

@@ -51,6 +51,41 @@ async def test_the_end_can_be_read_first(world, saved_story) -> None:
         assert page["final"] is True
 
 
+async def test_the_log_is_read_backwards_from_any_line(world, saved_story) -> None:
+    lines = (await world.json("GET", "/tasks/train/logs"))[1]["lines"]
+    for index, line in enumerate(lines):
+        page = (await world.json("GET", f"/tasks/train/logs?limit=2&before={line['cursor']}"))[1]
+        assert page["lines"] == lines[: index + 1][-2:]
+        assert (page["prev_cursor"] is None) == (index < 2)
+    told, before = [], page["next_cursor"]
+    while before is not None:
+        page = (await world.json("GET", f"/tasks/train/logs?limit=3&before={before}"))[1]
+        told, before = texts(page) + told, page["prev_cursor"]
+    assert told == STORY
+    status, problem = await world.json("GET", "/tasks/train/logs?before=1:0&tail=3")
+    assert (status, problem["errors"][0]["field"]) == (400, "before")
+
+
+async def test_it_is_said_how_much_is_kept_of_each_run(world, saved_story) -> None:
+    status, found = await world.json("GET", "/tasks/train/logs/extents")
+    lines = (await world.json("GET", "/tasks/train/logs"))[1]["lines"]
+    ends = {line["run"]: int(line["cursor"].split(":")[1]) for line in lines if line["rank"] is not None}
+    assert (status, found["items"]) == (200, [{"run": run, "start": 0, "end": end} for run, end in ends.items()])
+
+
+async def test_the_whole_log_is_downloaded_as_text(world, saved_story) -> None:
+    shown = [text if text.startswith("step") else f"[hai] {text}" for text in STORY]
+    task = (await world.json("GET", "/tasks/train"))[1]["id"]
+    async with world.ask("GET", "/tasks/train/logs/download") as response:
+        assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert response.headers["Content-Disposition"] == f'attachment; filename="task-{task}-rank-0.log"'
+        assert (await response.text()).splitlines() == shown
+    async with world.ask("GET", "/tasks/train/logs/download?run=2&times=true") as response:
+        assert f'filename="task-{task}-run-2-rank-0.log"' in response.headers["Content-Disposition"]
+        assert [line.split("Z ", 1)[1] for line in (await response.text()).splitlines()] == shown[4:]
+    assert (await world.json("GET", "/tasks/train/logs/download?rank=5"))[0] == 400
+
+
 async def test_search_counts_by_run_and_rank(world, saved_story) -> None:
     hits = (await world.json("GET", "/tasks/train/logs/search?q=STEP"))[1]
     assert hits["counts"] == [{"run": 1, "rank": 0, "hits": 2}, {"run": 2, "rank": 0, "hits": 1}]
@@ -81,7 +116,14 @@ async def test_a_stream_follows_lines_as_they_come_to_the_end_of_the_task(world)
         assert (await anext(messages))[2]["text"] == "one"
         world.cluster.logs[run, 0] += b"2026-01-05T12:00:03.000000Z two\nno time\nhalf a"
         assert (await anext(messages))[2]["text"] == "two"
-        assert (await anext(messages))[2] == {"run": 1, "rank": 0, "at": None, "text": "no time"}
+        assert (await anext(messages))[2] == {
+            "run": 1,
+            "rank": 0,
+            "at": None,
+            "text": "no time",
+            "cursor": "1:72",
+            "rewritten": False,
+        }
         world.cluster.logs[run, 0] += b" line\n"
         assert (await anext(messages))[2]["text"] == "half a line"
         await world.end(task, Reason.FAILED, TaskState.FAILED)
@@ -104,6 +146,7 @@ async def test_a_task_that_never_ran_has_an_empty_story_that_ends(world) -> None
     assert (await world.json("GET", "/tasks/train/logs"))[1] == {
         "lines": [],
         "next_cursor": "1:start",
+        "prev_cursor": None,
         "final": False,
     }
     await world.json("POST", "/tasks/train/stop")

@@ -12,39 +12,84 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.logs import MARK, MAX_LINE, LogWriter, Splitter
+from hai_client.rank.logs import MAX_STATE, LogWriter
 from hai_client.rank.marks import unlike_ours
+from hai_client.rank.splitter import MARK, MAX_LINE
 from hai_scheduler.adapters.shared.log_parts import read_log
 from kit.waiting import wait_for
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z ")
 
 
-@pytest.mark.parametrize(
-    ("chunks", "lines"),
-    [
-        ([b"a\nb\n"], [b"a", b"b"]),
-        ([b"a", b"b\n", b"c"], [b"ab", b"c"]),
-        ([b"\n\n"], [b"", b""]),
-        ([b"10%\r20%\r30%\n"], [b"10%", b"20%", b"30%"]),
-        ([b"\r10%", b"\r20%\n"], [b"10%", b"20%"]),
-        ([b"dos\r\nend\r\n"], [b"dos", b"end"]),
-        ([b"dos\r", b"\nend\r", b"\n"], [b"dos", b"end"]),
-        ([b"bar\r", b"next\n"], [b"bar", b"next"]),
-        ([b"x" * (MAX_LINE + 5) + b"\n"], [b"x" * MAX_LINE, b"xxxxx"]),
-        ([b"x" * (MAX_LINE - 1) + "é".encode() + b"\n"], [b"x" * (MAX_LINE - 1), "é".encode()]),
-    ],
-)
-def test_a_stream_is_cut_into_lines(chunks: list[bytes], lines: list[bytes]) -> None:
-    splitter = Splitter()
-    found = [line for chunk in chunks for line in splitter.feed(chunk)]
-    assert found + splitter.finish() == lines
-
-
 def test_every_line_carries_its_time(bench) -> None:
     bench.run("sh", "-c", "echo one; printf 'two\\rthree\\n'; echo four >&2")
     assert all(STAMP.match(line) for line in bench.log().splitlines())
-    assert bench.lines() == ["one", "two", "three", "four"]
+    assert bench.lines() == ["one", "three", "four"]
+
+
+def states_and_lines(folder: Path) -> list[bytes]:
+    return [line.split(b" ", 1)[1] for line in (folder / f"{0:020d}.log").read_bytes().split(b"\n")[:-1]]
+
+
+def test_of_twenty_thousand_states_of_a_bar_few_are_kept_and_the_last_one(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    for number in range(20_000):
+        writer.feed(b"\r%5d/20000" % number)
+        writer.step(number / 10)
+    writer.close()
+    *states, last = states_and_lines(tmp_path)
+    assert last == b"19999/20000"
+    assert all(state.endswith(b"\r") for state in states)
+    # Each second at first, every ten seconds in the end.
+    assert states[:3] == [b"   10/20000\r", b"   20/20000\r", b"   30/20000\r"]
+    assert 250 < len(states) < 400
+
+
+def test_a_state_is_kept_when_it_is_due_and_only_once(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    writer.feed(b"an ordinary line\nthe beginning of another")
+    writer.step(0.0)
+    writer.step(5.0)
+    writer.feed(b"\r10%")
+    writer.step(6.0)
+    for now in (6.9, 7.0, 8.0, 9.0):
+        writer.step(now)
+    writer.feed(b"\r" + b"x" * 2 * MAX_STATE)
+    writer.step(10.0)
+    assert states_and_lines(tmp_path) == [b"an ordinary line", b"10%\r", b"x" * MAX_STATE + b"\r"]
+    writer.close()
+
+
+def test_a_line_of_the_platform_stands_below_the_state_that_it_has_met(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    writer.feed(b"\r10%")
+    writer.say("told to leave")
+    writer.feed(b"\r[hai] 20%")
+    writer.step(0.0)
+    writer.step(1.0)
+    writer.close()
+    lines = [b"10%", b"[hai] told to leave", b"\\[hai] 20%\r", b"\\[hai] 20%"]
+    assert states_and_lines(tmp_path) == lines
+
+
+def test_several_bars_are_one_state_and_settle_when_nothing_moves_any_more(tmp_path: Path) -> None:
+    writer = LogWriter(str(tmp_path), max_bytes=1 << 20, parts=4)
+    for number in range(10_000):
+        writer.feed(b"\n\rinner %d\x1b[A" % number)
+        if number % 100 == 99:
+            writer.feed(b"\router %d" % (number // 100))
+        writer.step(number / 100)
+    writer.feed(b"\n\rend")
+    for now in (100.0, 110.0, 120.0, 130.0):
+        writer.step(now)
+    lines = states_and_lines(tmp_path)
+    kept = [line for line in lines if not line.endswith(b"\r")]
+    assert kept[-2:] == [b"outer 99", b"end"]
+    assert len(kept) <= 3
+    assert 20 < len(lines) < 120
+    writer.feed(b"an ordinary line again\n")
+    assert states_and_lines(tmp_path)[-1] == b"an ordinary line again"
+    writer.close()
 
 
 def test_offsets_stay_valid_while_old_parts_go(tmp_path: Path) -> None:

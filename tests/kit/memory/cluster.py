@@ -148,7 +148,7 @@ class MemoryCluster:
             # Whole lines, unless one is longer than the limit.
             data = data[: data.rfind(b"\n") + 1] or data
         reached = start + len(data)
-        return LogChunk(start=start, next=reached, data=data, final=reached == end and found.gone(now))
+        return LogChunk(start=start, next=reached, data=data, final=reached == end and found.gone(now), end=end)
 
     def log_place(self, _run_id: RunId) -> LogPlace | None:
         """See `Cluster.log_place`: no other process sees this memory."""

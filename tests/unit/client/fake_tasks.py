@@ -110,7 +110,13 @@ def _forecast(platform: FakePlatform, call: Call) -> tuple[int, Any]:
 
 def line(text: str, rank: int = 0, at: int = 0) -> dict[str, Any]:
     own = text.startswith("[hai]")
-    return {"run": 1, "rank": None if own else rank, "at": f"{AT[:-1]}.{at:06d}Z", "text": text}
+    return {
+        "run": 1,
+        "rank": None if own else rank,
+        "at": f"{AT[:-1]}.{at:06d}Z",
+        "text": text,
+        "cursor": f"1:{at + 1}",
+    }
 
 
 def _log_page(platform: FakePlatform, call: Call, key: str) -> tuple[int, Any]:

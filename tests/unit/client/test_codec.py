@@ -56,7 +56,7 @@ def test_what_the_service_has_always_sent_must_be_there() -> None:
         ({"run": 1}, r"LogLine\.text"),
         ({"run": "1", "text": ""}, r"LogLine\.run"),
         ({"run": True, "text": ""}, r"LogLine\.run"),
-        ({"run": 1, "text": "", "at": "yesterday"}, r"LogLine\.at"),
+        ({"run": 1, "text": "", "cursor": "", "at": "yesterday"}, r"LogLine\.at"),
     ],
 )
 def test_a_wrong_shape_is_named_by_its_place(value: Any, where: str) -> None:

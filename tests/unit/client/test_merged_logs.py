@@ -16,15 +16,24 @@ T = datetime(2026, 11, 21, 4, tzinfo=UTC)
 
 
 def said(rank: int, second: float | None, text: str, run: int = 1) -> LogLine:
-    return LogLine(run=run, rank=rank, at=None if second is None else T + timedelta(seconds=second), text=text)
+    return LogLine(
+        run=run,
+        rank=rank,
+        at=None if second is None else T + timedelta(seconds=second),
+        text=text,
+        cursor="1:9",
+        rewritten=text.endswith("%"),
+    )
 
 
 def begins(run: int = 1, second: float = 0) -> LogLine:
-    return LogLine(run=run, at=T + timedelta(seconds=second), text=f"-- run {run} started on n --")
+    return LogLine(run=run, at=T + timedelta(seconds=second), text=f"-- run {run} started on n --", cursor="1:9")
 
 
 def ends(run: int = 1, second: float = 100) -> LogLine:
-    return LogLine(run=run, at=T + timedelta(seconds=second), text=f"-- run {run} succeeded at 04:01:40 UTC --")
+    return LogLine(
+        run=run, at=T + timedelta(seconds=second), text=f"-- run {run} succeeded at 04:01:40 UTC --", cursor="1:9"
+    )
 
 
 @dataclass
@@ -70,7 +79,7 @@ def test_a_line_without_a_time_stays_behind_the_one_before_it() -> None:
 
 
 def test_what_is_missing_is_said_of_its_rank() -> None:
-    gone = LogLine(run=1, text="-- 9 bytes of the log of run 1 are no longer kept --")
+    gone = LogLine(run=1, text="-- 9 bytes of the log of run 1 are no longer kept --", cursor="1:9")
     ranks = Ranks([[begins(), gone, said(0, 1, "a")], [begins(), gone, said(1, 2, "b")]])
     shown = texts(MergedLog(ranks.read, 2).lines())
     assert shown == [begins().text, f"rank 0: {gone.text}", f"rank 1: {gone.text}", "a", "b"]
@@ -141,3 +150,21 @@ def test_nothing_is_lost_or_doubled_and_every_rank_keeps_its_order(seconds: list
     if all(own == sorted(own) for own in seconds):
         times = [line.at for line in shown[1:-1]]
         assert times == sorted(times)
+
+
+def test_of_a_line_that_is_written_again_the_last_state_is_shown_once() -> None:
+    ranks = Ranks([[said(0, 1, "10%"), said(0, 2, "20%"), said(0, 4, "all"), said(0, 5, "30%")], [said(1, 3, "b")]])
+    assert texts(MergedLog(ranks.read, 2).lines()) == ["b", "all", "30%"]
+    ranks = Ranks([[said(0, 1, "a"), said(0, 2, "20%")]], over=False)
+    assert texts(MergedLog(ranks.read, 1, tail=1).lines()) == ["20%"]
+    log, shown = MergedLog(ranks.read, 1), []
+
+    def goes_on(_seconds: float) -> None:
+        if len(ranks.logs[0]) == 2:
+            ranks.logs[0] += [said(0, 3, "30%")]
+        elif len(ranks.logs[0]) == 3:
+            ranks.logs[0] += [said(0, 4, "40%"), ends()]
+            ranks.over = True
+
+    shown = texts(log.follow(goes_on))
+    assert shown == ["a", "40%", ends().text]

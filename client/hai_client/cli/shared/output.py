@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, TextIO
 
 from hai_client.backports import UTC, dataclass
-from hai_client.cli.shared.terminal import harmless, harmless_json, harmless_line
+from hai_client.cli.shared.terminal import harmless, harmless_json, harmless_line, plain
 from hai_client.codec import encode
 from hai_client.durations import format_duration
 
@@ -154,6 +154,16 @@ class Output:
             raw: Whether to write the line unchanged to a terminal too.
         """
         self.stdout.write(f"{before}{text if raw or not self.terminal else harmless_line(text)}\n")
+
+    def state(self, text: str, *, before: str = "") -> None:
+        """Show on a terminal the state of a line that a task is writing again; `clear_state` takes it away."""
+        room = (self.width or 80) - columns_of(plain(before)) - 1
+        self.stdout.write(before + cut(clean(plain(text)), room))
+        self.stdout.flush()
+
+    def clear_state(self) -> None:
+        """Take away what `state` has shown."""
+        self.stdout.write("\r\x1b[K")
 
     def note(self, text: str) -> None:
         """Write a message to stderr."""

@@ -26,6 +26,11 @@ def harmless(text: str) -> str:
     return _SPLIT.sub(lambda found: found[1] or "", text)
 
 
+def plain(text: str) -> str:
+    """Return the text without control sequences and without colours."""
+    return _SPLIT.sub("", text)
+
+
 def harmless_line(text: str) -> str:
     """Return one line of a user's text, made safe by `harmless`, with its colours reset at the end."""
     shown = harmless(text.replace("\n", " "))

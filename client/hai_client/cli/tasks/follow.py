@@ -10,6 +10,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
+from hai_client.merged_logs import replaces
 from hai_client.wire.schema import LogLine, Task, TaskSummary
 
 
@@ -24,7 +25,8 @@ def show(
 ) -> None:
     """Write log lines as they were printed, with the platform's own lines in another style.
 
-    Control sequences are removed for a terminal, unless `raw` is set.
+    Control sequences are removed for a terminal, unless `raw` is set. Of a line that is being written again, such as a
+    progress bar, the last state is written; a terminal shows the states before it to a reader who waits.
 
     Args:
         ctx: The command's context, with its output.
@@ -35,25 +37,49 @@ def show(
         ranks: Number of ranks that the lines are of; each line then begins with its rank, as with `srun --label`.
     """
     width = None if ranks is None else len(str(max(0, ranks - 1)))
-    for line in lines:
-        if ctx.json:
-            ctx.out.json(line, compact=True)
-        else:
-            _line(ctx, line, times, raw, width)
-        if at_once:
-            ctx.out.stdout.flush()
+    drawn = at_once and ctx.out.terminal and not ctx.json
+    state: LogLine | None = None
+    try:
+        for line in lines:
+            if state is not None:
+                if drawn:
+                    ctx.out.clear_state()
+                if not replaces(line, state):
+                    _write(ctx, state, times, raw, width)
+                state = None
+            if line.rewritten:
+                state = line
+                if drawn:
+                    ctx.out.state(line.text, before=_before(ctx, line, times, width))
+                continue
+            _write(ctx, line, times, raw, width)
+            if at_once:
+                ctx.out.stdout.flush()
+    finally:
+        if state is not None:
+            if drawn:
+                ctx.out.clear_state()
+            _write(ctx, state, times, raw, width)
 
 
-def _line(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | None) -> None:
+def _write(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | None) -> None:
+    if ctx.json:
+        ctx.out.json(line, compact=True)
+    elif line.rank is None:
+        said = ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim")
+        ctx.out.line(_before(ctx, line, times, None) + said)
+    else:
+        ctx.out.printed(line.text, before=_before(ctx, line, times, width), raw=raw)
+
+
+def _before(ctx: Context, line: LogLine, times: bool, width: int | None) -> str:
+    """Return what stands before a line: its time, with the zone of this machine, and its rank."""
     stamp = ""
     if times:
-        stamp = line.at.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if line.at else " " * 23
+        at = None if line.at is None else line.at.astimezone()
+        stamp = " " * 28 if at is None else f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d}{at:%z}"
         stamp = ctx.out.style(stamp, "dim") + "  "
-    if line.rank is None:
-        ctx.out.line(stamp + ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim"))
-    else:
-        label = "" if width is None else ctx.out.style(f"{line.rank:{width}d}: ", "dim")
-        ctx.out.printed(line.text, before=stamp + label, raw=raw)
+    return stamp + ("" if width is None or line.rank is None else ctx.out.style(f"{line.rank:{width}d}: ", "dim"))
 
 
 def once_an_outage(ctx: Context) -> Callable[[Unavailable], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from hai_client.cli.shared import parser as words_
 from hai_client.cli.shared.context import Context
@@ -12,6 +13,7 @@ from hai_client.cli.tasks import failing
 from hai_client.cli.tasks.follow import how_it_stands, once_an_outage, say_why_silent, show
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Invalid
+from hai_client.wire.schema import LogLine
 
 #: The word for all ranks, in place of a number.
 ALL = "all"
@@ -24,7 +26,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (default: 0); all: by time")
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
-    add("-t", "--times", action="store_true", help="with the time of each line")
+    add("-t", "--times", action="store_true", help="with the time of each line, in the zone of this machine")
     add("--raw", action="store_true", help="also orders to the terminal that it prints, such as titles (colours alone)")
     add("--search", metavar="TEXT", help="find a text in all ranks and runs")
 
@@ -46,16 +48,19 @@ def _logs(args: argparse.Namespace, ctx: Context) -> int:
 def _follow(args: argparse.Namespace, ctx: Context) -> int:
     # Use the id from here on: another task of the same name may be submitted meanwhile.
     task = ctx.client.task(args.task)
-    cursor = None
-    if args.tail is not None:
-        page = ctx.client.log_page(task.id, rank=args.rank or 0, run=args.run, tail=args.tail)
-        show(ctx, page.lines, times=args.times, raw=args.raw, at_once=True)
-        cursor = page.next_cursor
     say_why_silent(ctx, task)
-    lines = ctx.client.follow_logs(task.id, rank=args.rank or 0, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
-    show(ctx, lines, times=args.times, raw=args.raw, at_once=True)
+    show(ctx, _followed(args, ctx, task.id), times=args.times, raw=args.raw, at_once=True)
     _say_how_it_ended(ctx, task.id, rank=args.rank, run=args.run)
     return 0
+
+
+def _followed(args: argparse.Namespace, ctx: Context, task: int) -> Iterator[LogLine]:
+    cursor, rank = None, args.rank or 0
+    if args.tail is not None:
+        page = ctx.client.log_page(task, rank=rank, run=args.run, tail=args.tail)
+        yield from page.lines
+        cursor = page.next_cursor
+    yield from ctx.client.follow_logs(task, rank=rank, run=args.run, cursor=cursor, lost=once_an_outage(ctx))
 
 
 def _all_ranks(args: argparse.Namespace, ctx: Context) -> int:

@@ -37,7 +37,8 @@ def read_log(folder: Path, *, offset: int, limit: int, final: bool) -> LogChunk:
     data = _read(folder, starts, start, max(1, limit))
     if not (final and start + len(data) >= end):
         data = _whole_lines(data, limit)
-    return LogChunk(start=start, next=start + len(data), data=data, final=final and start + len(data) >= end)
+    reached = start + len(data)
+    return LogChunk(start=start, next=reached, data=data, final=final and reached >= end, end=max(end, reached))
 
 
 def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: int, ended: bool) -> LogChunk:
@@ -68,7 +69,8 @@ def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: i
     joined = b"".join(kept)
     if start + len(joined) < end:
         joined = _whole_lines(joined, limit)
-    return LogChunk(start=start, next=start + len(joined), data=joined, final=ended and start + len(joined) >= end)
+    reached = start + len(joined)
+    return LogChunk(start=start, next=reached, data=joined, final=ended and reached >= end, end=end)
 
 
 def _read(folder: Path, starts: list[int], start: int, limit: int) -> bytes:

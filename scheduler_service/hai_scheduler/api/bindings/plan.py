@@ -85,6 +85,7 @@ PANEL: Final[Sequence[type[BaseModel]]] = (
     tasks.TaskDetail,
     tasks.TaskPage,
     logs.LogPage,
+    logs.LogExtents,
     logs.LogHits,
     metrics.TaskSeriesOut,
     metrics.ClusterUseOut,

@@ -7,9 +7,9 @@ from contextlib import aclosing
 
 from hai_scheduler.api.convert import logs as logs_convert
 from hai_scheduler.api.server.encoded import Encoded
-from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
-from hai_scheduler.api.wire.logs import LogHits, LogLine, LogPage
-from hai_scheduler.api.wire.params import LogQuery, Nothing, SearchQuery
+from hai_scheduler.api.server.route import Ask, Batch, Pieces, Stream, StreamMessage
+from hai_scheduler.api.wire.logs import LogExtents, LogHits, LogLine, LogPage
+from hai_scheduler.api.wire.params import DownloadQuery, ExtentsQuery, LogQuery, Nothing, SearchQuery
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.logs.lines import Cursor, Page
 from hai_scheduler.service.shared.errors import Invalid
@@ -20,11 +20,16 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
     query = ask.query
     if query.cursor is not None and query.tail is not None:
         raise Invalid("tail", query.tail, "cannot be combined with `cursor`: give one of them")
+    if query.before is not None and (query.cursor, query.tail) != (None, None):
+        raise Invalid("before", query.before, "cannot be combined with `cursor` or `tail`: give one of them")
     if query.follow or "text/event-stream" in ask.headers.get("Accept", ""):
         return Stream(_follow(ask))
     logs, task = ask.services.logs, ask.path["task"]
     if query.tail is not None:
         page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.tail)
+    elif query.before is not None:
+        before = Cursor.parse(query.before)
+        page = await logs.tail(ask.caller, task, rank=query.rank, run=query.run, lines=query.limit, before=before)
     else:
         page = await logs.page(
             ask.caller, task, rank=query.rank, run=query.run, cursor=_cursor(query.cursor), limit=query.limit
@@ -32,6 +37,21 @@ async def read(ask: Ask[LogQuery, Nothing]) -> LogPage | Encoded | Stream:
     # Ten thousand lines: that takes a tenth of a second. Logs may have secrets, and are not compressed.
     body = await in_reader(lambda: logs_convert.page_out(page).model_dump_json().encode())
     return Encoded(body, packs=False)
+
+
+async def extents(ask: Ask[ExtentsQuery, Nothing]) -> LogExtents:
+    """Return how much is kept of the log, by run."""
+    return logs_convert.extents_out(await ask.services.logs.extents(ask.caller, ask.path["task"], rank=ask.query.rank))
+
+
+async def download(ask: Ask[DownloadQuery, Nothing]) -> Pieces:
+    """Return the whole log as a text file."""
+    query, logs = ask.query, ask.services.logs
+    task_id, pieces = await logs.download(
+        ask.caller, ask.path["task"], rank=query.rank, run=query.run, times=query.times
+    )
+    part = "" if query.run is None else f"-run-{query.run}"
+    return Pieces(pieces, "text/plain; charset=utf-8", f"task-{task_id}{part}-rank-{query.rank}.log")
 
 
 async def search(ask: Ask[SearchQuery, Nothing]) -> LogHits:

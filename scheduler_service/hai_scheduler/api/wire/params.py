@@ -63,12 +63,30 @@ class LogQuery(Input):
     run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     #: Lines after this position; not together with `tail`.
     cursor: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.LOG_CURSOR)] = None
+    #: The lines that end at this position, the last `limit` of them; with neither `cursor` nor `tail`.
+    before: Annotated[Annotated[str, Field(max_length=40)] | None, Field(json_schema_extra=shapes.LOG_CURSOR)] = None
     #: Only this many lines at the end.
     tail: Annotated[int, Field(ge=0, le=10_000)] | None = None
     #: The most lines of an answer.
     limit: Annotated[int, Field(ge=1, le=10_000)] = 1000
     #: Answer as a stream of server-sent events, as `Accept: text/event-stream` does.
     follow: bool = False
+
+
+class ExtentsQuery(Input):
+    """Whose log."""
+
+    rank: Annotated[int, Field(ge=0, le=100_000)] = 0
+
+
+class DownloadQuery(Input):
+    """Which log, and how."""
+
+    rank: Annotated[int, Field(ge=0, le=100_000)] = 0
+    #: Number of one run (default: all runs, one after the other).
+    run: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    #: Begin each line with its time, in UTC.
+    times: bool = False
 
 
 class SeriesQuery(Input):

@@ -7,13 +7,16 @@ start. Users pass cursors on unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.service.shared.errors import Invalid
 
+#: What a state of a line that is being written again ends with (`hai_client.rank.logs`).
+REWRITTEN = b"\r"
 _CURSOR = re.compile(r"([1-9][0-9]{0,8}):(start|[0-9]{1,18})", re.ASCII)
 _STAMPED = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ?", re.ASCII)
 
@@ -47,6 +50,8 @@ class Line:
     at: datetime | None
     text: str
     cursor: Cursor
+    #: A state of a line that is being written again: the next line of the rank takes its place.
+    rewritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +61,19 @@ class Page:
     lines: Sequence[Line]
     cursor: Cursor
     final: bool
+    #: Where the page begins; None: there are no lines before it.
+    begins: Cursor | None = None
     #: Forms of the page, such as the bytes that are sent, made once for all readers.
     made: dict[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much is kept of a rank's log of one run: from the offset `start` to `end`."""
+
+    run: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,42 +85,75 @@ class Hits:
     complete: bool
 
 
-def lines_of(run: int, rank: int, chunk: LogChunk, most: int) -> list[Line]:
-    """The first lines of a chunk, `most` of them at most. A line without a time stamp is kept unchanged.
+def lines_of(run: int, rank: int, chunk: LogChunk, most: int, *, live: bool = False) -> list[Line]:
+    """The first lines of a chunk; of a line that is written again, its last state. One without a time is unchanged.
 
     A chunk may be all line breaks: only the lines that are returned are made, as each costs some microseconds.
+
+    Args:
+        run: The number of the run.
+        rank: The rank.
+        chunk: The chunk.
+        most: How many lines at most.
+        live: Whether the run is live, so that the next line can take the place of the last one.
     """
-    lines, offset = [], chunk.start
-    for raw in chunk.data.removesuffix(b"\n").split(b"\n", most)[:most]:
-        offset = min(offset + len(raw) + 1, chunk.next)
-        lines.append(line_of(run, rank, raw, offset))
-    return lines
+    return [line_of(run, rank, raw, behind, live=live) for raw, behind in islice(raws_of(chunk), most)]
 
 
-def last_lines_of(run: int, rank: int, chunks: Sequence[LogChunk], most: int) -> list[Line]:
-    """The last lines of chunks that follow one another, `most` of them at most."""
-    found: list[list[Line]] = []
-    left = most
-    for chunk in reversed(chunks):
-        if not left:
-            break
-        raws = chunk.data.removesuffix(b"\n").rsplit(b"\n", left)
-        cut = len(raws[0]) + 1 if len(raws) > left else 0
-        found.append(lines_of(run, rank, replace(chunk, start=chunk.start + cut, data=chunk.data[cut:]), left))
-        left -= len(found[-1])
-    return [line for lines in reversed(found) for line in lines]
+def last_lines_of(run: int, rank: int, chunks: Sequence[LogChunk], most: int, *, live: bool = False) -> list[Line]:
+    """The last lines of chunks that follow one another, as `lines_of` makes them."""
+    last = islice((found for chunk in reversed(chunks) for found in _backwards(chunk)), most)
+    return [line_of(run, rank, raw, behind, live=live) for raw, behind in reversed(list(last))]
 
 
-def line_of(run: int, rank: int, raw: bytes, behind: int) -> Line:
-    """The line of these bytes, which have no line break; `behind` is the offset of the next line."""
+def raws_of(chunk: LogChunk) -> Iterator[tuple[bytes, int]]:
+    """The lines of a chunk as bytes, each with the offset of the next one, without states that have passed."""
+    data, begin = chunk.data.removesuffix(b"\n"), 0
+    while chunk.data and begin <= len(data):
+        end = data.find(b"\n", begin)
+        end = len(data) if end < 0 else end
+        if _counts(chunk, data, begin, end):
+            yield data[begin:end], min(chunk.start + end + 1, chunk.next)
+        begin = end + 1
+
+
+def _backwards(chunk: LogChunk) -> Iterator[tuple[bytes, int]]:
+    """What `raws_of` yields, the last line first."""
+    data = chunk.data.removesuffix(b"\n")
+    end = len(data) if chunk.data else -1
+    while end >= 0:
+        begin = data.rfind(b"\n", 0, end) + 1
+        if _counts(chunk, data, begin, end):
+            yield data[begin:end], min(chunk.start + end + 1, chunk.next)
+        end = begin - 1
+
+
+def _counts(chunk: LogChunk, data: bytes, begin: int, end: int) -> bool:
+    """Whether these bytes are a line, and no state of one that has passed: another line follows such a state."""
+    ends_log = end == len(data) and chunk.end <= chunk.next
+    return ends_log or not data.endswith(REWRITTEN, begin, end)
+
+
+def count_lines(chunks: Sequence[LogChunk]) -> int:
+    """About how many lines chunks have; states that have passed do not count."""
+    return sum(one.data.count(b"\n") - one.data.count(REWRITTEN + b"\n") for one in chunks)
+
+
+def line_of(run: int, rank: int, raw: bytes, behind: int, *, live: bool = False) -> Line:
+    """The line of these bytes, which have no line break; `behind` is the offset of the next line; see `lines_of`."""
+    rewritten = live and raw.endswith(REWRITTEN)
+    raw = raw.removesuffix(REWRITTEN)
+    at, begin = stamp_of(raw)
+    text = raw[begin:].decode("utf-8", "replace")
+    return Line(run=run, rank=rank, at=at, text=text, cursor=Cursor(run, behind), rewritten=rewritten)
+
+
+def stamp_of(raw: bytes) -> tuple[datetime | None, int]:
+    """The time at the beginning of a stored line, and where its text begins."""
     match = _STAMPED.match(raw)
-    at = _time(match.group(1)) if match else None
-    text = raw[match.end() :] if match and at else raw
-    return Line(run=run, rank=rank, at=at, text=text.decode("utf-8", "replace"), cursor=Cursor(run, behind))
-
-
-def _time(stamp: bytes) -> datetime | None:
+    if match is None:
+        return None, 0
     try:
-        return datetime.fromisoformat(stamp.decode())
+        return datetime.fromisoformat(match.group(1).decode()), match.end()
     except ValueError:
-        return None
+        return None, 0

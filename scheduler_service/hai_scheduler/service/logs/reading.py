@@ -20,7 +20,8 @@ from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.ports.store import Store
-from hai_scheduler.service.logs.lines import Cursor, Hits, Line, Page, last_lines_of, lines_of
+from hai_scheduler.service.logs.download import text_of
+from hai_scheduler.service.logs.lines import Cursor, Extent, Hits, Line, Page, count_lines, last_lines_of, lines_of
 from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
 from hai_scheduler.service.logs.search import CHUNK, Search
 from hai_scheduler.service.logs.story import Facts, Story, StoryReading
@@ -36,6 +37,8 @@ PAGE_LINES = 1000
 PAGE_BYTES = 1024 * 1024
 #: The most bytes of a log that `tail` reads.
 TAIL_BYTES = 8 * 1024 * 1024
+#: The most runs whose extents are told.
+EXTENTS = 1000
 #: An offset behind the end of any log.
 _BEHIND = 10**15
 #: The most bytes that one search reads.
@@ -80,7 +83,9 @@ class Logs:
         """At most `limit` lines behind the cursor, of one run or of all. Raises NotFound, Invalid and Unavailable."""
         facts = await self._read(caller, ref)
         _check(*facts, rank, run, cursor)
-        return await self._page(facts, rank, run, cursor or Cursor(run or 1), limit)
+        begins = cursor or Cursor(run or 1)
+        page = await self._page(facts, rank, run, begins, limit)
+        return replace(page, begins=_if_not_first(begins, facts[1], run))
 
     async def _page(self, facts: Facts, rank: int, run: int | None, here: Cursor, limit: int = PAGE_LINES) -> Page:
         task, runs = facts
@@ -97,55 +102,114 @@ class Logs:
                 break
         return Page(lines=lines, cursor=here, final=_over(task, runs, run, here))
 
-    async def tail(self, caller: Caller, ref: str, *, rank: int = 0, run: int | None = None, lines: int) -> Page:
-        """The last `lines` lines of the log. The cursor is behind them, so that a reader can go on from there."""
+    async def tail(
+        self,
+        caller: Caller,
+        ref: str,
+        *,
+        rank: int = 0,
+        run: int | None = None,
+        lines: int,
+        before: Cursor | None = None,
+    ) -> Page:
+        """The last `lines` lines of the log, or of the part of it that ends at `before`.
+
+        The cursor is behind them, so that a reader can go on from there; `begins` is where the lines before them end.
+        """
         task, runs = await self._read(caller, ref)
-        _check(task, runs, rank, run, None)
-        wanted = [r for r in runs if run is None or r.number == run]
-        end = Cursor(run or 1)
+        _check(task, runs, rank, run, before)
+        wanted = [r for r in runs if (run is None or r.number == run) and _begins_before(r, before)]
+        begins = end = before or Cursor(run or 1)
         kept: list[Line] = []
         for one in reversed(wanted):
-            own, behind = await self._last_of_run(one, runs, rank, lines - len(kept))
-            if one is wanted[-1]:
+            until = before.offset if before is not None and before.run == one.number else None
+            own, begins, behind = await self._last_of_run(one, runs, rank, lines - len(kept), until)
+            if one is wanted[-1] and before is None:
                 end = behind
             kept = own + kept
             if len(kept) >= lines:
                 break
-        return Page(lines=kept, cursor=end, final=_over(task, runs, run, end))
+        return Page(lines=kept, cursor=end, final=_over(task, runs, run, end), begins=_if_not_first(begins, runs, run))
 
-    async def _last_of_run(self, run: Run, runs: Sequence[Run], rank: int, count: int) -> tuple[list[Line], Cursor]:
-        """The last `count` lines of a run at most, including the platform's, and the cursor behind them."""
-        chunks, offset, begins = await self._last_chunks(run, rank, count)
-        lines = [_own(run, run.started_at, start_of(run), Cursor(run.number, 0))] if begins == 0 else []
-        if chunks is None and not run.live:
+    async def _last_of_run(
+        self, run: Run, runs: Sequence[Run], rank: int, count: int, until: int | None
+    ) -> tuple[list[Line], Cursor, Cursor]:
+        """The last `count` lines of a run at most, including the platform's, and the cursors before and behind them.
+
+        `until` is the offset at which the part ends that is looked at; None: the whole run.
+        """
+        chunks, offset, begins = await self._last_chunks(run, rank, count, until)
+        lines: list[Line] = []
+        first = Cursor(run.number)
+        if begins == 0:
+            lines.append(_own(run, run.started_at, start_of(run), Cursor(run.number, 0)))
+            if chunks and chunks[0].start:
+                lines.append(_gap(run, 0, chunks[0].start))
+        elif chunks:
+            first = Cursor(run.number, chunks[0].start)
+        if chunks is None and until is None and not run.live:
             lines.append(_own(run, None, no_log(run), Cursor(run.number, 0)))
-        lines += await in_reader(lambda: last_lines_of(run.number, rank, chunks or (), count))
+        # One more than is wanted, which says where the first wanted one begins.
+        lines += await in_reader(lambda: last_lines_of(run.number, rank, chunks or (), count + 1, live=run.live))
         behind = Cursor(run.number, offset)
-        if not run.live:
+        if not run.live and until is None:
             behind = Cursor(run.number + 1)
             lines.append(_own(run, run.ended_at, end_of(run, runs), behind))
-        return lines[max(0, len(lines) - count) :], behind
+        cut = max(0, len(lines) - count)
+        return lines[cut:], lines[cut - 1].cursor if cut else first, behind
 
-    async def _last_chunks(self, run: Run, rank: int, count: int) -> tuple[list[LogChunk] | None, int, int]:
-        """The last pieces of a rank's log, with at least `count` lines if the log has them.
+    async def _last_chunks(
+        self, run: Run, rank: int, count: int, until: int | None
+    ) -> tuple[list[LogChunk] | None, int, int]:
+        """The last pieces of a rank's log before `until`, with at least `count` lines if the log has them.
 
         No more than `TAIL_BYTES` are read of a long log.
 
         Returns:
-            The pieces in order (None: there is no log), the offset of their end, and the offset where reading began.
+            The pieces in order (None: there is no log), the offset of their end, and the offset where reading began, 0
+            if nothing is kept before it.
         """
-        end = await self._chunk(run, rank, _BEHIND)
-        if end is None:
+        found = await self._chunk(run, rank, _BEHIND)
+        if found is None:
             return None, 0, 0
+        end = found.start if until is None else min(until, found.start)
         for size in (CHUNK, 4 * CHUNK, TAIL_BYTES):
-            offset = begins = max(0, end.start - size)
+            offset = begins = max(0, end - size)
             chunks: list[LogChunk] = []
-            while (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
-                chunks.append(chunk if chunks or not begins else _from_a_line_on(chunk, begins))
+            while (until is None or offset < end) and (chunk := await self._chunk(run, rank, offset)) is not None:
+                if not chunk.data:
+                    break
                 offset = chunk.next
-            if not begins or sum(one.data.count(b"\n") for one in chunks) >= count:
+                if not chunks and chunk.start > begins:
+                    begins = 0  # what comes before it was rotated away
+                part = chunk if until is None else _up_to(chunk, end)
+                chunks.append(part if chunks or not begins else _from_a_line_on(part, begins))
+            if not begins or count_lines(chunks) >= count:
                 break
         return chunks, offset, begins
+
+    async def extents(self, caller: Caller, ref: str, *, rank: int = 0) -> Sequence[Extent]:
+        """How much is kept of the log of a rank, by run; of the latest `EXTENTS` runs. Raises as `page` does."""
+        task, runs = await self._read(caller, ref)
+        _check(task, runs, rank, None, None)
+        found: list[Extent] = []
+        for run in runs[-EXTENTS:]:
+            chunk = await self._chunk(run, rank, 0, limit=1)
+            first, end = (0, 0) if chunk is None else (chunk.start, max(chunk.next, chunk.end))
+            found.append(Extent(run=run.number, start=first, end=end))
+        return found
+
+    async def download(
+        self, caller: Caller, ref: str, *, rank: int = 0, run: int | None = None, times: bool = False
+    ) -> tuple[TaskId, AsyncGenerator[bytes, None]]:
+        """The task, and the log of a rank as it is by now, as text, in pieces. Raises as `page` does, at once."""
+        task, runs = await self._read(caller, ref)
+        _check(task, runs, rank, run, None)
+
+        async def read(one: Run, offset: int) -> LogChunk | None:
+            return await self._chunk(one, rank, offset)
+
+        return task.id, text_of(runs, read, run=run, times=times)
 
     async def follow(
         self,
@@ -297,12 +361,12 @@ class Logs:
             own.insert(0, _own(run, None, no_log(run), here))
         return _Piece(own, behind)
 
-    async def _chunk(self, run: Run, rank: int, offset: int) -> LogChunk | None:
+    async def _chunk(self, run: Run, rank: int, offset: int, limit: int = CHUNK) -> LogChunk | None:
         """A piece of a rank's log from `offset`; None if the cluster has no such log."""
         if rank >= len(run.ranks):
             return None
         try:
-            return await self.cluster.read_log(run.id, rank, offset=offset, limit=CHUNK)
+            return await self.cluster.read_log(run.id, rank, offset=offset, limit=limit)
         except Absent:
             return None
         except Temporary as error:
@@ -338,12 +402,34 @@ def _own(run: Run, at: datetime | None, text: str, cursor: Cursor) -> Line:
     return Line(run=run.number, rank=None, at=at, text=text, cursor=cursor)
 
 
+def _gap(run: Run, begin: int, end: int) -> Line:
+    """The line in place of what rotation has removed."""
+    return _own(run, None, lost_bytes(run, end - begin), Cursor(run.number, end))
+
+
+def _begins_before(run: Run, cursor: Cursor | None) -> bool:
+    """True if lines of the run are before the cursor; None is the end of the log."""
+    return cursor is None or run.number < cursor.run or (run.number == cursor.run and cursor.offset is not None)
+
+
+def _if_not_first(cursor: Cursor, runs: Sequence[Run], run: int | None) -> Cursor | None:
+    """The cursor, or None if there are no lines before it."""
+    wanted = (one for one in runs if run is None or one.number == run)
+    return cursor if any(_begins_before(one, cursor) for one in wanted) else None
+
+
+def _up_to(chunk: LogChunk, end: int) -> LogChunk:
+    """The part of the chunk that ends at the offset `end`."""
+    if chunk.next <= end:
+        return chunk
+    return replace(chunk, data=chunk.data[: max(0, end - chunk.start)], next=max(chunk.start, end), final=False)
+
+
 def _data_piece(run: Run, rank: int, asked: int, chunk: LogChunk, limit: int) -> _Piece:
-    lines: list[Line] = []
-    if chunk.start > asked:
-        lines.append(_own(run, None, lost_bytes(run, chunk.start - asked), Cursor(run.number, chunk.start)))
-    lines += lines_of(run.number, rank, chunk, limit - len(lines))
-    return _Piece(lines, lines[-1].cursor)
+    lines = [_gap(run, asked, chunk.start)] if chunk.start > asked else []
+    lines += lines_of(run.number, rank, chunk, limit + 1 - len(lines), live=run.live)
+    behind = lines[limit - 1].cursor if len(lines) > limit else Cursor(run.number, chunk.next)
+    return _Piece(lines[:limit], behind)
 
 
 def _from_a_line_on(chunk: LogChunk, asked: int) -> LogChunk:

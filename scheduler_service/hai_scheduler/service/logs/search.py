@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk
-from hai_scheduler.service.logs.lines import Hits, Line, line_of
+from hai_scheduler.service.logs.lines import Hits, Line, line_of, raws_of
 from hai_scheduler.service.shared.orders import RunLog, SearchOrder
 
 #: Bytes that are read at once.
@@ -37,13 +37,10 @@ class Search:
         whole = chunk.data.decode("utf-8", "replace").casefold()
         if self._sought not in whole:
             return  # the common case, and fast
-        offset = chunk.start
-        raws = chunk.data.removesuffix(b"\n").split(b"\n")
-        for raw, folded in zip(raws, whole.removesuffix("\n").split("\n"), strict=True):
-            offset = min(offset + len(raw) + 1, chunk.next)
-            if self._sought not in folded:
+        for raw, behind in raws_of(chunk):
+            if self._sought not in raw.decode("utf-8", "replace").casefold():
                 continue
-            line = line_of(run, rank, raw, offset)
+            line = line_of(run, rank, raw, behind)
             if self._sought in line.text.casefold():  # the text is not only in the time stamp
                 self._counts[run, rank] += 1
                 if len(self._shown) < self._most_lines:

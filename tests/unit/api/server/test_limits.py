@@ -288,6 +288,7 @@ def test_every_route_has_the_budget_that_it_costs() -> None:
         "/users",
         "/users/{user}",
         "/tasks/{task}/logs/search",
+        "/tasks/{task}/logs/extents",
     }
     assert kinds[Kind.STREAM] == {"/events"}
     assert kinds[Kind.PUBLIC] == {"/health", "/health/live", "/health/ready", "/openapi.json"}

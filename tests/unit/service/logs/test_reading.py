@@ -56,7 +56,7 @@ class Kept:
         if not whole and len(data) >= self.piece:
             whole = data  # one line that is longer than the limit
         self.read += len(whole)
-        return LogChunk(start=start, next=start + len(whole), data=whole, final=False)
+        return LogChunk(start=start, next=start + len(whole), data=whole, final=False, end=len(log))
 
 
 async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCEEDED) -> Logs:
@@ -125,10 +125,17 @@ async def test_pages_and_chunks_of_any_size_tell_the_same_story(first, second, p
     assert at_once.final
     if max((len(text) for text in second), default=0) + 29 <= piece:
         assert told == [one.text for one in at_once.lines]
-    assert [text for text in told if not text.startswith("--")][: len(first)] == first
+    shown = [text.removesuffix("\r") for text in [*(t for t in first[:-1] if not t.endswith("\r")), *first[-1:]]]
+    assert [text for text in told if not text.startswith("--")][: len(shown)] == shown
     tail = await logs.tail(ALICE, "t", lines=limit)
     assert [one.text for one in tail.lines] == told[-limit:]
     assert tail.final
+    backwards = [one.text for one in tail.lines]
+    while tail.begins is not None:
+        tail = await logs.tail(ALICE, "t", lines=limit, before=tail.begins)
+        assert len(tail.lines) <= limit
+        backwards = [one.text for one in tail.lines] + backwards
+    assert backwards == told
 
 
 @settings(max_examples=30, deadline=None)
@@ -139,6 +146,41 @@ async def test_reading_behind_any_line_goes_on_with_the_next(texts, limit) -> No
     for index, one in enumerate(lines):
         page = await logs.page(ALICE, "t", cursor=Cursor.parse(str(one.cursor)), limit=limit)
         assert list(page.lines) == lines[index + 1 :][:limit]
+
+
+async def test_a_page_says_if_there_are_lines_before_it_and_those_end_where_it_begins() -> None:
+    cluster = Kept({("1.1", 0): b"".join(line(f"line {n}") for n in range(9))}, gone={"1.1": 2 * len(line("line 0"))})
+    logs = await story_of(cluster, a_run(1, ended=Reason.PREEMPTED), a_run(2))
+    assert (await logs.page(ALICE, "t")).begins is None
+    assert (await logs.page(ALICE, "t", run=2)).begins is None
+    page = await logs.page(ALICE, "t", cursor=Cursor(1, 4 * len(line("line 0"))), limit=2)
+    assert page.begins == Cursor(1, 4 * len(line("line 0")))
+    texts = [one.text for one in (await logs.tail(ALICE, "t", before=page.begins, lines=9)).lines]
+    assert texts[:2] == ["-- run 1 started on n1, n2 --", "-- 70 bytes of the log of run 1 are no longer kept --"]
+    assert texts[2:] == ["line 2", "line 3"]
+    assert [one.text for one in page.lines] == ["line 4", "line 5"]
+    start = await logs.tail(ALICE, "t", before=Cursor(2, 0), run=2, lines=9)
+    assert [one.text for one in start.lines] == ["-- run 2 started on n1, n2 --"]
+    assert start.begins is None
+
+
+async def test_a_line_that_is_written_again_shows_its_last_state_and_may_be_followed_by_the_next() -> None:
+    log = b"".join(line(text) for text in ("10%\r", "20%\r"))
+    cluster = Kept({("1.1", 0): log})
+    logs = await story_of(cluster, a_run(1, ended=None), state=TaskState.RUNNING)
+    page = await logs.page(ALICE, "t")
+    assert [(one.text, one.rewritten) for one in page.lines[1:]] == [("20%", True)]
+    cluster.logs["1.1", 0] += line("30%\r") + line("100%")
+    more = await logs.page(ALICE, "t", cursor=page.cursor)
+    assert [(one.text, one.rewritten) for one in more.lines] == [("100%", False)]
+    tail = await logs.tail(ALICE, "t", lines=9)
+    assert [one.text for one in tail.lines[1:]] == ["100%"]
+
+
+async def test_the_last_state_of_a_run_that_is_over_stays() -> None:
+    logs = await story_of(Kept({("1.1", 0): line("10%\r")}), a_run(1))
+    for page in (await logs.page(ALICE, "t"), await logs.tail(ALICE, "t", lines=9)):
+        assert [(one.text, one.rewritten) for one in page.lines[1:-1]] == [("10%", False)]
 
 
 async def test_what_rotation_has_removed_is_said_once() -> None:
@@ -208,11 +250,18 @@ async def test_a_tail_is_the_end_of_the_whole_story(texts, gone, piece, count) -
     written = list(map(line, texts))
     cluster = Kept({("1.1", 0): b"".join(written)}, gone={"1.1": sum(map(len, written[:gone]))}, piece=piece)
     logs = await story_of(cluster, a_run(1))
-    whole = [one.text for one in (await logs.page(ALICE, "t")).lines if "no longer kept" not in one.text]
+    whole = [one.text for one in (await logs.page(ALICE, "t")).lines]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logs_module, "CHUNK", 100)
         page = await logs.tail(ALICE, "t", lines=count)
-    assert [one.text for one in page.lines] == whole[-count:]
+        assert [one.text for one in page.lines] == whole[-count:]
+        patch.setattr(logs_module, "TAIL_BYTES", 400)
+        backwards = [one.text for one in page.lines]
+        while page.begins is not None:
+            page = await logs.tail(ALICE, "t", lines=count, before=page.begins)
+            assert page.lines
+            backwards = [one.text for one in page.lines] + backwards
+    assert backwards == whole
 
 
 async def test_a_search_that_gives_up_says_so(monkeypatch) -> None:

@@ -83,6 +83,11 @@ def test_pieces_of_any_size_give_the_same_hits_and_cursors(texts: list[str], pie
     assert sum(every.counts.values()) == sum("hit" in text for text in texts)
 
 
+def test_states_of_a_line_that_have_passed_are_no_hits() -> None:
+    made = found(an_order("hit"), lines("hit 1\r", "hit 2\r", "hit 3", "hit 4\r"))
+    assert [line.text for line in made.lines] == ["hit 3", "hit 4"]
+
+
 def test_a_cursor_points_behind_the_line() -> None:
     text = lines("miss", "hit")
     (hit,) = found(an_order("hit"), text).lines

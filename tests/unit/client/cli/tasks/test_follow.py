@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -39,9 +40,12 @@ class Screen:
         return self.stderr.getvalue()
 
 
-def line(text: str, rank: int | None = 0, at: datetime | None = AT) -> LogLine:
-    document = {"text": text, "rank": rank, "at": None if at is None else at.isoformat(), "offset": 0, "run": 1}
-    return decode(LogLine, {**document, "id": "1"})
+def line(text: str, rank: int | None = 0, at: datetime | None = AT, *, rewritten: bool = False) -> LogLine:
+    return LogLine(run=1, rank=rank, at=at, text=text, cursor="1:9", rewritten=rewritten)
+
+
+def state(text: str, rank: int = 0) -> LogLine:
+    return line(text, rank, rewritten=True)
 
 
 def task(**changes: Any) -> schema.Task:
@@ -57,8 +61,8 @@ def task(**changes: Any) -> schema.Task:
         (line("x", 3), {"ranks": 12}, " 3: x\n"),
         (line("x", 3), {"ranks": 4}, "3: x\n"),
         (line("run 2 starts", None), {"ranks": 4}, "[hai] run 2 starts\n"),
-        (line("x", at=None), {"times": True}, " " * 25 + "x\n"),
-        (line("x"), {"times": True}, AT.astimezone().strftime("%Y-%m-%d %H:%M:%S.789  x\n")),
+        (line("x", at=None), {"times": True}, " " * 30 + "x\n"),
+        (line("x"), {"times": True}, AT.astimezone().strftime("%Y-%m-%d %H:%M:%S.789%z  x\n")),
     ],
 )
 def test_a_line_is_shown(given: LogLine, options: dict[str, Any], shown: str) -> None:
@@ -72,6 +76,42 @@ def test_control_sequences_reach_a_terminal_only_if_they_are_wanted(*, raw: bool
     screen = Screen(terminal=True)
     follow.show(screen.ctx, [line("a\x1b]0;title\x07b")], raw=raw)
     assert ("\x1b]0;" in screen.out) is kept
+
+
+BAR = [line("a"), state("10%"), state("\x1b[31m20%\x1b]0;title\x07"), line("30%"), state("40%"), line("end", None)]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_of_a_line_that_is_written_again_a_file_gets_the_last_state(*, at_once: bool) -> None:
+    screen = Screen()
+    follow.show(screen.ctx, BAR, at_once=at_once)
+    assert screen.out == "a\n30%\n40%\n[hai] end\n"
+    screen = Screen()
+    follow.show(screen.ctx, [state("1%"), state("2%", 1), line("x", 1), state("3%", 1)], at_once=at_once, ranks=2)
+    assert screen.out == "0: 1%\n1: x\n1: 3%\n"
+
+
+def test_a_terminal_shows_the_states_of_a_bar_in_one_place() -> None:
+    screen = Screen(terminal=True)
+    screen.ctx.out.width = 40
+    gone = "\r\x1b[K"
+    follow.show(screen.ctx, [*BAR, state("x" * 50)], at_once=True)
+    bars = f"10%{gone}20%{gone}30%\n40%{gone}40%\n"
+    assert screen.out == f"a\n{bars}[hai] end\n{'x' * 36}...{gone}{'x' * 50}\n"
+    screen = Screen(terminal=True)
+    follow.show(screen.ctx, BAR)
+    assert screen.out == "a\n30%\n40%\n[hai] end\n"
+
+
+def test_who_stops_to_follow_keeps_the_last_state() -> None:
+    def interrupted() -> Iterator[LogLine]:
+        yield state("10%")
+        raise KeyboardInterrupt
+
+    screen = Screen()
+    with pytest.raises(KeyboardInterrupt):
+        follow.show(screen.ctx, interrupted(), at_once=True)
+    assert screen.out == "10%\n"
 
 
 def test_as_json_each_line_is_an_object() -> None:
