@@ -72,8 +72,9 @@ def install(c: Config, settings: HubSettings) -> None:
     _culling(c, settings)
     check_spawner(c)
     watch_closely({LOOP_NAME: settings.log_dir / LOOP_LOG, SERVICE_NAME: settings.log_dir / API_LOG})
-    prepare_hub()
     limit_users(UserRates())
+    # Last: it tells errors of the database in all that the others have changed.
+    prepare_hub()
 
 
 def _services(settings: HubSettings) -> list[dict[str, Any]]:

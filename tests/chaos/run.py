@@ -14,7 +14,7 @@ from chaos.load import Load
 from chaos.platforms.base import Platform
 from chaos.records import Records, numbers, own_lines, seen, stories
 from chaos.report import Outcome, Struck
-from chaos.strikes import Field, deal
+from chaos.strikes import DISK_FULL, Field, deal
 from hai_client.errors import HaiError
 from hai_client.wire.schema import Event
 
@@ -67,7 +67,8 @@ class Run:
     """A chaos run on a platform that has not been started."""
 
     def __init__(self, platform: Platform, kind: str, seed: int, minutes: float, without: frozenset[str]) -> None:
-        self._platform, self._kind, self._seed, self._minutes, self._without = platform, kind, seed, minutes, without
+        self._platform, self._kind, self._seed, self._minutes = platform, kind, seed, minutes
+        self._without = without if platform.disk else without | {DISK_FULL}
         #: Set when no more strikes are to come.
         self.stopped = threading.Event()
         self._records = Records()

@@ -18,6 +18,7 @@ from chaos.load import Load
 from chaos.platforms.base import ENDS_S, Platform
 from chaos.platforms.replicas import Replica, Replicas
 from chaos.processes import Process, children, send
+from kit.disks import fill
 
 #: All processes that a power cut ends; those that would start others again come first.
 ALL_ROLES = ("up", "hub", "loop", "api", "supervisor", "command")
@@ -25,6 +26,8 @@ ALL_ROLES = ("up", "hub", "loop", "api", "supervisor", "command")
 SERVICES = (("loop",), ("api",), ("loop", "api"))
 #: Seconds for a submission, a leader or a new process that a strike waits for.
 AWAITED_S = 20.0
+#: The strike that needs a platform with a disk of its own.
+DISK_FULL = "disk full"
 #: Signal 0 only asks whether a process is there.
 _ASK = 0
 
@@ -249,6 +252,20 @@ def cut_power(field: Field) -> None:
         field.kill(*ALL_ROLES)
 
 
+@strike(DISK_FULL, on=UP, share=2)
+def fill_disk(field: Field) -> None:
+    disk = field.platform.disk
+    assert disk is not None
+    filler = disk / "filler"
+    fill(filler)
+    field.struck()
+    field.hits += 1
+    try:
+        field.pause(2.0, 10.0)
+    finally:
+        filler.unlink()
+
+
 # -- two replicas ------------------------------------------------------------------------------------------
 
 
@@ -321,6 +338,17 @@ def stop_postgres(field: Field) -> None:
         field.pause(0.0, 6.0)
     finally:
         _two(field).postgres.start()
+
+
+@strike("PostgreSQL read-only for a while", on=TWO, share=2)
+def refuse_changes(field: Field) -> None:
+    field.struck()
+    _two(field).postgres.read_only(True)
+    field.hits += 1
+    try:
+        field.pause(2.0, 15.0)
+    finally:
+        _two(field).postgres.read_only(False)
 
 
 @strike("PostgreSQL stopped for a while", on=TWO)

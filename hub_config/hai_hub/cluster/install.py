@@ -72,8 +72,9 @@ def configure(c: Config, around: ChartEnv) -> None:
         watch_closely({})
     _scripts(c, around.value("hub.extraConfig"))
     check_spawner(c)
-    prepare_hub()
     limit_users(UserRates())
+    # Last: it tells errors of the database in all that the others have changed.
+    prepare_hub()
 
 
 def _hub(c: Config, around: ChartEnv) -> None:

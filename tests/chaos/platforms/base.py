@@ -35,6 +35,8 @@ class Platform(ABC):
         self.nodes = nodes
         self.config = home / "policy.py"
         self.config.write_text("".join(f"c.SchedulingPolicy.{name} = {value}\n" for name, value in POLICY.items()))
+        #: A folder on a small disk of its own with the platform's state, which a strike may fill; None: there is none.
+        self.disk: Path | None = None
         #: Processes that ended by themselves or by a strike and that the chaos run started again, in words.
         self.revived: list[str] = []
 
