@@ -35,6 +35,7 @@ KEPT = (
     "checkpoint",
     "spoilt",
     "watched",
+    "unread",
     "job_state",
     "summary",
 )

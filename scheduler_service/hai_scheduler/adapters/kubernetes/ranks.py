@@ -30,12 +30,12 @@ from hai_scheduler.adapters.kubernetes.record import Thing
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
-    lost_lines_of,
     signal_of,
     signalled_of,
     summary_of,
     text_of,
     time_of,
+    words_of,
 )
 from hai_scheduler.core.model.observation import RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
@@ -183,7 +183,7 @@ def _exited(rank: int, pod: Thing, terminated: dict[str, Any]) -> RankObservatio
         exit_code=code,
         start_error=error if left is None else None,
         blame=blame,
-        message="; ".join(filter(None, (_message_of(status, terminated) or error, lost_lines_of(said)))) or None,
+        message="; ".join(filter(None, (_message_of(status, terminated) or error, words_of(said)))) or None,
         notified_at=told,
         signal=signal_of(said),
         # The supervisor's time is finer than the kubelet's, which is in whole seconds.

@@ -19,12 +19,12 @@ from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
-    lost_lines_of,
     signal_of,
     signalled_of,
     summary_of,
     text_of,
     time_of,
+    words_of,
 )
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import Blame, RankState
@@ -312,7 +312,7 @@ def _observation(rank: int, state: RankState, status: dict[str, Any]) -> RankObs
         summary=summary_of(status),
         start_error=text_of(status.get("start_error")) if state is RankState.EXITED else None,
         blame=Blame.NOBODY if status.get("blame") == Blame.NOBODY else Blame.NODE,
-        message=lost_lines_of(status) if state is RankState.EXITED else None,
+        message=words_of(status) if state is RankState.EXITED else None,
     )
 
 

@@ -36,7 +36,14 @@ def text_of(value: Any) -> str | None:
     return value[:MAX_TEXT].encode("utf-8", "replace").decode().replace("\0", "?")
 
 
-def lost_lines_of(status: dict[str, Any]) -> str | None:
+def words_of(status: dict[str, Any]) -> str | None:
+    """Return what the supervisor of an ended rank has to say of it, as sentences; None: nothing."""
+    unread = text_of(status.get("unread"))
+    said = unread and f"it read nothing of {unread}, which the run before had left: it may have begun again"
+    return "; ".join(filter(None, (_lost_lines_of(status), said))) or None
+
+
+def _lost_lines_of(status: dict[str, Any]) -> str | None:
     """Return a sentence on lines that are missing in the log of an ended rank; None if none are missing."""
     count = status.get("log_lost_lines")
     if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
