@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ACCESS, MODIFY, CLOSE_NOWRITE, OPEN = 0x1, 0x2, 0x10, 0x20
 CLOSE_WRITE, MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x8, 0x40, 0x80, 0x100, 0x200
 MOVE_SELF, OVERFLOW, IGNORED, ISDIR = 0x800, 0x4000, 0x8000, 0x40000000
 _WANTED = CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE | MOVE_SELF
@@ -56,14 +57,15 @@ class Inotify:
     def __len__(self) -> int:
         return len(self._paths)
 
-    def add(self, folder: str, *, follow: bool = False) -> bool:
+    def add(self, folder: str, *, follow: bool = False, mask: int = _WANTED) -> bool:
         """Watch a folder, without the folders below it; return whether that worked. May wait for its file system.
 
         Args:
             folder: The path. A folder that is watched under another path has this path from now on.
             follow: Whether the path may be a symbolic link.
+            mask: The events to hear of.
         """
-        mask = _WANTED | _ONLYDIR | (0 if follow else _DONT_FOLLOW)
+        mask |= _ONLYDIR | (0 if follow else _DONT_FOLLOW)
         number: int = self._libc.inotify_add_watch(self.fd, os.fsencode(folder), mask)
         if number < 0:
             return False

@@ -28,6 +28,7 @@ class Spec:
         "account",
         "address_file",
         "api_url",
+        "checkpoint",
         "command",
         "cwd",
         "env",
@@ -73,6 +74,8 @@ class Spec:
             self.patience_s = float(data.get("patience_s", 30))
             #: Paths of checkpoints beside HAI_CHECKPOINT_DIR; relative to cwd.
             self.watch = [str(path) for path in data.get("watch") or ()]
+            #: The path of the latest checkpoint of the runs before; None: none is known.
+            self.checkpoint = str(data["checkpoint"]) if data.get("checkpoint") else None
             self.api_url = str(data["api_url"])
             #: The file in which the service writes its address when it has moved; None: it never moves.
             self.address_file = str(data["address_file"]) if data.get("address_file") else None

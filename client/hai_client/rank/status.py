@@ -48,6 +48,8 @@ class Status:
             "spoilt": False,
             # Whether a place for checkpoints was named: what is not seen there was not saved. None: not known.
             "watched": None,
+            # The checkpoint of the run before, if this run has saved without reading anything of it.
+            "unread": None,
             "job_state": None,
             "usage": {"cpu_s": 0.0, "rss_bytes": 0, "rss_peak_bytes": 0},
             # What the rank used so far (hai_client.metrics.summary); None: it was not measured yet.

@@ -1,5 +1,5 @@
 """Supervises one rank from its start to its end."""
-# ruff: noqa: PTH103, PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH103, PTH110, PTH112, PTH117, PTH118, PTH120
 # Importing pathlib costs milliseconds at every start.
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hai_client.rank.identity import Account
     from hai_client.rank.metrics import RankMetrics
+    from hai_client.rank.reading import Reading
     from hai_client.rank.stop_signals import PodEviction
 
 READ_BYTES = 256 * 1024
@@ -169,6 +170,13 @@ class Supervisor:
         #: The last notice that the job got.
         self._notice: dict[str, Any] | None = None
         self._yielded = False
+        #: Whether the checkpoint of the run before is read; None: there is none, or it is known already.
+        self._reading: Reading | None = None
+        if spec.checkpoint and os.path.isabs(spec.checkpoint) and spec.rank == 0:
+            # Imported here: a first run needs it not.
+            from hai_client.rank.reading import Reading
+
+            self._reading = Reading(spec, account)
         self._usage = RankUsage()
         self._metrics: RankMetrics | None = None
         self._output = -1
@@ -212,6 +220,7 @@ class Supervisor:
         self._read_output()
         self._records.take_reports()
         self._look_for_the_last_time()
+        self._judge_reading()
         if self._metrics is None and os.path.isdir(os.path.join(self._spec.runtime, "progress")):
             # A short command, which has reported how far it has come.
             self._measure()
@@ -237,6 +246,8 @@ class Supervisor:
         self._recorder.open()
         self._output, write_end = os.pipe()
         os.set_blocking(self._output, False)
+        if self._reading is not None:
+            self._reading.start()
         try:
             self._main = command.start(self._spec, write_end, self._account)
         finally:
@@ -357,6 +368,23 @@ class Supervisor:
             path, why = evidence.refused
             self._log.say(f"{path} is not taken for a checkpoint: it {why}")
 
+    def _judge_reading(self) -> None:
+        """Say so, once, if this run has saved and has read nothing of what the run before had saved."""
+        reading = self._reading
+        if reading is None:
+            return
+        if reading.has_read():
+            self._reading = None
+        elif self._records.data["checkpoint"] is not None:
+            self._reading = None
+            self._records.data["unread"] = reading.path
+            self._log.say(
+                f"this run has saved, and has read nothing of {reading.path}, which the run before had left: it may"
+                " have begun again from the start; `hai rehearse` shows what it reads"
+            )
+        if self._reading is None:
+            reading.close()
+
     def _has_failed(self) -> bool:
         """Return whether the command left by itself in another way than asked, so that a save of it may be a part."""
         if self._stop_signals.must_end() or self._telling.under_agent:
@@ -440,4 +468,5 @@ class Supervisor:
         self._delivery.remember(alive)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)
+        self._judge_reading()
         self._records.write()

@@ -54,6 +54,12 @@ class Found:
         #: Whether it was seen to grow in place; None: it was seen to be replaced, so that it does not count.
         self.grows: bool | None = False
 
+    def dated(self, at: int) -> Found:
+        """Return the same file with another time. What was found is kept by others: it never changes."""
+        same = Found(self.path, self.mtime, self.size, self.inode, at)
+        same.at, same.head, same.grows = at, self.head, self.grows
+        return same
+
     def follow(self, known: Found) -> None:
         """Note what the file was like when it was last seen."""
         replaced = known.inode != self.inode or self.size <= known.size or not self.head.startswith(known.head)
@@ -102,9 +108,10 @@ class Sweep:
     def came(self, path: str, at: int) -> None:
         """Note that a file or a folder was renamed to this path: what it holds has come into place then."""
         _remember(self._came, path, at)
-        for file in self._files.values():
-            if is_below(file.path, (path,)):
-                file.at = max(file.at, at)
+        for file in [one for one in self._files.values() if is_below(one.path, (path,))]:
+            # Files that were replaced are seen anew at the next look.
+            if file.at < at and self.is_unchanged(file):
+                self._files[file.path] = file.dated(at)
 
     def facts(self, file: Found, *, torn: bool) -> FileFacts:
         """Return what is known of a file that was found."""
@@ -135,7 +142,7 @@ class Sweep:
             return False
         except OSError:
             return True
-        return (stat.st_mtime_ns, stat.st_size) == (file.mtime, file.size)
+        return (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (file.inode, file.mtime, file.size)
 
     def _note_size(self, path: str, size: int) -> None:
         if size:

@@ -36,6 +36,7 @@ KEPT = (
     "checkpoint",
     "spoilt",
     "watched",
+    "unread",
     "job_state",
     "summary",
 )

@@ -86,8 +86,9 @@ def _under(profile: str, first: First) -> str:
         return f"its job.should_suspend would take {name} for the notice"
     if catches:
         return f"its handler of {name} would run"
-    unless = ", unless it handles that where it sees Slurm's variables" if profile == "slurm" else ""
-    return f"{name} would end it at once, as it has no handler{unless}: {_gone(first)}"
+    if profile == "slurm":
+        return f"it would go on for a while, so that it may save by itself, unless it handles {name} under Slurm"
+    return f"{name} would end it at once, as it has no handler: {_gone(first)}"
 
 
 def _gone(first: First) -> str:

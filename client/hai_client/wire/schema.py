@@ -395,7 +395,7 @@ class Run:
     #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists. unknown:
     #: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: str | None = None
-    #: Node-seconds of work that were lost at its end.
+    #: Node-seconds of work that were lost at its end; None: none were, or it is not known how many were.
     lost_s: float | None = None
     #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: tuple[int, ...] = ()

@@ -49,6 +49,8 @@ class LaunchOrder:
     patience: timedelta = timedelta(seconds=30)
     #: Paths whose changes count as checkpoints, beside those below `HAI_CHECKPOINT_DIR`.
     watch: tuple[str, ...] = ()
+    #: The path of the latest checkpoint of the runs before; None: none is known.
+    checkpoint: str | None = None
     #: The image of the ranks, where ranks have images; None is the cluster's default.
     image: str | None = None
     #: The Python of the task's environment, an absolute path: its folder comes first on the ranks' PATH.

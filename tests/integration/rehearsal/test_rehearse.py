@@ -104,7 +104,7 @@ def test_a_handler_that_saves_loses_nothing(rehearse) -> None:
     assert (second["how"], second["path"]) == ("read", first["saved"]["path"])
     assert "run 2 | counts from 0" not in done.err
     assert "would notice nothing" in facts["otherwise"]["cooperative"]
-    assert "SIGUSR1 would end it at once" in facts["otherwise"]["slurm"]
+    assert "unless it handles SIGUSR1 under Slurm" in facts["otherwise"]["slurm"]
 
 
 def test_who_saves_nothing_is_told_what_is_lost(rehearse) -> None:

@@ -16,4 +16,5 @@ def leaving_of(launch: LaunchOrder) -> dict[str, Any]:
         "signal_before_s": None if signal is None or signal.before is None else signal.before.total_seconds(),
         "patience_s": launch.patience.total_seconds(),
         "watch": list(launch.watch),
+        "checkpoint": launch.checkpoint,
     }

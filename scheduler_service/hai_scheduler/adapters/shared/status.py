@@ -39,17 +39,19 @@ def text_of(value: Any) -> str | None:
 
 
 def ending_of(status: dict[str, Any], *, out_of_memory: bool = False) -> str | None:
-    """Return what users should know of the end of a rank; None: nothing.
+    """Return what users should know of the end of a rank, as sentences; None: nothing.
 
     Args:
         status: What the supervisor has written.
         out_of_memory: Whether the cluster knows that the kernel ended the rank for lack of memory.
     """
     memory = OUT_OF_MEMORY if out_of_memory or status.get("out_of_memory") is True else None
-    return "; ".join(filter(None, (memory, lost_lines_of(status)))) or None
+    unread = text_of(status.get("unread"))
+    said = unread and f"it read nothing of {unread}, which the run before had left: it may have begun again"
+    return "; ".join(filter(None, (memory, _lost_lines_of(status), said))) or None
 
 
-def lost_lines_of(status: dict[str, Any]) -> str | None:
+def _lost_lines_of(status: dict[str, Any]) -> str | None:
     """Return a sentence on lines that are missing in the log of an ended rank; None if none are missing."""
     count = status.get("log_lost_lines")
     if not isinstance(count, int) or isinstance(count, bool) or count <= 0:

@@ -131,7 +131,7 @@ class RunOut(Output):
     #: How a run that was told to leave has left. saved: it said so, or a checkpoint after the notice exists.
     #: unknown: it left by itself, and nothing shows that it had saved. ended: it was ended before it left.
     left: Literal["saved", "unknown", "ended"] | None
-    #: Node-seconds of work that were lost at its end.
+    #: Node-seconds of work that were lost at its end; null: none were, or it is not known how many were.
     lost_s: float | None
     #: Ranks whose own failure ended the run; ranks that were ended because of that are not listed.
     failed_ranks: list[int] = []

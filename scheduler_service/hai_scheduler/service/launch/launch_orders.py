@@ -153,6 +153,7 @@ class LaunchOrders:
             patience=min(task.grace, self.policies.of(task.group).patience),
             # The folder that the task names is a named place too; the one that it gets otherwise is none.
             watch=spec.watch if spec.checkpoint_dir is None else (*spec.watch, spec.checkpoint_dir),
+            checkpoint=None if task.checkpoint is None else task.checkpoint.path,
             image=around.image,
             python=around.python,
             mounts=around.mounts,

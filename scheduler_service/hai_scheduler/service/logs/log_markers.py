@@ -8,7 +8,7 @@ from typing import Final
 from hai_scheduler.core.explaining.explain import human_duration
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
-from hai_scheduler.core.model.run import Run
+from hai_scheduler.core.model.run import RankState, Run
 
 #: The number of interruptions in a row without a checkpoint from which the line mentions them.
 _OFTEN: Final = 2
@@ -106,6 +106,9 @@ def _saving(run: Run) -> Iterator[str]:
             yield "it catches no signal and was ended by one, and nothing shows that it saved when it was told"
         case Left.UNKNOWN:
             yield "it left by itself, and nothing shows that it saved when it was told"
+        case Left.ENDED if run.killed_at is None and all(rank.state is RankState.EXITED for rank in run.ranks):
+            codes = sorted({rank.exit_code for rank in run.ranks if rank.exit_code})
+            yield f"it ended by itself with status {_some(tuple(map(str, codes)))}, and nothing shows that it saved"
         case Left.ENDED:
             yield "it was ended before it had saved"
     if checkpoint is not None:

@@ -12,7 +12,6 @@ from hai_scheduler.adapters.shared.status import (
     caught_of,
     checkpoint_of,
     ending_of,
-    lost_lines_of,
     signal_of,
     summary_of,
     text_of,
@@ -85,8 +84,8 @@ def test_whether_a_signal_was_caught_is_yes_no_or_not_known(value: Any, caught: 
         ({}, None),
     ],
 )
-def test_lost_lines_are_said_in_a_sentence(status: dict[str, Any], sentence: str | None) -> None:
-    said = lost_lines_of(status)
+def test_what_a_supervisor_has_to_say_is_a_sentence(status: dict[str, Any], sentence: str | None) -> None:
+    said = ending_of(status)
     assert said is None if sentence is None else (said or "").startswith(sentence)
 
 

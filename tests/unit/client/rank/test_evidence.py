@@ -205,6 +205,20 @@ def test_a_draft_of_before_the_notice_that_is_renamed_after_it_is_a_checkpoint_s
     assert evidence.newest.at >= evidence._noticed_at
 
 
+def test_a_checkpoint_that_replaces_one_that_was_told_is_news(tmp_path: Path) -> None:
+    evidence = run_of(tmp_path)
+    path = tmp_path / "checkpoints" / "model.pt"
+    save(path, 1000, 10)
+    evidence._step()
+    first = evidence.news(0.0, at_once=True)
+    assert first is not None
+    save(path.with_suffix(".tmp"), 1000, 1)
+    path.with_suffix(".tmp").replace(path)
+    found = last_of(evidence, forced=False)
+    assert found is not None
+    assert found.at > first.at
+
+
 def test_a_folder_that_is_renamed_into_place_brings_its_files(tmp_path: Path) -> None:
     evidence = run_of(tmp_path)
     aged(tmp_path / "checkpoints" / "tmp-step-20" / "model.pt", 10)

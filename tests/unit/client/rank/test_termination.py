@@ -38,6 +38,7 @@ def test_the_message_says_all_along_what_is_known(tmp_path: Path) -> None:
         "checkpoint": None,
         "spoilt": False,
         "watched": None,
+        "unread": None,
         "job_state": None,
         "summary": None,
     }

@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason
-from hai_scheduler.core.model.run import Checkpoint, Notice, Rank
+from hai_scheduler.core.model.run import Checkpoint, Notice, Rank, RankState
 from hai_scheduler.service.logs.log_markers import end_of, start_of
 from unit.service.logs.runs_kit import T, a_run
 
@@ -54,6 +54,16 @@ EVICTED = (
                 "-- run 1 suspended at 08:00:00 UTC: a task of higher priority needed its nodes (task 3);"
                 " it catches no signal and was ended by one, and nothing shows that it saved when it was told;"
                 " how much work is lost is not known: name the folder of its checkpoints with --watch --"
+            ),
+        ),
+        (
+            replace(
+                a_run(1, ended=Reason.PAUSED, left=Left.ENDED, lost=timedelta(seconds=4)),
+                ranks=(Rank(rank=0, node="n1", state=RankState.EXITED, exit_code=1),),
+            ),
+            (
+                "-- run 1 suspended at 08:00:00 UTC: the platform was paused;"
+                " it ended by itself with status 1, and nothing shows that it saved; 4 s of work lost --"
             ),
         ),
         (a_run(1, ended=Reason.USER_STOPPED), "-- run 1 stopped at 08:00:00 UTC: it was stopped by hand --"),
