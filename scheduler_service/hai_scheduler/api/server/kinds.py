@@ -64,12 +64,12 @@ DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
         Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200, work=0.15),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50, work=0.1),
         # What a user may store is limited by itself; a slow line must not keep others out.
-        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200, work=0.4),
+        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200, work=0.2),
         # One stream too many is refused at once: waiting for another to end would take an hour.
         # The bytes sent count as well: half a megabyte a second after the first three.
         Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, work=0.1, waiting=0),
         # Hundreds of ranks of a gang send the same report at the same moment.
-        Kind.RUN: Budget(at_once=32, total=128, rate=400, burst=2000, work=0.2, waiting=2048),
+        Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=1000, work=0.2, waiting=2048),
         Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, work=0.3, waiting=0),
     }
 )
