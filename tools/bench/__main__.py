@@ -52,7 +52,7 @@ def _peers(report: Report, words: argparse.Namespace) -> None:
 
 
 def _fairness(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
-    attacks = words.attacks.split(",") if words.attacks else _module("crowd").ATTACKS
+    attacks = words.attacks.split(",") if words.attacks else list(_module("crowd").ATTACKS)
     _module("fairness").measure(report, words.seconds, attacks)
     return {"measured_for_s": words.seconds, "attacks": attacks}
 

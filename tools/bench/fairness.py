@@ -95,7 +95,7 @@ class Line:
             return answer.status, None
 
 
-def measure(report: Report, seconds: float = SECONDS, attacks: Sequence[str] = ATTACKS) -> None:
+def measure(report: Report, seconds: float = SECONDS, attacks: Sequence[str] = tuple(ATTACKS)) -> None:
     """Start a platform, and attack it in these ways."""
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary:
         platform = Platform(Path(temporary), nodes=NODES)

@@ -31,3 +31,8 @@ def metrics() -> bytes:
 def wrong_metrics() -> bytes:
     """Return a body that is nothing but faults."""
     return b'{"points":[' + b",".join([b"{}"] * 300_000) + b"]}"
+
+
+def wrong_task() -> bytes:
+    """Return a submission that is nothing but faults."""
+    return ("{" + ",".join(f'"{number:x}":0' for number in range(80_000)) + "}").encode()
