@@ -52,8 +52,9 @@ def _peers(report: Report, words: argparse.Namespace) -> None:
 
 
 def _fairness(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
-    _module("fairness").measure(report, words.seconds)
-    return {"measured_for_s": words.seconds}
+    attacks = words.attacks.split(",") if words.attacks else list(_module("crowd").ATTACKS)
+    _module("fairness").measure(report, words.seconds, attacks)
+    return {"measured_for_s": words.seconds, "attacks": attacks}
 
 
 def _ticks(report: Report, words: argparse.Namespace) -> Mapping[str, Any]:
@@ -127,6 +128,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=20.0, help="fairness: how long each of its measurements lasts (20)"
     )
+    parser.add_argument("--attacks", help="fairness: these attacks alone, separated by commas (all of bench.crowd)")
     parser.add_argument(
         "--minutes", type=float, default=2.0, help="studio: how long the memory of a tab is watched (2); 60: an hour"
     )

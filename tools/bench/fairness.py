@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +50,9 @@ SLOWER, LATER, URGENT_LATER = 3.0, 2.0, 2.0
 _LEAST_S: Final = 0.01
 #: The program of the task that prints much.
 _TALK: Final = """
-import time
+import os, time
+from pathlib import Path
+print(Path(os.environ["HAI_TOKEN_FILE"]).read_text().strip())
 for number in range(200_000):
     print("line", number, "of a log that is long enough to be searched")
 time.sleep(1e6)
@@ -93,15 +95,15 @@ class Line:
             return answer.status, None
 
 
-def measure(report: Report, seconds: float = SECONDS) -> None:
-    """Start a platform, and attack it in every way."""
+def measure(report: Report, seconds: float = SECONDS, attacks: Sequence[str] = tuple(ATTACKS)) -> None:
+    """Start a platform, and attack it in these ways."""
     with tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary:
         platform = Platform(Path(temporary), nodes=NODES)
         try:
             platform.start()
             say("what the attacks need")
             _prepare(platform)
-            for attack in ATTACKS:
+            for attack in attacks:
                 say(f"{attack}: quiet")
                 quiet = _watched(platform, seconds)
                 say(f"{attack}: {CLIENTS} clients")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
+import time
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -39,9 +40,11 @@ async def test_the_link_to_the_service_asks_the_hub_no_more_often_than_other_req
         async with world.client.get(f"{world.root}/services/hai/", headers=headers, allow_redirects=False) as answer:
             return answer.status
 
+    began = time.monotonic()
     statuses = Counter(await asyncio.gather(*(knock() for _ in range(3 * BURST))))
     assert statuses[429] > 0
-    assert len(world.hub.asked) < 2 * BURST
+    # Those that were on their way pass, and later ones as the rate allows.
+    assert len(world.hub.asked) < 2 * BURST + DEFAULTS[Kind.LOGIN].rate * (time.monotonic() - began)
 
 
 @pytest.mark.parametrize("path", ["/services/hai/", "/services/hai/api/v1/me"])

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections.abc import Callable
 
+import pytest
+
+from hai_scheduler.api.convert import logs as convert
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
+from hai_scheduler.service.logs import lines
 
 STORY = [
     "-- run 1 started on node-1 --",
@@ -37,6 +43,25 @@ async def test_pages_of_any_size_tell_the_same_story(world, saved_story) -> None
             told += texts(page)
             cursor, final = page["next_cursor"], page["final"]
         assert told == STORY
+
+
+@pytest.mark.parametrize("asked", ["limit=10000", "tail=10000"])
+async def test_pages_are_made_beside_the_event_loop(
+    world, saved_story, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    where = set()
+
+    def seen(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*given: object) -> object:
+            where.add(threading.current_thread().name.partition("_")[0])
+            return real(*given)
+
+        return call
+
+    for module, name in ((lines, "line_of"), (convert, "page_out")):
+        monkeypatch.setattr(module, name, seen(getattr(module, name)))
+    assert (await world.json("GET", f"/tasks/train/logs?{asked}"))[0] == 200
+    assert where == {"hai-reader"}
 
 
 async def test_one_run_can_be_read_alone(world, saved_story) -> None:

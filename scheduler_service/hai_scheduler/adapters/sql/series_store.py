@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, 
 from hai_scheduler.core.metrics.series import Point
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.ports.reading import in_reader
 
 _FINEST = LEVELS[0]
 _BY_STEP = {level.step: level for level in LEVELS}
@@ -151,7 +153,7 @@ class SqlSeries:
                 async with self._readers.connect() as connection:
                     rows = (await connection.execute(select(SERIES).where(*wanted).order_by(SERIES.c.until))).all()
             # A day of many GPUs takes some tenths of a second, in which other requests must not wait.
-            found = await asyncio.to_thread(_unpacked, rows, since, until, names)
+            found = await in_reader(partial(_unpacked, rows, since, until, names))
             for rank, points in found.items():
                 by_rank.setdefault(rank, {})[level.step] = points
         return {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
@@ -178,7 +180,7 @@ class SqlSeries:
             self._last, self._last_names = {}, names
         last = self._last
         ends, rows = await self._ends(run_ids, since, last)
-        for row, point in zip(rows, await asyncio.to_thread(_last_points, rows, names), strict=True):
+        for row, point in zip(rows, await in_reader(partial(_last_points, rows, names)), strict=True):
             last[row.run_id, row.rank] = point
         found: dict[RunId, dict[int, Point]] = {}
         for run_id, rank in sorted(ends):

@@ -24,7 +24,7 @@ from hai_scheduler.api.server.auth import Auth, HubHandler, has_former_scope, ha
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.limits import Limits, Pass
+from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
 from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
@@ -45,9 +45,9 @@ log = logging.getLogger(__name__)
 RETRY_AFTER: Final = 1
 #: The header `Deprecation` (RFC 9745) of former paths and scopes: since 2026-11-22.
 DEPRECATED: Final = "@1795305600"
-#: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
-#: cost more when it is refused than when it is served.
-HELD_BACK: Final = 1.0
+#: How many bytes of its body delay a refusal by another second, and by how many seconds at most.
+HELD_BYTES: Final = 256 * 1024
+HELD_MOST: Final = 4.0
 
 _T = TypeVar("_T")
 
@@ -88,6 +88,8 @@ class Endpoint(HubHandler):
         #: What the request costs, and whose it is.
         self._effort = Effort("")
         self._aborting: asyncio.Future[None] | None = None
+        #: Whether a refusal was delayed already.
+        self._held = False
         self._began = time.monotonic()
 
     # -- before the body --------------------------------------------------------------------------
@@ -114,6 +116,9 @@ class Endpoint(HubHandler):
                 self._arriving = await self.route.begin(self._ask(self.route, Nothing()))
         except Exception as error:  # noqa: BLE001 - every error has an answer, and `_refuse` logs ours
             self._refusal = error
+            if getattr(error, "code", "") == "too_many":
+                # Before the body, which is not read meanwhile: it will be thrown away.
+                await self._hold_back(self._body.length)
             if self.request.method not in HubHandler.SUPPORTED_METHODS:
                 # tornado next calls the method named like the HTTP method: a client must not choose which.
                 self.request.method = "OTHER"
@@ -350,11 +355,15 @@ class Endpoint(HubHandler):
     # -- refusals ---------------------------------------------------------------------------------
 
     async def _refuse_in_time(self, error: BaseException) -> None:
-        if getattr(error, "code", "") == "too_many" and not self._headers_written:
-            await self._services.queries.clock.sleep(HELD_BACK)
+        if getattr(error, "code", "") == "too_many" and not self._headers_written and not self._held:
+            await self._hold_back(0)
             if self._gone:
                 return
         self._refuse(error)
+
+    async def _hold_back(self, size: int) -> None:
+        self._held = True
+        await self._services.queries.clock.sleep(HELD_BACK + min(size / HELD_BYTES, HELD_MOST))
 
     def _refuse(self, error: BaseException, *, close: bool = False) -> None:
         """Answer an error as a problem document; the cause of an internal error goes only to the log.

@@ -47,7 +47,7 @@ class Budget:
     burst: int
     #: Processor seconds that the requests of one client take per second, on average: a request counts as several when
     #: it takes more than its part of this, which is `work / rate`.
-    work: float = 0.2
+    work: float = 0.1
     #: Requests of one client that may wait for their turn; more are refused at once.
     waiting: int = 64
 
@@ -60,16 +60,16 @@ DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
         # The rate counts failures alone. On one machine all users have one address: forgotten programs with expired
         # tokens must not keep the new tokens of all users out.
         Kind.LOGIN: Budget(at_once=8, total=32, rate=10, burst=120),
-        Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300),
-        Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200),
+        Kind.READ: Budget(at_once=4, total=16, rate=30, burst=300, work=0.15),
+        Kind.WRITE: Budget(at_once=4, total=16, rate=20, burst=200, work=0.15),
         Kind.EXPENSIVE: Budget(at_once=2, total=4, rate=5, burst=50, work=0.1),
         # What a user may store is limited by itself; a slow line must not keep others out.
-        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200, work=0.4),
+        Kind.UPLOAD: Budget(at_once=4, total=64, rate=20, burst=200, work=0.2),
         # One stream too many is refused at once: waiting for another to end would take an hour.
         # The bytes sent count as well: half a megabyte a second after the first three.
-        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, work=0.15, waiting=0),
+        Kind.STREAM: Budget(at_once=32, total=1000, rate=15, burst=96, work=0.1, waiting=0),
         # Hundreds of ranks of a gang send the same report at the same moment.
-        Kind.RUN: Budget(at_once=32, total=128, rate=400, burst=4000, work=0.3, waiting=2048),
+        Kind.RUN: Budget(at_once=32, total=128, rate=200, burst=1000, work=0.2, waiting=2048),
         Kind.RUN_WAIT: Budget(at_once=8192, total=32768, rate=500, burst=16384, work=0.3, waiting=0),
     }
 )

@@ -22,6 +22,9 @@ from hai_scheduler.ports.clock import Clock
 
 log = logging.getLogger(__name__)
 
+#: How long a refusal for too many requests is delayed, in seconds: a client that repeats its requests at once must not
+#: cost more when it is refused than when it is served.
+HELD_BACK: Final = 2.0
 #: Seconds between two sweeps that forget clients without requests.
 SWEEP: Final = 10.0
 #: The shortest time between two log lines on one refused client, in seconds.

@@ -23,8 +23,9 @@ async def log_in(handler: HubHandler, limits: Limits) -> Caller:
     if auth.has_known(handler):
         return await auth.caller(handler)
     if not auth.must_ask(handler):
-        # Apart from those for health, which a flood of these must not keep from being answered.
-        limits[Kind.PUBLIC].arrive(f"{address(handler)} without a token", 1.0).end()
+        # Apart from those for health, which a flood of these must not keep from being answered. Twice: it is of use to
+        # nobody, and a browser is sent to the login once.
+        limits[Kind.PUBLIC].arrive(f"{address(handler)} without a token", 2.0).end()
         return await auth.caller(handler)
     attempt = limits[Kind.LOGIN].arrive(address(handler), 0.0)
     try:

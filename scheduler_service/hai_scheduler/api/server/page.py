@@ -21,7 +21,7 @@ from tornado.web import HTTPError, RequestHandler
 
 from hai_scheduler.api.server.auth import Auth, HubHandler, set_security_headers
 from hai_scheduler.api.server.kinds import Kind
-from hai_scheduler.api.server.limits import Limits
+from hai_scheduler.api.server.limits import HELD_BACK, Limits
 from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.problems import Refused
 
@@ -118,6 +118,7 @@ class PageDocument(HubHandler):
             if refused.code == "unauthorized":
                 self.redirect(self.get_login_url())
                 return
+            await _hold_back(self._limits, refused)
             raise HTTPError(_STATUS.get(refused.code, 403), refused.detail) from None
         self.set_header("Content-Type", "text/html; charset=utf-8")
         if self._page.document is None:
@@ -136,6 +137,11 @@ class PageDocument(HubHandler):
         self.finish(text)
 
 
+async def _hold_back(limits: Limits, refused: Refused) -> None:
+    if refused.code == "too_many":
+        await limits[Kind.PUBLIC].clock.sleep(HELD_BACK)
+
+
 class PageFiles(RequestHandler):
     """Handles the files of the program."""
 
@@ -152,6 +158,7 @@ class PageFiles(RequestHandler):
         try:
             place = self._limits.arrive(Kind.PUBLIC, address(self))
         except Refused as refused:
+            await _hold_back(self._limits, refused)
             raise HTTPError(_STATUS[refused.code], refused.detail) from None
         try:
             await place.begin()

@@ -6,11 +6,11 @@ are made from the stored runs, so that they are the same at each reading.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
@@ -328,9 +328,8 @@ class Logs:
         for run, rank in ((one, rank) for one in runs for rank in range(len(one.ranks))):
             offset = 0
             while found.goes_on and (chunk := await self._chunk(run, rank, offset)) is not None and chunk.data:
-                found.take(run.number, rank, chunk)
+                await in_reader(partial(found.take, run.number, rank, chunk))
                 offset = chunk.next
-                await asyncio.sleep(0)  # other requests have their turn
         return found.hits()
 
     async def _read(self, caller: Caller, ref: str) -> Facts:

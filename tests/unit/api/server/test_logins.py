@@ -66,7 +66,7 @@ async def test_who_says_no_name_counts_for_the_address_and_not_for_its_logins() 
     with pytest.raises(Refused, match="who"):
         await log_in(a_handler(must_ask=False, error=unauthorized("who are you?")), gate)
     assert gate.kind is Kind.PUBLIC
-    assert gate.story == ["10.0.0.9 without a token", 1.0, "end"]
+    assert gate.story == ["10.0.0.9 without a token", 2.0, "end"]
     full: Any = Gate(full=True)
     with pytest.raises(Refused, match="later"):
         await log_in(a_handler(must_ask=False, error=RuntimeError("it was answered")), full)
