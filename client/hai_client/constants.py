@@ -61,6 +61,8 @@ VERDICT_KINDS = (
 NAME_LENGTH = 63
 #: The name of a task, a mount rule or an environment matches it as a whole.
 NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+#: A character that controls, ends a line, or changes the direction of text: no name may have one.
+HIDDEN_PATTERN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 #: How often a task may be started again when it fails.
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.

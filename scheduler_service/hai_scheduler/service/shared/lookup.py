@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.limits import NAME, NAME_LENGTH
+from hai_scheduler.core.model.limits import HIDDEN, NAME, NAME_LENGTH
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Tx
@@ -23,6 +25,14 @@ def check_name(name: str) -> str:
     if name.isdigit():
         raise Invalid("name", name, f"{name!r} reads as a task id: add a letter")
     return name
+
+
+def check_tags(tags: Sequence[str]) -> None:
+    """Raise Invalid unless each tag is shown as it is written."""
+    for tag in tags:
+        if HIDDEN.search(tag):
+            why = "has a control character, or one that changes the direction of text: remove it"
+            raise Invalid("tags", tag, f"{tag!r:.80} {why}")
 
 
 async def find(tx: Tx, caller: Caller, ref: str) -> Task:
