@@ -59,6 +59,8 @@ VERDICT_KINDS = (
 )
 #: The most characters of a name.
 NAME_LENGTH = 63
+#: A character that controls, ends a line, or changes the direction of text: no name may have one.
+HIDDEN_PATTERN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 #: How often a task may be started again when it fails.
 MAX_RETRIES = 100
 #: How often a command may run on each node at most.

@@ -136,6 +136,8 @@ async def test_each_user_has_a_folder_whatever_the_name(snapshots: SnapshotFolde
 
 
 H = sha(b"x")
+#: Characters that no name may have: controls, ends of lines, and orders about the direction of text.
+HIDDEN = "\x00\n\x1b\x7f\x80\x85\x9b\x9f\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069"
 BAD: list[list[list[object]]] = [
     [["/etc/passwd", "f", 1, H]],
     [["../up", "f", 1, H]],
@@ -157,6 +159,8 @@ BAD: list[list[list[object]]] = [
     [["a", "f", 1, H], ["a/b", "f", 1, H]],
     [["a", "l", 0, "b"], ["a/b", "f", 1, H]],
     [["A/b", "f", 1, H], ["a", "l", 0, "/tmp"]],
+    *([[f"a{hidden}b", "f", 1, H]] for hidden in HIDDEN),
+    *([["a", "l", 0, f"b{hidden}"]] for hidden in HIDDEN),
     [["a", "l", 0, "/etc/passwd"]],
     [["a", "l", 0, "../x"]],
     [["a/b", "l", 0, "../../x"]],

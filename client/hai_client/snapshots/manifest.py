@@ -14,6 +14,8 @@ import unicodedata
 import zlib
 from typing import Any, Iterator, NamedTuple, Sequence
 
+from hai_client.constants import HIDDEN_PATTERN
+
 #: Kinds of entries: a file, a file that can be executed, a symbolic link.
 FILE, PROGRAM, LINK = "f", "x", "l"
 #: The largest manifest, in bytes, after decompression.
@@ -29,7 +31,7 @@ _HEAD, _TAIL = '{"files":[', f'],"schema":{_SCHEMA}}}'
 _LONGEST_ENTRY = 8 * 1024
 _DECODER = json.JSONDecoder()
 _LARGEST = 2**53
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HIDDEN = re.compile(HIDDEN_PATTERN)
 
 
 class BadManifest(ValueError):
@@ -218,8 +220,8 @@ def check_path(path: str) -> bytes:
     names = path.split("/")
     if any(name in ("", ".", "..") for name in names):
         raise BadManifest(f"{path!r:.200}: is not a path below the folder")
-    if _CONTROL.search(path):
-        raise BadManifest(f"{path!r:.200}: has a control character in its name: rename it, or leave it out")
+    if _HIDDEN.search(path):
+        raise BadManifest(f"{path!r:.200}: has a character in its name that is not shown: rename it, or leave it out")
     if len(names) > MAX_DEPTH or len(encoded) > MAX_PATH or any(len(name.encode()) > MAX_NAME for name in names):
         raise BadManifest(
             f"{path!r:.200}: is too long: at most {MAX_DEPTH} folders, {MAX_NAME} bytes a name and {MAX_PATH} in all"
@@ -239,7 +241,7 @@ def check_target(path: str, target: str) -> None:
     # A target of steps up alone (`..`, `../..`) is a folder above the link, and `.` its own folder.
     rest: list[str] = names[ups:]
     fine = rest in ([], ["."]) or not any(name in ("", ".", "..") for name in rest)
-    if not target or not fine or ups > path.count("/") or _CONTROL.search(target):
+    if not target or not fine or ups > path.count("/") or _HIDDEN.search(target):
         raise BadManifest(
             f"{path!r:.200}: the link to {target!r:.200} is not known to stay within the folder: leave it out"
         )

@@ -1,10 +1,11 @@
-"""Prepare the Hub's own process: its limit of open files, slow clients, and 503 for what cannot be answered now.
+"""Prepare the Hub's own process: open files, slow clients, services that start or hang, and errors of its database.
 
 Like `service_process`, this changes internals of JupyterHub and tornado, which have no settings for these things.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from typing import Any, Final
@@ -12,6 +13,7 @@ from typing import Any, Final
 import tornado.tcpserver
 from jupyterhub import handlers
 from jupyterhub.handlers.base import PrefixRedirectHandler
+from jupyterhub.objects import Server
 from tornado.httpserver import HTTPServer
 
 from hai_client.accepting import RETRY_AFTER_S, accept_handler, raise_file_limit
@@ -62,6 +64,18 @@ class HubServer(HeedsWaiting, HTTPServer):
         super().initialize(*args, **(_LIMITS | kwargs))
 
 
+_wait_up = Server.wait_up
+
+
+async def wait_up(self: Server, timeout: float = 10, **given: Any) -> Any:  # noqa: ASYNC109  # it is JupyterHub's
+    """Wait for a server as JupyterHub does, but never longer than `timeout` seconds. Raises TimeoutError.
+
+    JupyterHub ends no single try: it waits minutes for a process that is stopped, whose port still takes connections.
+    """
+    async with asyncio.timeout(timeout):
+        return await _wait_up(self, timeout=timeout, **given)
+
+
 def prepare_hub() -> None:
     """Prepare this Hub process: more open files, and what this module and `database_errors` have."""
     before, now = raise_file_limit()
@@ -70,4 +84,5 @@ def prepare_hub() -> None:
     setattr(tornado.tcpserver, "add_accept_handler", accept_handler(log))  # noqa: B010  # it is not exported
     HTTPServer.configure(HubServer)
     handlers.PrefixRedirectHandler = AbsentService
+    Server.wait_up = wait_up
     tell_database_errors()

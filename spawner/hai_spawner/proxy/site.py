@@ -8,21 +8,40 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from ssl import SSLContext
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from hai_client.accepting import Acceptor
 from hai_client.waiting import BODY, HEADER_S, IDLE, NEW, Seldom, Waiting, waiting
+from hai_spawner.proxy.headers import asks_for_websocket
+
+#: Most bytes that may come where a header is due. aiohttp bounds each line of a header, and allows 128 of them; what
+#: follows the header is counted too until the request is known, and the kernel may hand over much of that at once.
+HEAD_BYTES: Final = 1024 * 1024
 
 
 class _Connection(web.RequestHandler):
-    """aiohttp's handler of one connection, which registers the connection as waiting for its first request."""
+    """aiohttp's handler of one connection, which registers it as waiting for its first request, and bounds headers."""
 
     def __init__(self, book: Waiting, server: web.Server, **settings: Any) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **settings)
         self._book = book
+        #: Bytes since a header is due; None while a body, or a websocket, is on its way.
+        self._head: int | None = 0
+
+    def expect(self, *, head: bool) -> None:
+        """Note whether what comes next is a header."""
+        self._head = 0 if head else None
+
+    def data_received(self, data: bytes) -> None:
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > HEAD_BYTES:
+                self.abort()
+                return
+        super().data_received(data)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -62,14 +81,22 @@ def heeding_bodies(handle: Handle, log: logging.Logger) -> Handle:
             if connection.transport is not None:
                 book.serves(connection, connection.lags, connection.abort)
 
+        def arrived() -> None:
+            connection.expect(head=True)
+            serve()
+
         if request.body_exists and not request.content.is_eof():
+            connection.expect(head=False)
             book.waits(connection, BODY, connection.abort)
-            request.content.on_eof(serve)
+            request.content.on_eof(arrived)
         else:
+            connection.expect(head=not asks_for_websocket(request))
             serve()
         try:
             return await handle(request)
         finally:
+            if request.content.is_eof():
+                connection.expect(head=True)
             if connection.transport is not None and not connection.transport.is_closing():
                 book.waits(connection, IDLE, connection.abort)
 

@@ -314,3 +314,17 @@ async def test_a_task_that_has_failed_shows_the_rank_that_failed_first(world) ->
     }
     (listed,) = (await world.json("GET", "/tasks"))[1]["items"]
     assert "failure" not in listed
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\n", "\x85", "\x9b", "\u202e", "\u2066", "\u200f", "\u2028"])
+async def test_a_tag_is_shown_as_it_is_written(world, hidden) -> None:
+    task = await world.submit("shown")
+    tags = ["fine: ä, 世界, <b>, 👩‍🔬", f"a{hidden}b"]
+    for method, path, body in (
+        ("POST", "/tasks", {**TASK, "tags": tags}),
+        ("PUT", f"/tasks/{task.id}/tags", {"tags": tags}),
+    ):
+        status, problem = await world.json(method, path, json=body)
+        assert (status, problem["errors"][0]["field"]) == (400, "tags")
+        assert "remove it" in problem["detail"]
+        assert (await world.json(method, path, json={**body, "tags": tags[:1]}))[0] < 300

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from hai_client.backports import UTC, dataclass
 from hai_client.cli.shared.terminal import harmless, harmless_json, harmless_line, plain
 from hai_client.codec import encode
+from hai_client.constants import HIDDEN_PATTERN
 from hai_client.durations import format_duration
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -31,7 +32,7 @@ STATE_STYLES = {
     "failed": "red",
     "stopped": "dim",
 }
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
+_HIDDEN = re.compile(f"{HIDDEN_PATTERN}+")
 
 
 #: Times in sentences of the service.
@@ -44,7 +45,7 @@ _TELLING = 36
 
 def clean(text: str) -> str:
     """Return one line without control characters, so that a user's text cannot control another user's terminal."""
-    return _CONTROL.sub(" ", text).strip()
+    return _HIDDEN.sub(" ", text).strip()
 
 
 def columns_of(text: str) -> int:

@@ -11,6 +11,7 @@ from hai_scheduler.api.wire.base import PriorityChoice, PriorityName, ProfileNam
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.limits import (
+    HIDDEN_PATTERN,
     JOB_NUMBER_PATTERN,
     MAX_JOB_NUMBER,
     MAX_JOB_NUMBERS,
@@ -86,6 +87,12 @@ CONSTANTS: Final = (
         value=TASK_NAME_PATTERN,
         meaning="The name of a task matches it as a whole, with the flag `u`.",
         readers=frozenset({"panel"}),
+    ),
+    Constant(
+        name="HIDDEN_PATTERN",
+        value=HIDDEN_PATTERN,
+        meaning="A character that controls, ends a line, or changes the direction of text: no name may have one.",
+        readers=frozenset({"client"}),
     ),
     Constant(name="MAX_RETRIES", value=MAX_RETRIES, meaning="How often a task may be started again when it fails."),
     Constant(

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic.config import JsonDict
 
 from hai_scheduler.core.model.leaving import SIGNAL_PATTERN
-from hai_scheduler.core.model.limits import NAME_LENGTH, NAME_PATTERN
+from hai_scheduler.core.model.limits import HIDDEN_PATTERN, NAME_LENGTH, NAME_PATTERN
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.workspace.environments import VARIABLE
 from hai_scheduler.core.workspace.mounts import MAX_PRIORITY
@@ -19,6 +19,8 @@ from hai_scheduler.service.shared.orders import MOST_HORIZON
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
 
 _STATE: Final = "|".join(["live", *(state.value for state in TaskState)])
+
+_SHOWN: Final = f"[^{HIDDEN_PATTERN[1:]}"
 
 #: Any text: no database and no environment can hold a NUL character.
 TEXT: Final = r"^[^\x00]*$"
@@ -43,7 +45,9 @@ TASK_VARIABLES: Final[JsonDict] = {
     "propertyNames": {"pattern": f"^{VARIABLE.pattern}$", "not": {"enum": [*sorted(PLATFORM_VARIABLES)]}}
 }
 #: The subject of a mount rule or an environment.
-SUBJECT: Final[JsonDict] = {"pattern": r"^(public|(user|group):[^\x00-\x1f\x7f]+)$"}
+SUBJECT: Final[JsonDict] = {"pattern": f"^(public|(user|group):{_SHOWN}+)$"}
+#: A text that others read on one line.
+SHOWN: Final[JsonDict] = {"pattern": f"^{_SHOWN}*$"}
 #: The priority of a mount rule among rules for the same kind of subject.
 MOUNT_PRIORITY: Final[JsonDict] = {"minimum": -MAX_PRIORITY, "maximum": MAX_PRIORITY}
 

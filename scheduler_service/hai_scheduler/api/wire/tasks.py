@@ -75,7 +75,9 @@ class TaskSubmit(Input):
     ] = None
     #: Paths, absolute or below cwd, whose changes count as checkpoints, beside changes in the folder for checkpoints.
     watch: Annotated[list[Annotated[str, Field(min_length=1, max_length=4096)]], Field(max_length=20)] = []
-    tags: Annotated[list[Annotated[str, Field(max_length=128)]], Field(max_length=50)] = []
+    tags: Annotated[
+        list[Annotated[str, Field(max_length=128, json_schema_extra=shapes.SHOWN)]], Field(max_length=50)
+    ] = []
     #: Whether to hold the task: it does not start until it is resumed.
     hold: bool = False
     #: How often the task is started again when its command fails.
@@ -214,7 +216,10 @@ class TaskSummary(Output):
 class TagsPut(Input):
     """The tags of a task, in place of those that it has."""
 
-    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=128)]], Field(max_length=50)]
+    tags: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=128, json_schema_extra=shapes.SHOWN)]],
+        Field(max_length=50),
+    ]
 
 
 class TaskActions(Input):

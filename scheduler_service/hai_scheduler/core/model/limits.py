@@ -16,6 +16,11 @@ NAME: Final = re.compile(NAME_PATTERN)
 #: that is not seen. `hai_client.names` checks it; it also wants Unicode's composed form.
 TASK_NAME_PATTERN: Final = rf"(?!.*\p{{DI}})[\p{{L}}\p{{Nd}}][\p{{L}}\p{{M}}\p{{Nd}}._-]{{0,{NAME_LENGTH - 1}}}"
 
+#: A character that a name must not have, as others read it: one that controls (C0, C1), ends a line, or changes the
+#: direction in which text is shown, so that a name looks like another one. A regular expression as above.
+HIDDEN_PATTERN: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+HIDDEN: Final = re.compile(HIDDEN_PATTERN)
+
 #: How often a task may be started again when its command fails.
 MAX_RETRIES: Final = 100
 #: The most processes that a node is asked to start: more than any node has processors.

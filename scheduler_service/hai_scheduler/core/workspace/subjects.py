@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import Final
 
+from hai_scheduler.core.model.limits import HIDDEN
 from hai_scheduler.core.workspace.templates import Wrong
 
 PUBLIC: Final = "public"
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _USER, _GROUP = "user:", "group:"
 
 
@@ -17,7 +16,7 @@ def check_subject(field: str, subject: str) -> None:
     """Raise Wrong, which names the field, unless the text is a subject."""
     _, _, name = subject.partition(":")
     known = subject == PUBLIC or (subject.startswith((_USER, _GROUP)) and name)
-    if not known or _CONTROL.search(subject):
+    if not known or HIDDEN.search(subject):
         raise Wrong(field, subject, f"{subject[:80]!r} is not a subject: write user:NAME, group:NAME or public")
 
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Self
 
+from hai_scheduler.core.model.limits import HIDDEN
+
 #: The limits of Linux, in bytes.
 MAX_COMPONENT: Final = 255
 MAX_PATH: Final = 4095
 
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class Wrong(ValueError):
@@ -123,7 +124,7 @@ def safe(field: TemplateField, value: str) -> str:
         raise Unresolvable(f"the {_CALLED[field]} is empty")
     if value == "." or ".." in value or "/" in value:
         raise Unresolvable(f"the {what} cannot be part of a path: it holds '/' or '..', or is '.'")
-    if _CONTROL.search(value) or "{" in value or "}" in value:
+    if HIDDEN.search(value) or "{" in value or "}" in value:
         raise Unresolvable(f"the {what} cannot be part of a path: it holds a brace or a control character")
     try:
         value.encode()
@@ -146,7 +147,7 @@ class PathTemplate:
         """Read a path. Doubled and trailing slashes are dropped. Raises TemplateError."""
         if absolute and not text.startswith("/"):
             raise TemplateError(f"{text[:80]!r} is not absolute: begin it with '/'")
-        if _CONTROL.search(text):
+        if HIDDEN.search(text):
             raise TemplateError("holds a control character: remove it")
         if len(text) > MAX_PATH:
             raise TemplateError(f"is longer than {MAX_PATH} characters: shorten it")

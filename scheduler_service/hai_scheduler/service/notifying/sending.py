@@ -55,6 +55,8 @@ class Sending:
     claim: timedelta = timedelta(seconds=60)
     #: What is being sent now, by user and channel.
     _busy: dict[tuple[str, str], asyncio.Task[None]] = field(default_factory=dict)
+    #: Users' channels whose last message was not delivered.
+    _failing: set[tuple[str, str]] = field(default_factory=set)
     #: Set when a channel has become free: more may be due over it.
     freed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -129,6 +131,15 @@ class Sending:
             except Exception:  # one that fails for an unknown reason must not keep the others back
                 log.exception("a message over %s failed; it is sent again when its claim ends", key[1])
 
+    def _say(self, key: tuple[str, str], error: Undelivered | None) -> None:
+        """Write a line when a user's channel stops to take messages, and when it takes them again, and no other."""
+        if error is not None and key not in self._failing:
+            self._failing.add(key)
+            log.info("messages to %s over %s are not delivered: %s; they are tried again", *key, error)
+        elif error is None and key in self._failing:
+            self._failing.remove(key)
+            log.info("messages to %s over %s are delivered again", *key)
+
     async def _send_one(
         self, channel: str, message: OutgoingMessage, to: Recipient | None, deliveries: Sequence[Delivery]
     ) -> None:
@@ -147,8 +158,7 @@ class Sending:
             succeeded(one, now) if error is None else failed(one, now, str(error), hopeless=error.hopeless)
             for one in deliveries
         ]
-        if error is not None:
-            log.info("message %s over %s to %s was not delivered: %s", message.id, channel, message.user, error)
+        self._say((message.user, channel), error)
         async with self.store.write() as tx:
             await tx.notifications.save(ended)
 

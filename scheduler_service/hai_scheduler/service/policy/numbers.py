@@ -17,6 +17,9 @@ from hai_client.durations import parse_duration
 from hai_client.errors import Invalid
 from hai_scheduler.core.model.policy import FORMER_NUMBERS, Policy, PolicyError
 
+#: The most users that have a weight of their own: each tick, and each reader of the numbers, goes through all of them.
+MOST_WEIGHTS: Final = 1000
+
 
 class NumberKind(StrEnum):
     """The form of a policy number."""
@@ -281,6 +284,8 @@ def _weights(name: str, given: object) -> Iterator[tuple[str, float]]:
         pairs = list(given.items())
     else:
         raise PolicyError(name, f"{name} is {_short(given)}: write users and numbers, such as alice:2,bob:0.5")
+    if len(pairs) > MOST_WEIGHTS:
+        raise PolicyError(name, f"{name} names {len(pairs)} users: name {MOST_WEIGHTS} at most, all others weigh 1")
     for user, weight in pairs:
         if not isinstance(user, str) or not user.strip():
             raise PolicyError(name, f"{name} names no user for {_short(weight)}: write for example alice:2")

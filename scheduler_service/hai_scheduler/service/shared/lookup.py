@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hai_client import names
 from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.limits import NAME_LENGTH
+from hai_scheduler.core.model.limits import HIDDEN, NAME_LENGTH
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Tx
@@ -25,6 +27,14 @@ def check_name(name: str) -> str:
     if kept.isdigit():
         raise Invalid("name", name, f"{name!r} reads as a task id: add a letter")
     return kept
+
+
+def check_tags(tags: Sequence[str]) -> None:
+    """Raise Invalid unless each tag is shown as it is written."""
+    for tag in tags:
+        if HIDDEN.search(tag):
+            why = "has a control character, or one that changes the direction of text: remove it"
+            raise Invalid("tags", tag, f"{tag!r:.80} {why}")
 
 
 async def find(tx: Tx, caller: Caller, ref: str) -> Task:

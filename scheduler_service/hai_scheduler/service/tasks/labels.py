@@ -14,7 +14,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.service.shared.lookup import check_tags, find
 from hai_scheduler.service.shared.topics import FEED
 
 
@@ -27,7 +27,8 @@ class Labels:
     clock: Clock
 
     async def put_tags(self, caller: Caller, ref: str, tags: Sequence[str]) -> Task:
-        """Give a task these tags, each once, in place of those that it has. Raises NotFound."""
+        """Give a task these tags, each once, in place of those that it has. Raises NotFound, Invalid."""
+        check_tags(tags)
         wanted = tuple(dict.fromkeys(tags))
         async with self.store.write() as tx:
             task = await find(tx, caller, ref)

@@ -16,7 +16,7 @@ from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.latest_plan import LatestPlan
-from hai_scheduler.service.shared.lookup import check_name
+from hai_scheduler.service.shared.lookup import check_name, check_tags
 from hai_scheduler.service.tasks.feasibility import gpus_to_ask_for
 from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import PLATFORM_VARIABLES
@@ -77,6 +77,7 @@ class SubmissionChecks:
 def check_shape(submission: Submission) -> None:
     """Check the fields of a submission by themselves. Raises Invalid."""
     check_name(submission.name)
+    check_tags(submission.tags)
     if not submission.command or not submission.command[0]:
         raise Invalid("command", list(submission.command), "give the program to run and its arguments")
     for word in (*submission.command, submission.cwd, *submission.env.values()):

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 import tornado.tcpserver
 from jupyterhub import handlers
+from jupyterhub.httpclient import JupyterHubHTTPClient
+from jupyterhub.objects import Server
 from tornado.httpclient import AsyncHTTPClient, HTTPRequest, HTTPResponse
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
@@ -21,7 +23,8 @@ from hai_hub.config import hub_process
 
 
 @pytest.fixture(autouse=True)
-def tornados_own_server_again() -> Iterator[None]:
+def tornados_own_server_again(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(Server, "wait_up", Server.wait_up)
     yield
     HTTPServer.configure(None)
 
@@ -90,3 +93,16 @@ async def test_a_server_of_the_hub_serves_with_the_accept_handler_that_it_is_giv
     await server.close_all_connections()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+async def test_a_service_that_takes_connections_and_answers_nothing_does_not_hold_up_the_hub(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handlers, "PrefixRedirectHandler", handlers.PrefixRedirectHandler)
+    monkeypatch.setattr(tornado.tcpserver, "add_accept_handler", None)
+    hub_process.prepare_hub()
+    with socket.create_server(("127.0.0.1", 0)) as stopped:
+        server = Server.from_url(f"http://127.0.0.1:{stopped.getsockname()[1]}/")
+        with pytest.raises(TimeoutError):
+            await server.wait_up(http=True, timeout=1)
+    await JupyterHubHTTPClient.loop_instance().close()

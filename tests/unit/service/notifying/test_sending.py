@@ -192,3 +192,21 @@ def test_where_messages_go() -> None:
     assert recipient_of("mail", replace(rules, mail=None)) is None
     assert recipient_of("webhook", replace(rules, webhook=None)) is None
     assert "whsec_x" not in repr(recipient_of("webhook", rules))
+
+
+async def test_a_channel_that_takes_nothing_has_a_line_when_it_stops_and_one_when_it_takes_them_again(
+    outbox: Outbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="hai_scheduler.service.notifying.sending")
+    for _ in range(2):
+        caplog.clear()
+        outbox.mail.refusals = [Undelivered("the mail server is away")] * 5
+        for number in range(3):
+            await outbox.put(told(key=f"{number}-{len(outbox.mail.sent)}"))
+        for _ in range(20):
+            await outbox.send(600)
+        assert outbox.mail.refusals == []
+        assert [record.getMessage() for record in caplog.records] == [
+            "messages to alice over mail are not delivered: the mail server is away; they are tried again",
+            "messages to alice over mail are delivered again",
+        ]

@@ -103,6 +103,7 @@ REFUSED: list[tuple[str, object, str]] = [
     ("weights", {7: 2}, "weights names no user for 2"),
     ("weights", {"alice": "many"}, "weights: the weight of alice is 'many': write a number"),
     ("weights", {"alice": None}, "weights: the weight of alice is None"),
+    ("weights", {f"u{number}": 2 for number in range(1001)}, "weights names 1001 users: name 1000 at most"),
     ("weights", ["alice"], "weights is ['alice']: write users and numbers, such as alice:2,bob:0.5"),
     ("slices", 1, "'slices' is not a policy number: use min_run, slice, "),
 ]
