@@ -45,6 +45,9 @@ def sinfo(argv: Sequence[str], ctx: Context) -> int:
 
 def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
     """Yield tasks among which those that are asked for are."""
+    # As `sbatch` has made them of what it was given.
+    query.names = [make_name(name) for name in query.names]
+    query.users = [user_of(name, ctx) for name in query.users]
     if query.jobs:
         for number in dict.fromkeys(map(number_of, query.jobs)):
             try:
@@ -55,9 +58,6 @@ def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
             if not live or task.state not in ENDED_STATES:
                 yield task
         return
-    # As `sbatch` has made them of what it was given.
-    query.names = [make_name(name) for name in query.names]
-    query.users = [user_of(name, ctx) for name in query.users]
     users: list[str | None] = [*query.users] or [None]
     names: list[str | None] = [*query.names] or [None]
     limit = None if live or query.names else _MOST if query.since else _LATEST

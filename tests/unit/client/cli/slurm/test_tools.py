@@ -166,6 +166,8 @@ def test_an_empty_table_is_empty(slurm: Run, platform: Any, line: str, out: str)
 
 def test_the_account_of_this_machine_is_the_caller(slurm: Run, tasks: Any) -> None:
     assert slurm("squeue", "-h", "-o", "%u", "-u", str(os.getuid()))[:2] == (0, "alice\nalice\n")
+    assert slurm("squeue", "-h", "-o", "%i", "-j", "42", "-u", str(os.getuid()))[:2] == (0, "42\n")
+    assert slurm("sacct", "-nX", "-P", "-o", "jobid", "-j", "43", "--name", "run a")[:2] == (0, "43\n")
     assert slurm("scancel", "-u", str(os.getuid()), "-t", "PD")[0] == 0
     assert [len(tasks.said("POST", f"/tasks/{number}/stop")) for number in (41, 42)] == [0, 1]
 
