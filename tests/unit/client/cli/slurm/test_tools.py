@@ -172,6 +172,24 @@ def test_the_account_of_this_machine_is_the_caller(slurm: Run, tasks: Any) -> No
     assert [len(tasks.said("POST", f"/tasks/{number}/stop")) for number in (41, 42)] == [0, 1]
 
 
+@pytest.mark.parametrize(("status", "code"), [(400, "invalid"), (403, "forbidden")])
+def test_a_user_who_is_not_to_be_seen_has_no_jobs(slurm: Run, tasks: Any, status: int, code: str) -> None:
+    def refuse(call: fakes.Call) -> None:
+        if call.query.get("user") == "bob":
+            raise fakes.Refuse(status, code, "no user 'bob' has used HAI yet")
+
+    for name in ("squeue", "sacct"):
+        tasks.before[:] = [refuse] * 9
+        code_, out, err = slurm(
+            name, "-u", "bob,alice", *(["-h", "-o", "%i"] if name == "squeue" else ["-nXPo", "jobid"])
+        )
+        assert (code_, "41" in out, err) == (
+            0,
+            True,
+            f"{name}: error: Invalid user bob: no user 'bob' has used HAI yet\n",
+        )
+
+
 def test_a_limit_is_shown_without_a_job_being_named(slurm: Run, tasks: Any) -> None:
     """A list of tasks does not tell limits: UNLIMITED for a task with a limit would be wrong."""
     assert slurm("squeue", "-h", "-t", "PD", "-o", "%l")[1] == "1:00:00\n"
