@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from hai_client.constants import AUTO, NAME_LENGTH, PRIORITIES
 from hai_client.errors import Invalid
-from hai_client.texts import visible
+from hai_client.texts import quoted
 
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".pyz", ".pl", ".r", ".jl", ".lua")
 #: Letters and marks that are not seen: with them two names would look alike.
@@ -59,7 +59,7 @@ def check_name(text: str) -> str:
     name = spelled(text)
     if not fits(name):
         raise Invalid(
-            f"name: {visible(text)!r} is not allowed; use up to {NAME_LENGTH} letters and digits of any script, '.', "
+            f"name: {quoted(text)} is not allowed; use up to {NAME_LENGTH} letters and digits of any script, '.', "
             f"'_' and '-', with a letter or digit first, for example {make_name(text)!r}"
         )
     if name.isdigit():

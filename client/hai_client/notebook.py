@@ -110,9 +110,16 @@ def main(arguments: list[str] | None = None) -> int:
         return MISSING
     del nbclient
     try:
-        document = nbformat.read(chosen.notebook, as_version=4)
+        # Editors of Windows put a byte order mark before the JSON.
+        document = nbformat.reads(chosen.notebook.read_text(encoding="utf-8-sig"), as_version=4)
     except OSError as error:
         print(f"hai: {chosen.notebook}: {error.strerror}", file=sys.stderr)
+        return 1
+    except UnicodeDecodeError as error:
+        print(
+            f"hai: {chosen.notebook} is not UTF-8: {error.reason} at byte {error.start}; save it as UTF-8",
+            file=sys.stderr,
+        )
         return 1
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
         print(f"hai: {chosen.notebook} is not a notebook: {error}", file=sys.stderr)
@@ -195,6 +202,10 @@ class Runner:
     def _failed(self, error: Any) -> int:
         if error.ename == "SystemExit":
             # `job.suspended()` and sys.exit() end a notebook as they end a script.
+            left = self._total - self._number
+            if left:
+                cells = "cell was" if left == 1 else "cells were"
+                print(f"hai: cell {self._number} has ended the notebook: {left} more {cells} not run", flush=True)
             return int(error.evalue) if error.evalue.lstrip("-").isdigit() else int(error.evalue not in ("", "None"))
         print(error.traceback, flush=True)
         print(f"hai: cell {self._number} of {self._total} failed: {error.ename}: {error.evalue}", flush=True)

@@ -148,6 +148,11 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
     kept = {} if found and (given or from_env) else _read(path)
     kept_url = check_url(kept["url"], name=f"url in {path}") if kept.get("url") else None
     address = given or from_env or kept_url
+    if address is None and env.get("HAI_RUN_ID"):
+        raise NotLoggedIn(
+            "url: a task has no login, and speaks of itself alone (hai_client.job); run `hai` where you are logged in, "
+            "in JupyterLab or a terminal"
+        )
     if address is None:
         raise NotLoggedIn(f"url: no platform is known; run `hai login --url {DEFAULT_URL}` or set HAI_URL")
     if found:

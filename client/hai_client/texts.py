@@ -15,7 +15,7 @@ from hai_client.errors import FieldProblem, Invalid
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 #: What to do about a field, by its name.
 _REMEDIES = {
-    "command": "an argument of a task is text: put it into a file that the program reads",
+    "command": "rename the file that it is, or put it into a file that the program reads",
     "cwd": "rename the folder, or start in another one: --cwd DIR",
     "env": "set it again in UTF-8, or leave it out",
     "checkpoint_dir": "rename the folder",
@@ -33,6 +33,11 @@ def visible(text: str) -> str:
     return _SURROGATE.sub(lambda found: _escape(ord(found[0])), text)
 
 
+def quoted(text: str) -> str:
+    """Return a text between quotes for a message, with what is not seen in it as Python writes it."""
+    return repr(text) if is_text(text) else f"'{visible(text)}'"
+
+
 def _escape(code: int) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
@@ -42,8 +47,8 @@ def check_texts(body: Mapping[str, Any]) -> None:
     for field, value in body.items():
         place = _wrong(value)
         if place is not None:
-            what = f"the variable {place[0]} has the value '{place[1]}'" if place[0] else f"'{place[1]}'"
-            why = f"{what}, which is not UTF-8: {_REMEDIES.get(field, 'write it in UTF-8')}"
+            what = f"the value of {place[0]}, '{place[1]}'," if place[0] else f"'{place[1]}'"
+            why = f"{what} is not UTF-8: {_REMEDIES.get(field, 'write it in UTF-8')}"
             raise Invalid(f"{field}: {why}", fields=(FieldProblem(field, place[1], why),))
 
 

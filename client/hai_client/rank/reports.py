@@ -89,6 +89,11 @@ def _is_report(report: Any) -> bool:
     return all(type(report.get(name, 0)) is int for name in ("local_rank", "local_size"))
 
 
+def _sendable(value: Any) -> Any:
+    """Return a value of a report with lone surrogates spelled out: a path may have bytes that are no UTF-8."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
 class Outbox:
     """A thread that posts reports in order, again and again until each is delivered or refused."""
 
@@ -102,7 +107,7 @@ class Outbox:
         """Queue a report. Unknown fields are left out."""
         import threading
 
-        self._waiting.append({name: report[name] for name in FIELDS if report.get(name) is not None})
+        self._waiting.append({name: _sendable(report[name]) for name in FIELDS if report.get(name) is not None})
         if self._wake is None:
             self._wake = threading.Event()
         self._wake.set()

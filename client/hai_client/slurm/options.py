@@ -11,7 +11,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 USED, IGNORED, REFUSED = "used", "ignored", "refused"
 SBATCH, SRUN, BOTH = "sbatch", "srun", "both"
@@ -232,6 +232,16 @@ def read(words: Sequence[str], where: str, into: Words | None = None, *, at: str
             waiting.insert(0, word)
             break
     found.rest = waiting
+    return found
+
+
+def of_environment(env: Mapping[str, str]) -> list[str]:
+    """Return the options of `sbatch` that variables give: `SBATCH_PARTITION` is `--partition`, as in Slurm."""
+    found = []
+    for option in OPTIONS:
+        name = "SBATCH_" + ("TIMELIMIT" if option.name == "time" else option.name.upper().replace("-", "_"))
+        if option.where in (SBATCH, BOTH) and option.value == "yes" and env.get(name):
+            found.append(f"--{option.name}={env[name]}")
     return found
 
 

@@ -5,6 +5,8 @@ Options of Slurm that choose nothing here are accepted: tools give them out of h
 
 from __future__ import annotations
 
+import os
+
 from hai_client.slurm.columns import ENDED, SACCT_FIELDS, SACCT_VALUES, SHORT, SQUEUE_LETTERS, SQUEUE_NAMES
 from hai_client.slurm.getting import Known
 from hai_client.slurm.options import BadOption
@@ -171,7 +173,8 @@ def read_squeue(words: Sequence[str]) -> Query:
     given = _given(_SQUEUE, words)
     for name, value in given:
         query.take(name, value)
-    usual = _START_FORMAT if query.starts else _LONG_FORMAT if ("long", "") in given else _SQUEUE_FORMAT
+    usual = _START_FORMAT if query.starts else _LONG_FORMAT if ("long", "") in given else None
+    usual = usual or os.environ.get("SQUEUE_FORMAT") or _SQUEUE_FORMAT
     query.table = chosen(given, usual, SQUEUE_LETTERS, SQUEUE_NAMES)
     return query
 
@@ -179,7 +182,7 @@ def read_squeue(words: Sequence[str]) -> Query:
 def read_sacct(words: Sequence[str]) -> Query:
     """Read the options of `sacct`. Raises BadOption."""
     query = Query()
-    text, between, delimiter, closed, header = _SACCT_FORMAT, False, "|", False, True
+    text, between, delimiter, closed, header = os.environ.get("SACCT_FORMAT") or _SACCT_FORMAT, False, "|", False, True
     for name, value in _given(_SACCT, words):
         if name == "format":
             text = value

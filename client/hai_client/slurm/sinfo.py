@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hai_client.slurm.columns import SINFO_LETTERS, SINFO_NAMES
 from hai_client.slurm.getting import Known
 from hai_client.slurm.hostlist import expand
@@ -105,7 +107,7 @@ def read_sinfo(words: Sequence[str]) -> NodeQuery:
     if rest:
         raise BadOption(f"{rest[0]}: a word too many")
     query = NodeQuery()
-    usual = _FORMAT
+    usual = os.environ.get("SINFO_FORMAT") or _FORMAT
     for name, value in given:
         usual = _FORMATS.get(name, usual)
         query.take(name, value)

@@ -45,6 +45,14 @@ def test_a_rank_that_comes_late_hears_that_the_job_is_over(ranks) -> None:
     assert (ended(first)[0], ended(second)[0]) == (3, 0)
 
 
+def test_a_script_of_other_bytes_is_what_was_submitted(ranks) -> None:
+    """`sbatch` sends a script that is not UTF-8 with a character for each byte."""
+    gang = ranks(1)
+    script = b"#!/bin/bash\nprintf 'donn\xe9es' > bytes\n".decode("latin-1")
+    assert ended(gang.batch(script, "--encoding=latin-1")[0]) == (0, "")
+    assert (gang.root / "bytes").read_bytes() == b"donn\xe9es"
+
+
 def test_the_status_is_the_scripts(ranks) -> None:
     first, second = ranks(2).batch(BASH + "srun sh -c 'test $SLURM_PROCID = 0 || exit 6'; exit $(($? + 1))")
     assert (ended(first)[0], ended(second)[0]) == (7, 0)

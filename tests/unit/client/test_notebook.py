@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -204,6 +205,34 @@ def test_a_notebook_that_polls_leaves_by_itself(tmp_path: Path) -> None:
     process.communicate(timeout=30)
     assert process.returncode == 0
     assert [path.read_text().count('"saved"') for path in sorted((tmp_path / "reports").glob("*.json"))] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["import sys\nsys.exit(0)", "print(2)"], "hai: cell 1 has ended the notebook: 1 more cell was not run\n"),
+        (["1", "import sys\nsys.exit(0)", "2", "3"], "hai: cell 2 has ended the notebook: 2 more cells were not run\n"),
+        (["import sys\nsys.exit(0)"], None),
+    ],
+)
+def test_a_notebook_that_a_cell_ends_says_what_was_not_run(tmp_path: Path, cells: list[str], said: str | None) -> None:
+    process = start(write(tmp_path, *cells))
+    log, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert (said in log) if said else ("has ended" not in log)
+
+
+def test_a_byte_order_mark_does_not_matter_and_other_bytes_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "print('one')")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    process = start(path)
+    log, _ = process.communicate(timeout=60)
+    assert (process.returncode, outputs(path)) == (0, ["one\n"]), log
+    path.write_bytes(path.read_bytes()[3:].replace(b"one", b"\xe9"))
+    process = start(path)
+    log, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert re.search(r"train\.ipynb is not UTF-8: .* at byte \d+; save it as UTF-8\n$", log)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

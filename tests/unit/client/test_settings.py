@@ -144,3 +144,10 @@ def test_a_folder_that_cannot_be_written_is_named(env: dict[str, str], tmp_path:
 def test_the_file_is_plain_json(env: dict[str, str]) -> None:
     path = settings.save(Settings(HERE, "abc", "alice"), environ=env)
     assert json.loads(path.read_text()) == {"url": HERE, "user": "alice", "token": "abc"}
+
+
+def test_a_task_is_told_that_it_has_no_login(tmp_path: Path) -> None:
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), "HAI_RUN_ID": "41.1"}
+    with pytest.raises(NotLoggedIn, match="a task has no login, and speaks of itself alone"):
+        settings.load(environ=environ)
+    assert settings.load(environ={**environ, "HAI_URL": "http://hub", "HAI_TOKEN": "secret"}).url == "http://hub"

@@ -182,7 +182,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.line("nothing" if args.unread else "nothing in the last seven days")
     else:
         ctx.out.table(
-            [Column("WHEN"), Column("KIND", optional=True), Column("TEXT")],
+            [Column("WHEN"), Column("KIND", optional=True), Column("TEXT", whole=True)],
             [[local(one.at), one.kind, Cell(one.text, None if one.read else "bold")] for one in page.items],
         )
     if args.read and page.items:

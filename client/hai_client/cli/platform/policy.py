@@ -44,7 +44,7 @@ def _policy(args: argparse.Namespace, ctx: Context) -> int:
         return 0
     columns = [Column("NUMBER"), Column("GROUP"), Column("VALUE"), Column("FROM")]
     rows = [row for number in policy.numbers for row in _rows(number, args.group)]
-    ctx.out.table([*columns, Column("RULE", optional=True), Column("MEANING")], rows)
+    ctx.out.table([*columns, Column("RULE", optional=True), Column("MEANING", whole=True)], rows)
     _notes(policy, ctx)
     return 0
 

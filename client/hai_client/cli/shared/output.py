@@ -96,6 +96,8 @@ class Column:
     right: bool = False
     #: Whether the column is left out on a narrow terminal, to keep room for the last one.
     optional: bool = False
+    #: Whether the last column goes on in further lines, in place of being shortened: for sentences that say why.
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Output:
         self.line(harmless_json(json.dumps(encode(value), ensure_ascii=False, indent=None if compact else 2)))
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell | str]]) -> None:
-        """Write a table. Its last column is shortened to fit the terminal."""
+        """Write a table. Its last column is shortened to fit the terminal, or goes on in further lines."""
         cells = [
             [Cell(clean(cell.text), cell.style) if isinstance(cell, Cell) else Cell(clean(cell)) for cell in row]
             for row in rows
@@ -186,7 +188,8 @@ class Output:
         shown = self._fitting(columns, widths)
         for row in [titles, *cells]:
             kept = [(columns[at], widths[at], row[at]) for at in shown]
-            self.line(self._row(*zip(*kept)))
+            for line in self._row(*zip(*kept)):
+                self.line(line)
 
     def _fitting(self, columns: Sequence[Column], widths: Sequence[int]) -> list[int]:
         """Return the numbers of the columns to show: all of them, or fewer on a narrow terminal."""
@@ -197,19 +200,22 @@ class Output:
                 shown.remove(at)
         return shown
 
-    def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> str:
+    def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> list[str]:
         parts: list[str] = []
+        more: list[str] = []
         used = 0
         for at, (column, width, cell) in enumerate(zip(columns, widths, row)):
             last = at == len(columns) - 1
             text = cell.text
             if last and self.width is not None:
-                text = cut(text, max(8, self.width - used))
+                room = max(8, self.width - used)
+                text, *rest = wrapped(text, room) if column.whole else [cut(text, room)]
+                more = [" " * used + self.style(line, cell.style) for line in rest]
             padding = " " * (width - columns_of(text))
             shown = self.style(text, cell.style)
             parts.append(padding + shown if column.right else shown if last else shown + padding)
             used += width + 2
-        return "  ".join(parts).rstrip()
+        return ["  ".join(parts).rstrip(), *more]
 
 
 def local(time: datetime) -> str:

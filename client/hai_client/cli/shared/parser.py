@@ -196,7 +196,7 @@ def add_tasks(parser: argparse.ArgumentParser, *, many: bool = False) -> None:
     """Add the argument with the task, or the tasks, of a verb."""
     about = "id or name" + (", one or more" if many else "")
     if many:
-        parser.add_argument("tasks", metavar="TASK", nargs="+", type=task, help=about)
+        parser.add_argument("tasks", metavar="TASK", nargs="*", type=task, help=about)
     else:
         parser.add_argument("task", metavar="TASK", type=task, help=about)
 

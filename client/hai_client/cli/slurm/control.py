@@ -49,6 +49,10 @@ def scancel(argv: Sequence[str], ctx: Context) -> int:
     if number is not None and without_prefix(number.upper(), "SIG") not in ("KILL", "TERM", "9", "15"):
         raise BadOption(f"--signal={number}: HAI sends no signals by hand; `hai suspend ID` tells a task to leave")
     jobs = [job for word in words for job in word.split(",") if job]
+    steps = [job for job in jobs if "." in job]
+    if steps:
+        # The whole task would be another thing than its step.
+        raise BadOption(f"{steps[0]}: HAI cannot cancel a step: name the job, or end the step in the task")
     if not jobs:
         jobs = _chosen(chosen, ctx)
     # Go on after an error, so that all of them are tried.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 
 from hai_client.cli.shared.context import Context
@@ -9,7 +10,7 @@ from hai_client.cli.slurm.partitions import node_rows
 from hai_client.cli.slurm.people import user_of
 from hai_client.cli.slurm.rows import DETAILS, DETAILS_OF_ENDED, row_of
 from hai_client.constants import ENDED_STATES
-from hai_client.errors import NotFound
+from hai_client.errors import Forbidden, Invalid, NotFound
 from hai_client.names import make_name
 from hai_client.slurm.queries import Query, fields, number_of, read_sacct, read_squeue
 from hai_client.slurm.sinfo import read_sinfo
@@ -22,7 +23,7 @@ _LATEST, _MOST = 200, 2000
 def squeue(argv: Sequence[str], ctx: Context) -> int:
     """Show tasks that have not ended: the user's own, or those that the options select."""
     query = read_squeue(argv)
-    _print(query, _tasks(ctx, query, live=not query.ended), ctx)
+    _print(query, _tasks(ctx, query, "squeue", live=not query.ended), ctx)
     return 0
 
 
@@ -32,7 +33,7 @@ def sacct(argv: Sequence[str], ctx: Context) -> int:
     if query.fields:
         _write(fields(), ctx)
         return 0
-    _print(query, sorted(_tasks(ctx, query, live=False), key=lambda task: task.id), ctx)
+    _print(query, sorted(_tasks(ctx, query, "sacct", live=False), key=lambda task: task.id), ctx)
     return 0
 
 
@@ -43,29 +44,43 @@ def sinfo(argv: Sequence[str], ctx: Context) -> int:
     return 0
 
 
-def _tasks(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
+def _tasks(ctx: Context, query: Query, command: str, *, live: bool) -> Iterable[TaskSummary]:
     """Yield tasks among which those that are asked for are."""
-    if query.jobs:
-        for number in dict.fromkeys(map(number_of, query.jobs)):
-            try:
-                task = ctx.client.task(number)
-            except NotFound:
-                # Slurm does the same with a job that it has forgotten.
-                continue
-            if not live or task.state not in ENDED_STATES:
-                yield task
-        return
     # As `sbatch` has made them of what it was given.
     query.names = [make_name(name) for name in query.names]
     query.users = [user_of(name, ctx) for name in query.users]
+    if query.jobs:
+        yield from _named(ctx, query, live=live)
+        return
     users: list[str | None] = [*query.users] or [None]
-    names: list[str | None] = [*query.names] or [None]
-    limit = None if live or query.names else _MOST if query.since else _LATEST
     for user in users:
-        for name in names:
-            for found in ctx.client.tasks(user=user, name=name, state="live" if live else None, limit=limit):
-                if _within(found, query):
-                    yield found
+        try:
+            yield from _of(ctx, query, user, live=live)
+        except (Forbidden, Invalid) as error:  # noqa: PERF203 -- of each user by themselves
+            if user is None:
+                raise
+            # As in Slurm, a user who is not known, or not to be seen, has no jobs.
+            print(f"{command}: error: Invalid user {user}: {error.message}", file=sys.stderr)
+
+
+def _named(ctx: Context, query: Query, *, live: bool) -> Iterable[TaskSummary]:
+    for number in dict.fromkeys(map(number_of, query.jobs)):
+        try:
+            task = ctx.client.task(number)
+        except NotFound:
+            # Slurm does the same with a job that it has forgotten.
+            continue
+        if not live or task.state not in ENDED_STATES:
+            yield task
+
+
+def _of(ctx: Context, query: Query, user: str | None, *, live: bool) -> Iterable[TaskSummary]:
+    limit = None if live or query.names else _MOST if query.since else _LATEST
+    names: list[str | None] = [*query.names] or [None]
+    for name in names:
+        for task in ctx.client.tasks(user=user, name=name, state="live" if live else None, limit=limit):
+            if _within(task, query):
+                yield task
 
 
 def _within(task: TaskSummary, query: Query) -> bool:

@@ -14,7 +14,7 @@ from hai_client.backports import without_prefix
 from hai_client.cli.slurm.script import UTF_8, Script
 from hai_client.errors import Invalid
 from hai_client.slurm.options import BadOption, Words
-from hai_client.texts import is_text, visible
+from hai_client.texts import is_text, quoted, visible
 from hai_client.wire.schema import TaskRequest
 
 _TIME = re.compile(r"(\d+)-(?:(\d+)(?::(\d+)(?::(\d+))?)?)?|(\d+)(?::(\d+)(?::(\d+))?)?")
@@ -211,7 +211,7 @@ def exports(text: str, env: Mapping[str, str]) -> tuple[dict[str, str], list[str
         if word in ("ALL", "NONE", "NIL"):
             continue
         if _VARIABLE.fullmatch(name) is None:
-            raise BadOption(f"--export={visible(text)}: {visible(name)!r} is no name of a variable")
+            raise BadOption(f"--export={visible(text)}: {quoted(name)} is no name of a variable")
         if name == "PATH":
             path = value if given else env.get("PATH", "")
         elif given:

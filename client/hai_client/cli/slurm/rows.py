@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta
 
 from hai_client.backports import UTC
@@ -103,7 +104,10 @@ def _command(task: Task) -> str:
 
 
 def _time(when: datetime | None, unknown: str = "Unknown") -> str:
-    return unknown if when is None else when.astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+    form = os.environ.get("SLURM_TIME_FORMAT", "")
+    # Slurm's words for its own form and for a shorter one; else it is a form of strftime, such as %s.
+    form = "%Y-%m-%dT%H:%M:%S" if form in ("", "standard", "relative") else form
+    return unknown if when is None else when.astimezone().strftime(form)
 
 
 def status_of(task: TaskSummary) -> int:

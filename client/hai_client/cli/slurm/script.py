@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import os
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hai_client.slurm.options import SBATCH, BadOption, Words, read
+from hai_client.slurm.options import SBATCH, BadOption, Words, of_environment, read
 
 UTF_8 = "utf-8"
 #: How a script of other bytes is sent: each byte is one character.
@@ -35,12 +36,12 @@ class Script:
 def read_script(argv: Sequence[str], *, directory: Path) -> Script:
     """Read the script of a call of `sbatch`: a file with its arguments, `--wrap`, or standard input.
 
-    Options of the command line win over those of the script.
+    Options of the command line win over those of variables such as SBATCH_PARTITION, and these over the script's.
 
     Raises:
         BadOption: An option is unknown, malformed or refused, or the file is no script.
     """
-    said = read(argv, SBATCH)
+    said = read(argv, SBATCH, read(of_environment(os.environ), SBATCH, at="from the environment: "))
     if "wrap" in said.given:
         if said.rest:
             raise BadOption(f"--wrap: {said.rest[0]!r} is given as well; give a script or --wrap, not both")

@@ -29,6 +29,9 @@ def sbatch(argv: Sequence[str], ctx: Context) -> int:
     if "test-only" in script.words.given:
         return forecast.dry_run(ctx, request, follow=False)
     made = ctx.client.submit(with_snapshot(ctx, request, None, quiet=True))
+    if "quiet" not in script.words.given:
+        for warning in made.warnings:
+            print(f"sbatch: {warning}", file=sys.stderr)
     print(made.id if "parsable" in script.words.given else f"Submitted batch job {made.id}", flush=True)
     if "wait" not in script.words.given:
         return 0

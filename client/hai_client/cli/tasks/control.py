@@ -16,7 +16,8 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import STATE_STYLES, clean
 from hai_client.cli.shared.parser import Command
 from hai_client.cli.tasks import view
-from hai_client.errors import Conflict, HaiError, NotFound, QuotaExceeded
+from hai_client.cli.tasks.listing import none_like_that, states
+from hai_client.errors import Conflict, HaiError, Invalid, NotFound, QuotaExceeded
 from hai_client.wire.schema import Task
 
 _Act = Callable[[Client, str], Task]
@@ -62,10 +63,32 @@ def _tell(ctx: Context, task: Task) -> None:
 
 def _many(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser, many=True)
+    add = parser.add_argument
+    add("--tag", metavar="TAG", help="in place of TASK: all of your unfinished tasks with this tag")
+    add("--text", metavar="TEXT", help="the same, with this text in name or a tag")
+    add("--state", type=states, metavar="STATES", help="the same, in these states, with commas: queued,running")
+    add("--starred", action="store_true", help="the same, those that you have starred")
 
 
 def _run(act: _Act, args: argparse.Namespace, ctx: Context) -> int:
-    return each(ctx, args.tasks, act)
+    if args.tasks and (args.tag or args.text or args.state or args.starred):
+        raise Invalid(
+            f"task: {args.tasks[0]!r} is named beside --tag and the like, which choose tasks; do one of the two"
+        )
+    return each(ctx, args.tasks or _chosen(args, ctx), act)
+
+
+def _chosen(args: argparse.Namespace, ctx: Context) -> list[str]:
+    """Return the ids of the tasks that the options choose. Raises Invalid."""
+    wanted = {name: getattr(args, name) for name in ("tag", "text", "state", "starred")}
+    if not any(wanted.values()):
+        raise Invalid("task: missing; name one or more, or choose them with --tag, --text, --state or --starred")
+    wanted["state"] = wanted["state"] or "live"
+    # The whole list is read before the first of them is changed.
+    found = [str(task.id) for task in ctx.client.tasks(**wanted)]
+    if not found and not ctx.json:
+        ctx.out.line(none_like_that(others=False))
+    return found
 
 
 def _configure_priority(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +106,7 @@ COMMANDS = {
         _many,
         partial(_run, Client.stop),
         about="End tasks for good. A running one is told, and may save first.",
+        examples="examples:\n  hai stop digits 41\n  hai stop --tag sweep\n  hai stop --state queued --text lr-1e-3",
     ),
     "suspend": Command(
         "suspend",

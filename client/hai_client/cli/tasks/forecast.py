@@ -34,7 +34,7 @@ def _decisions(args: argparse.Namespace, ctx: Context) -> int:
     elif not shown:
         ctx.out.line(say("nothing was decided on it yet"))
     else:
-        columns = [Column(heading("Time")), Column(heading("What")), Column(heading("Why"))]
+        columns = [Column(heading("Time")), Column(heading("What")), Column(heading("Why"), whole=True)]
         ctx.out.table(columns, [[local(one.at), word(one), told.decision(one)] for one in shown])
     return 0
 

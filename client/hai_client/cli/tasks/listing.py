@@ -76,7 +76,7 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     others = args.all_users or args.user is not None
     if not found:
         if everything or args.state:
-            ctx.out.line(_none_like_that(others=others) if args.state or chosen else _none(others=others))
+            ctx.out.line(none_like_that(others=others) if args.state or chosen else _none(others=others))
         else:
             ctx.out.line(_none_unfinished(others=others))
         return 0
@@ -91,7 +91,8 @@ def _list(args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-def _none_like_that(*, others: bool) -> str:
+def none_like_that(*, others: bool) -> str:
+    """Return the sentence for a filter that nothing passes."""
     return say("no task is like that") if others else say("no task of yours is like that")
 
 

@@ -126,7 +126,10 @@ def now(task: TaskSummary) -> str:
     """Return the text in the last column of a list of tasks: where the task runs, why it waits, or how it ended."""
     if task.node_names and task.state not in ENDED_STATES:
         where = " ".join([*([] if task.progress is None else [f"{progress(task.progress)};"]), *task.node_names])
-        leaves = say("leaves by %1", local(task.deadline)[11:]) if task.deadline else None
+        leaves = None
+        if task.deadline is not None:
+            over = task.deadline < datetime.now(UTC)
+            leaves = say("its time is over") if over else say("leaves by %1", local(task.deadline)[11:])
         return "; ".join(filter(None, [where, leaves, idle(task)]))
     if task.verdict is not None and task.state not in ENDED_STATES:
         place = f"#{task.verdict.position}: " if task.verdict.position is not None else ""
@@ -278,7 +281,9 @@ def verdict(out: Output, found: Verdict, sentence: str | None) -> None:
         _fact(out, label("Position"), str(found.position))
     if found.earliest_start is not None:
         start = found.earliest_start
-        _fact(out, label("Can start"), say("%1 at the earliest (%2)", local(start), ago(start)))
+        soon = start <= datetime.now(UTC)
+        when = say("any moment") if soon else say("%1 at the earliest (%2)", local(start), ago(start))
+        _fact(out, label("Can start"), when)
     for one in found.holders:
         _fact(out, label("Held by"), say("%1: %2", holder(one), size(one.nodes, one.gpus)))
 

@@ -45,6 +45,7 @@ from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.image_pins import ImagePins
 from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
+from hai_scheduler.service.workspace.rank_env import device_warnings
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
 
 _ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
@@ -164,7 +165,8 @@ class Submissions:
             submission: The submission.
             choice: What the name of its environment means.
         """
-        return [*choice.warnings, *await warnings_of(self.runtime_envs, self.files, caller, submission, choice.pin)]
+        python = await warnings_of(self.runtime_envs, self.files, caller, submission, choice.pin)
+        return [*choice.warnings, *python, *device_warnings(submission.env)]
 
     async def rehearse(self, caller: Caller, submission: Submission) -> Task:
         """The task that `submit` would store, after the same checks; it has no id and is not stored."""

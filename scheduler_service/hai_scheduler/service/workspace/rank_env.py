@@ -5,6 +5,7 @@ See docs/scheduling.md, "What a rank sees". The cluster adds the rank, addresses
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,6 +45,18 @@ PLATFORM_VARIABLES: Final = frozenset(
         "MASTER_PORT",
     }
 )
+#: Variables that the cluster sets where it knows the GPUs of a rank: there the value of a submission does not count.
+DEVICE_VARIABLES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+
+
+def device_warnings(variables: Mapping[str, str]) -> list[str]:
+    """Return a warning for each variable on devices that a submission sets."""
+    return [
+        f"{name}: the platform sets it to the GPUs that a rank holds, whatever you give; ask for GPUs with --gpus, or "
+        "set it in the command"
+        for name in DEVICE_VARIABLES
+        if name in variables
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

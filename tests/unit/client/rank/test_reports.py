@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.reports import Inbox
+from hai_client.rank.reports import Inbox, Outbox
 from hai_client.rank.status import Status
 
 AT = "2026-01-01T00:00:00Z"
@@ -79,3 +79,19 @@ def test_workers_that_say_done_are_counted(tmp_path: Path) -> None:
     assert not status.data["done"]
     status.take({"kind": "done", "at": AT, "local_rank": 1, "local_size": 2})
     assert status.data["done"]
+
+
+def test_a_path_with_bytes_that_are_no_utf8_is_still_reported() -> None:
+    """The service takes no lone surrogate: with the raw path it would never hear of the checkpoint."""
+    sent: list[dict[str, Any]] = []
+
+    class Api:
+        def report(self, report: dict[str, Any]) -> int:
+            sent.append(report)
+            return 200
+
+    outbox = Outbox(Api())  # type: ignore[arg-type]
+    outbox.post({"kind": "saved", "at": AT, "step": 3, "path": "/ckpt/caf\udce9"})
+    assert outbox.flush(10.0)
+    assert sent == [{"kind": "saved", "at": AT, "step": 3, "path": "/ckpt/caf\\udce9"}]
+    json.dumps(sent, ensure_ascii=False).encode()

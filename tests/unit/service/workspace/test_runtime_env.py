@@ -415,6 +415,7 @@ class Mounts:
         ({"HAI_VENV": ""}, []),
         ({"HAI_VENV": "/home/ann"}, []),
         ({"HAI_VENV": "/opt/torch"}, ["env.HAI_VENV: /opt/torch is not in ['/home/ann', '/teams/ml']"]),
+        ({"A": "1"}, []),
         ({"HAI_VENV": "torch"}, ["env.HAI_VENV: 'torch' is not the absolute path of a folder, so it is not used"]),
     ],
     ids=str,
@@ -431,3 +432,13 @@ async def test_a_user_with_a_python_that_their_ranks_will_not_see_is_told(env: d
     assert await submissions.warnings(ANN, made) == said
     # Where files are unknown, there is no warning.
     assert await replace(submissions, files=None).warnings(ANN, made) == []
+
+
+async def test_who_chooses_devices_is_told_that_the_platform_does() -> None:
+    service = await opened()
+    submissions = replace(service.parts.services.submissions, files=None)
+    made = Submission(name="t", command=("train",), cwd="/", env={"CUDA_VISIBLE_DEVICES": "MIG-1", "A": "1"})
+    (said,) = await submissions.warnings(ANN, made)
+    assert said.startswith(
+        "CUDA_VISIBLE_DEVICES: the platform sets it to the GPUs that a rank holds, whatever you give"
+    )

@@ -119,8 +119,11 @@ function phaseText(task: INodeTask, now: number): string {
     case 'starting':
       return trans._p('state', 'starting');
     case 'leaving':
-      return task.deadline === null
-        ? trans.__('leaves')
+      if (task.deadline === null) {
+        return trans.__('leaves');
+      }
+      return Date.parse(task.deadline) < now
+        ? trans.__('its time is over')
         : trans.__('leaves by %1', moment(task.deadline, now));
     case 'running':
       return task.running_since === null

@@ -26,11 +26,23 @@ def test_columns_that_matter_less_make_room_in_a_narrow_terminal() -> None:
     assert heads == [["NAME", "AGE", "RAN", "NOW"], ["NAME", "AGE", "NOW"], ["NAME", "NOW"]]
 
 
+@pytest.mark.parametrize("text", ["because others wait " * 9, "因为其他任务在等待" * 9])
+def test_a_sentence_that_says_why_is_shown_whole(text: str) -> None:
+    stream = io.StringIO()
+    Output(stream, stream, width=60).table([Column("A"), Column("WHY", whole=True)], [["1", text], ["2", "x"]])
+    head, first, *more, last = stream.getvalue().splitlines()
+    assert (head, last) == ("A  WHY", "2  x")
+    assert first.startswith("1  ")
+    assert all(line.startswith("   ") and columns_of(line) <= 60 for line in more)
+    assert "".join([first[3:], *more]).replace(" ", "") == text.replace(" ", "")
+
+
 @pytest.mark.parametrize("width", [40, 60, 200])
 def test_no_row_is_wider_than_the_terminal(width: int) -> None:
     stream = io.StringIO()
     out = Output(stream, stream, width=width, color=False)
-    out.table([Column("A", right=True), Column("B")], [["1", "日本 " * 40], ["22", "x"]])
+    for whole in (False, True):
+        out.table([Column("A", right=True), Column("B", whole=whole)], [["1", "日本 " * 40], ["22", "x"]])
     assert all(columns_of(line) <= width for line in stream.getvalue().splitlines())
 
 
@@ -62,3 +74,11 @@ def test_a_text_is_broken_by_columns(text: str, width: int, lines: list[str]) ->
     found = wrapped(text, width)
     assert all(columns_of(line) <= width for line in found)
     assert found == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("训练", 4), ("e\u0301te\u0301", 3), ("प्रशिक्षण", 7), ("ทดสอบ", 5), ("ที่", 1), ("a\u200bb", 2), ("abc", 3)],
+)
+def test_marks_take_no_column(text: str, width: int) -> None:
+    assert columns_of(text) == width

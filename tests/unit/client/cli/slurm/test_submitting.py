@@ -81,14 +81,18 @@ def test_a_script_may_come_from_a_pipe_or_from_a_word(slurm: Run, platform: Any)
         (
             ["--export=A=\udce9", "--wrap=a"],
             "",
-            "env: the variable A has the value '\\xe9', which is not UTF-8: set it again",
+            "env: the value of A, '\\xe9', is not UTF-8: set it again",
         ),
-        (["--wrap=echo \udce9"], "", "'#!/bin/sh echo \\xe9 ', which is not UTF-8: an argument of a task is text"),
-        (["--comment=\udce9", "--wrap=a"], "", "tags: '\\xe9', which is not UTF-8: write it in UTF-8"),
+        (
+            ["--wrap=echo \udce9"],
+            "",
+            "'#!/bin/sh echo \\xe9 ' is not UTF-8: rename the file that it is, or put it into a file",
+        ),
+        (["--comment=\udce9", "--wrap=a"], "", "tags: '\\xe9' is not UTF-8: write it in UTF-8"),
         (
             ["-D", "/d\udce9", "--wrap=a"],
             "",
-            "cwd: '/d\\xe9', which is not UTF-8: rename the folder, or start in another one",
+            "cwd: '/d\\xe9' is not UTF-8: rename the folder, or start in another one",
         ),
         ([], BASH + "x" * MAX_BYTES, "longer than 100 KiB"),
         (["--wrap=a", "b"], "", "give a script or --wrap"),

@@ -166,8 +166,28 @@ def test_an_empty_table_is_empty(slurm: Run, platform: Any, line: str, out: str)
 
 def test_the_account_of_this_machine_is_the_caller(slurm: Run, tasks: Any) -> None:
     assert slurm("squeue", "-h", "-o", "%u", "-u", str(os.getuid()))[:2] == (0, "alice\nalice\n")
+    assert slurm("squeue", "-h", "-o", "%i", "-j", "42", "-u", str(os.getuid()))[:2] == (0, "42\n")
+    assert slurm("sacct", "-nX", "-P", "-o", "jobid", "-j", "43", "--name", "run a")[:2] == (0, "43\n")
     assert slurm("scancel", "-u", str(os.getuid()), "-t", "PD")[0] == 0
     assert [len(tasks.said("POST", f"/tasks/{number}/stop")) for number in (41, 42)] == [0, 1]
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, "invalid"), (403, "forbidden")])
+def test_a_user_who_is_not_to_be_seen_has_no_jobs(slurm: Run, tasks: Any, status: int, code: str) -> None:
+    def refuse(call: fakes.Call) -> None:
+        if call.query.get("user") == "bob":
+            raise fakes.Refuse(status, code, "no user 'bob' has used HAI yet")
+
+    for name in ("squeue", "sacct"):
+        tasks.before[:] = [refuse] * 9
+        code_, out, err = slurm(
+            name, "-u", "bob,alice", *(["-h", "-o", "%i"] if name == "squeue" else ["-nXPo", "jobid"])
+        )
+        assert (code_, "41" in out, err) == (
+            0,
+            True,
+            f"{name}: error: Invalid user bob: no user 'bob' has used HAI yet\n",
+        )
 
 
 def test_a_limit_is_shown_without_a_job_being_named(slurm: Run, tasks: Any) -> None:
@@ -192,3 +212,45 @@ def test_every_error_has_slurms_status(slurm: Run, platform: Any, name: str, mon
     assert (code, out) == (1, "")
     assert err.startswith(f"{name}: error: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("variables", "line", "out"),
+    [
+        ({"SQUEUE_FORMAT": "%i|%t"}, "squeue -h -j 41", "41|R\n"),
+        ({"SQUEUE_FORMAT": "%i|%t"}, "squeue -h -j 41 -o %T", "RUNNING\n"),
+        ({"SACCT_FORMAT": "jobid,state"}, "sacct -n -P -j 43", "43|COMPLETED\n"),
+        ({"SINFO_FORMAT": "%P"}, "sinfo -h", "training*\n"),
+        ({"SLURM_TIME_FORMAT": "%s"}, "squeue -h -j 41 -o %V", "1795233600\n"),
+        ({"SLURM_TIME_FORMAT": "standard"}, "squeue -h -j 41 -o %V", "2026-11-21T04:00:00\n"),
+    ],
+)
+def test_slurms_variables_count(
+    slurm: Run, tasks: Any, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], line: str, out: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    name, *words = shlex.split(line)
+    assert slurm(name, *words) == (0, out, "")
+
+
+def test_variables_of_sbatch_stand_between_the_script_and_the_command_line(
+    slurm: Run, platform: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"SBATCH_PARTITION": "a100", "SBATCH_TIMELIMIT": "1-", "SBATCH_QOS": "high"}.items():
+        monkeypatch.setenv(name, value)
+    script = "#!/bin/sh\n#SBATCH -p cpu -t 5 -J x\n"
+    assert slurm("sbatch", "--qos=low", stdin=script)[:2] == (0, "Submitted batch job 41\n")
+    body = platform.said("POST", "/tasks")[0].body
+    assert [body[name] for name in ("group", "time_limit_s", "priority", "name")] == ["a100", 86400.0, "LOW", "x"]
+    monkeypatch.setenv("SBATCH_CONSTRAINT", "v100")
+    assert slurm("sbatch", stdin=script)[2].startswith("sbatch: error: from the environment: --constraint=v100: ")
+
+
+def test_a_step_is_not_taken_for_its_job(slurm: Run, tasks: Any) -> None:
+    code, _, err = slurm("scancel", "--signal=TERM", "41.0")
+    assert (code, err) == (
+        1,
+        "scancel: error: 41.0: HAI cannot cancel a step: name the job, or end the step in the task\n",
+    )
+    assert tasks.said("POST", "/tasks/41/stop") == []

@@ -29,3 +29,31 @@ def test_a_task_that_cannot_be_steered_does_not_stop_the_others(hai: Hai, platfo
 def test_a_priority_is_changed_by_name_or_number(hai: Hai, platform: Any) -> None:
     assert hai("priority", "digits", "30").code == 0
     assert platform.calls[-1].body == {"priority": "HIGH"}
+
+
+def test_verbs_choose_tasks_by_tag_text_and_state(hai: Hai, platform: Any) -> None:
+    platform.add("sweep-1", tags=["sweep"])
+    result = hai("stop", "--tag", "sweep", "--state", "queued")
+    assert platform.said("GET", "/tasks")[-1].query == {"tag": "sweep", "state": "queued", "limit": "200"}
+    # The fake leaves out tags: what the service finds is what is stopped, and nothing that has ended.
+    assert result.out.count(" is stopped: ") == 2
+    assert result.code == 0
+    assert hai("hold", "--text", "x", "--starred").code == 0
+    asked = platform.said("GET", "/tasks")[-1].query
+    assert asked == {"text": "x", "starred": "true", "state": "live", "limit": "200"}
+
+
+def test_a_verb_without_tasks_is_asked_which(hai: Hai, platform: Any) -> None:
+    for words, message in (
+        (["stop"], "hai: task: missing; name one or more, or choose them with --tag, --text, --state or --starred\n"),
+        (
+            ["stop", "digits", "--tag", "x"],
+            "hai: task: 'digits' is named beside --tag and the like, which choose tasks; do one of the two\n",
+        ),
+    ):
+        result = hai(*words)
+        assert (result.code, result.out, result.err) == (2, "", message)
+    platform.tasks.clear()
+    none = hai("stop", "--tag", "none")
+    assert (none.code, none.out) == (0, "no task of yours is like that\n")
+    assert hai("stop", "--tag", "none", "--json").out == '{\n  "items": []\n}\n'

@@ -91,3 +91,16 @@ def test_a_failed_run_shows_the_status_that_ended_it_and_not_those_of_the_ranks_
     ranks = [{**rank, "rank": 0, "exit_code": 137}, {**rank, "rank": 1, "exit_code": 3}]
     platform.add("torn", state="failed", runs=[fake.run_of(1, reason="failed", ranks=ranks, failed_ranks=[1])])
     assert "failed (status 3)" in hai("status", "torn").out
+
+
+def test_no_start_and_no_deadline_is_in_the_past(hai: Hai, platform: Any) -> None:
+    """The scheduler looks every second or so, and a rank that ignores every signal is ended some seconds late."""
+    platform.tasks[41]["verdict"]["earliest_start"] = "2026-01-01T00:00:00Z"
+    assert "  can start   any moment\n" in hai("status", "digits").out
+    platform.tasks[41]["verdict"]["earliest_start"] = "2126-01-01T00:00:00Z"
+    assert re.search(r"  can start   2[0-9-]+ [0-9:]+ at the earliest \(in ", hai("status", "digits").out)
+    leaves = {"state": "stopping", "node_names": ["node-1"], "verdict": None, "message": "Stopping."}
+    platform.tasks[41].update(leaves, deadline="2026-01-01T00:00:00Z")
+    assert hai("list").out.splitlines()[1].endswith("node-1; its time is over")
+    platform.tasks[41].update(deadline="2126-01-01T00:00:00Z")
+    assert re.search(r"node-1; leaves by [0-9:]+$", hai("list").out.splitlines()[1])
