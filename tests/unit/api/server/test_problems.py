@@ -96,3 +96,13 @@ def test_an_incident_has_a_name_of_its_own() -> None:
     (first, problem), (second, _) = incident(), incident()
     assert first != second
     assert first in problem.detail
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["https://hooks.slack.example/services/T/B/S3CR3T", "https://ann:S3CR3T@h/x", "x?token=S3CR3T",
+     ["--password=S3CR3T"], {"url": "https://S3CR3T@h"}],
+)  # fmt: skip
+def test_a_secret_of_the_request_is_not_repeated(value: object) -> None:
+    for error in (errors.Invalid("webhook", value, f"{value} is wrong"), errors.Conflict(f"{value} is there already")):
+        assert "S3CR3T" not in problem_of(error).model_dump_json()
