@@ -1,4 +1,4 @@
-"""A rate limit for logs: each place in the code writes at most `MOST` lines in `PERIOD_S` seconds.
+"""What logs leave out: secrets, and what a place in the code writes beyond `MOST` lines in `PERIOD_S` seconds.
 
 Every request from the network can write a line to a server's log, malformed requests too. Without a limit a flood of
 requests would rotate the important lines away.
@@ -7,9 +7,13 @@ requests would rotate the important lines away.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
+
+from hai_client.masking import masked
 
 #: Lines that one place may write in `PERIOD_S` seconds.
 MOST: Final = 60
@@ -53,6 +57,20 @@ class Calm(logging.Filter):
         return True
 
 
+class Masking(logging.Filter):
+    """Logging filter of a handler that takes secrets out of messages and of tracebacks. It lets all records pass."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the record; return True."""
+        # A record whose values do not fit its text is the handler's to complain of.
+        with suppress(TypeError, ValueError, KeyError):
+            record.msg, record.args = masked(record.getMessage()), ()
+        if record.exc_info and not record.exc_text:
+            # A formatter takes this text as it is.
+            record.exc_text = masked(logging.Formatter().formatException(record.exc_info))
+        return True
+
+
 def calm(*names: str) -> None:
     """Add the filter to loggers. It limits what they log themselves, not records of the loggers below them.
 
@@ -66,5 +84,17 @@ def calm(*names: str) -> None:
 
 
 def logging_config() -> dict[str, object]:
-    """Return a value for `Application.logging_config` that adds the filter to the Hub's log."""
-    return {"filters": {"calm": {"()": f"{__name__}.Calm"}}, "handlers": {"console": {"filters": ["calm"]}}}
+    """Return a value for `Application.logging_config` that adds the filters to the Hub's log."""
+    filters = {"calm": {"()": f"{__name__}.Calm"}, "masking": {"()": f"{__name__}.Masking"}}
+    return {"filters": filters, "handlers": {"console": {"filters": list(filters)}}}
+
+
+def log_to_stderr(form: str) -> None:
+    """Let this process log to stderr, with the level INFO and without secrets.
+
+    Args:
+        form: The format of a line.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(Masking())
+    logging.basicConfig(level=logging.INFO, format=form, handlers=[handler])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from hai_client.backports import dataclass
+from hai_client.masking import masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class HaiError(Exception):
     """Something went wrong; the base of every error that this package raises.
 
     Attributes:
-        message: One sentence that names the field, the value and the remedy.
+        message: One sentence that names the field, the value and the remedy, without secrets.
         code: The service's machine-readable name of the error.
         status: The HTTP status, or None when no answer came or none was asked for.
         fields: What is wrong with single fields, where the service said so.
@@ -40,6 +41,8 @@ class HaiError(Exception):
         fields: tuple[FieldProblem, ...] = (),
         retry_after_s: float | None = None,
     ) -> None:
+        # It may quote what a user or a program has given.
+        message = masked(message)
         super().__init__(message)
         self.message = message
         self.code = code or self.default_code

@@ -48,6 +48,7 @@ def install(c: Config, settings: HubSettings) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
+    from hai_hub.logins.plain_names import refuse_look_alikes
     from hai_hub.logins.user_limits import UserRates, limit_users
 
     if settings.overrides_file is not None:
@@ -68,6 +69,7 @@ def install(c: Config, settings: HubSettings) -> None:
     kept = KeptNames(archived, archiving(settings.api_url))
     keep_out(archived, kept.archive_deleted)
     keep_names(kept)
+    refuse_look_alikes()
     say_names_are_kept(c)
     _culling(c, settings)
     check_spawner(c)

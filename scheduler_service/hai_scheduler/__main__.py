@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 
 
 def main(argv: list[str]) -> int:
     """Run the service; returns the exit status: 2 for wrong settings, with one line that says what to change."""
     try:
+        from hai_client.calm import log_to_stderr
         from hai_client.lean_imports import imports_for_good
+        from hai_client.masking import masked
 
         with imports_for_good():
             from hai_scheduler.adapters.local.nodes import NodesError
@@ -23,19 +24,17 @@ def main(argv: list[str]) -> int:
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s", stream=sys.stderr
-    )
+    log_to_stderr("%(asctime)s %(levelname).1s %(name)s: %(message)s")
     try:
         asyncio.run(serve(HaiScheduler().settings(argv)))
     except (ConfigError, NodesError, StateDamaged, StateTooNew, StateUnusable) as error:
-        print(f"hai-scheduler: {error}", file=sys.stderr)
+        print(f"hai-scheduler: {masked(str(error))}", file=sys.stderr)
         return 2
     except CannotListen as error:
-        print(f"hai-scheduler: {error}", file=sys.stderr)
+        print(f"hai-scheduler: {masked(str(error))}", file=sys.stderr)
         return 1
     except Temporary as error:
-        print(f"hai-scheduler: {error}; start it again when it can be reached", file=sys.stderr)
+        print(f"hai-scheduler: {masked(str(error))}; start it again when it can be reached", file=sys.stderr)
         return 1
     return 0
 

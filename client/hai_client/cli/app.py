@@ -14,6 +14,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
 from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import HaiError, Invalid
+from hai_client.masking import masked
 
 INTERRUPTED = 130
 NOBODY_READS = 141
@@ -42,7 +43,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         # The last resort: a user never gets a traceback.
         if debug:
             raise
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {masked(str(error))}"
         return complain(out, f"unexpected {what}; HAI_DEBUG=1 shows where, please report it", 1)
     return code
 

@@ -50,6 +50,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     from hai_hub.config.service_process import watch_closely
     from hai_hub.logins.archived_users import ArchivedUsers, asking, keep_out
     from hai_hub.logins.kept_names import KeptNames, archiving, keep_names
+    from hai_hub.logins.plain_names import refuse_look_alikes
     from hai_hub.logins.user_limits import UserRates, limit_users
 
     for section, table in around.value("hub.config").items():
@@ -65,6 +66,7 @@ def configure(c: Config, around: ChartEnv) -> None:
     kept = KeptNames(archived, archiving(around.api_url))
     keep_out(archived, kept.archive_deleted)
     keep_names(kept)
+    refuse_look_alikes()
     say_names_are_kept(c)
     _culling(c, around)
     if around.scheduler_config is not None:

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +20,7 @@ from jupyterhub.services.auth import HubAuth
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
+from hai_client.calm import log_to_stderr
 from hai_hub.culler import memory as culler_memory
 from hai_hub.culler.decision import CullDecision, CullRecord, RunningServer, decide, renew
 from hai_hub.culler.hub import HubApi, Unanswered
@@ -245,7 +245,7 @@ async def keep_looking(culler: Culler, sleep: Callable[[float], Awaitable[object
 
 async def main(environ: Mapping[str, str] = os.environ) -> None:
     """Run the service until SIGINT or SIGTERM."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
+    log_to_stderr("%(asctime)s %(name)s %(levelname)s %(message)s")
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

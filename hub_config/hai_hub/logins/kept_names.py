@@ -18,6 +18,7 @@ from jupyterhub.scopes import needs_scope
 from tornado.web import HTTPError
 
 from hai_hub.logins.archived_users import NO_ANSWER, ArchivedUsers, service_token, session_at
+from hai_hub.logins.plain_names import refusal_of
 
 log = logging.getLogger("hai_hub")
 
@@ -117,10 +118,12 @@ class KeptNames:
             raise HTTPError(503, f"{message} does not answer now. Try again when it does.") from None
         await self._archived.look(token)
 
-    async def refuse_taken(self, handler: Any, names: Iterable[Any]) -> None:
-        """Raise HTTPError (409) for a new user who would get the name of an archived one."""
+    async def check_new(self, handler: Any, names: Iterable[Any]) -> None:
+        """Raise HTTPError for a new user with a name that looks like others (400), or of an archived user (409)."""
         for given in names:
             name = handler.authenticator.normalize_username(str(given))
+            if (why := refusal_of(name)) is not None:
+                raise HTTPError(400, why)
             if handler.find_user(name) is None and await self._archived.includes(name, service_token(handler)):
                 raise HTTPError(409, taken(name))
 
@@ -155,7 +158,11 @@ def keep_names(kept: KeptNames) -> None:
 
     @needs_scope("admin:users")
     async def add_one(self: Any, user_name: str) -> None:
-        await kept.refuse_taken(self, [user_name])
+        name = self.authenticator.normalize_username(user_name)
+        if name != user_name:
+            # JupyterHub would make a user who can never sign in.
+            raise HTTPError(400, f"name: {user_name!r} is {name!r} to those who sign in: add {name!r}")
+        await kept.check_new(self, [name])
         with kept.by_request():
             await _add_one(self, user_name)
 
@@ -163,7 +170,7 @@ def keep_names(kept: KeptNames) -> None:
     async def add_many(self: Any) -> None:
         data = self.get_json_body()
         names = data.get("usernames") if isinstance(data, dict) else None
-        await kept.refuse_taken(self, names if isinstance(names, list) else [])
+        await kept.check_new(self, names if isinstance(names, list) else [])
         with kept.by_request():
             await _add_many(self)
 

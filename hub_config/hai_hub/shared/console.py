@@ -10,6 +10,8 @@ import sys
 from types import FrameType
 from typing import Any, Final, Self
 
+from hai_client.masking import masked
+
 HEARD: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -20,9 +22,9 @@ def say(text: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """Print a line to stderr at once. A closed terminal is no error."""
+    """Print a line to stderr at once, without secrets. A closed terminal is no error."""
     with contextlib.suppress(OSError, ValueError):
-        print(text, file=sys.stderr, flush=True)
+        print(masked(text), file=sys.stderr, flush=True)
 
 
 class Interrupts:

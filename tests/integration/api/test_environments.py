@@ -174,6 +174,8 @@ async def test_no_submission_passes_for_a_build(known: Any) -> None:
         ("vision", {"verb": "install", "requirements": ["--find-links", "http://evil"]}, 400, "requirements"),
         ("vision", {"verb": "install", "requirements": ["timm --find-links http://evil"]}, 400, "requirements"),
         ("vision", {"verb": "install", "requirements": ["x @ https://a:hunter2@e/x.whl"]}, 400, "requirements"),
+        ("vision", {"verb": "install", "requirements": ["x @ https://hunter2@e/x.whl"]}, 400, "requirements"),
+        ("vision", {"verb": "install", "requirements": ["six", "x @ https://e/x?token=hunter2"]}, 400, "requirements"),
         ("new", {"verb": "create", "extend": "users/bob/secret"}, 400, "extend"),
         ("new", {"verb": "create", "extend": "base/nothing"}, 400, "extend"),
         ("new", {"verb": "explode"}, 400, "verb"),

@@ -231,7 +231,7 @@ def test_passwords_of_indexes_are_in_no_file_of_an_environment(
     _, message = world.fails("install", "vision", "nothing-like-this", **env)
     assert "hunter2" not in message
     status, message = world.fails("create", "x", "--index", f"{with_secret}/main", "alpha")
-    assert (status, "password in it" in message, "hunter2" in message) == (2, True, False)
+    assert (status, "a token in it" in message, "hunter2" in message) == (2, True, False)
     for file in world.root.rglob("*"):
         if file.is_file() and file.suffix != ".whl":
             assert b"hunter2" not in file.read_bytes(), file

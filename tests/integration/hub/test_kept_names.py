@@ -51,14 +51,15 @@ async def test_who_is_deleted_is_archived_and_nobody_else_gets_the_name(up: Up) 
         assert told["call"] == "POST /users/carl/archive"
         assert json.loads(told["body"]) == {"note": "deleted at the Hub by ann"}
         assert "carl" not in await names(admin)
-        for path, body in (
-            ("/hub/api/users", {"usernames": ["new", "Carl"]}),
-            ("/hub/api/users/carl", None),
-            ("/hub/api/users/CARL", None),
+        for path, body, status, says in (
+            ("/hub/api/users", {"usernames": ["new", "Carl"]}, 409, "The name carl is that of an archived user"),
+            ("/hub/api/users/carl", None, 409, "The name carl is that of an archived user"),
+            ("/hub/api/users/CARL", None, 400, "add 'carl'"),
+            ("/hub/api/users", {"usernames": ["new", "ca\u200brl"]}, 400, "U+200B, which cannot be seen"),
+            ("/hub/api/users/%EF%BD%83arl", None, 400, "looks like others: write 'carl'"),
         ):
             async with admin.post(path, json=body) as answer:
-                assert answer.status == 409, path
-                assert "The name carl is that of an archived user" in (await answer.json())["message"]
+                assert (answer.status, says in (await answer.json())["message"]) == (status, True), path
         assert not {"carl", "new", "CARL"} & await names(admin)
         # An admin who deletes themselves is told so, and not archived.
         async with admin.delete("/hub/api/users/ann") as answer:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 
 import pytest
 
-from hai_client.calm import MOST, Calm, calm
+from hai_client.calm import MOST, Calm, Masking, calm, logging_config
 
 
 def record(line: int, text: str = "line %d", *words: object) -> logging.LogRecord:
@@ -45,3 +46,26 @@ def test_a_logger_is_calmed_once_however_often_it_is_asked_for(caplog: pytest.Lo
             logging.getLogger(name).info("noise %d", number)
     assert len(caplog.records) == MOST
     assert len(logging.getLogger(name).filters) == 1
+
+
+def test_a_handler_that_masks_shows_no_secret_of_a_message_or_of_a_traceback() -> None:
+    shown = io.StringIO()
+    handler = logging.StreamHandler(shown)
+    handler.addFilter(Masking())
+    logger = logging.Logger("x")
+    logger.addHandler(handler)
+    address = "postgresql://hai:S3CR3T@db/hai"
+    logger.warning("no answer of %s", address)
+    logger.warning("100 %", extra={"of": address})
+    try:
+        raise OSError(f"cannot reach {address}")
+    except OSError:
+        logger.exception("it failed")
+    assert "S3CR3T" not in shown.getvalue()
+    assert "no answer of postgresql://***@db/hai" in shown.getvalue()
+    assert "OSError: cannot reach postgresql://***@db/hai" in shown.getvalue()
+
+
+def test_the_hub_masks_its_log() -> None:
+    config = logging_config()
+    assert config["handlers"] == {"console": {"filters": ["calm", "masking"]}}

@@ -87,6 +87,10 @@ def wrapped(text: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
+#: Columns of a text of a table before its last one, at most; names of tasks and nodes are shorter.
+_LONGEST = 64
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table."""
@@ -184,7 +188,12 @@ class Output:
             for row in rows
         ]
         titles = [Cell(column.title, "bold") for column in columns]
-        widths = [max(columns_of(row[at].text) for row in [titles, *cells]) for at in range(len(columns))]
+        last = len(columns) - 1
+        widths = [
+            # One text that is very long, such as the name of a user, makes no other row wider.
+            max(width for row in [titles, *cells] if (width := columns_of(row[at].text)) <= _LONGEST or at == last)
+            for at in range(len(columns))
+        ]
         shown = self._fitting(columns, widths)
         for row in [titles, *cells]:
             kept = [(columns[at], widths[at], row[at]) for at in shown]
@@ -211,6 +220,8 @@ class Output:
                 room = max(8, self.width - used)
                 text, *rest = wrapped(text, room) if column.whole else [cut(text, room)]
                 more = [" " * used + self.style(line, cell.style) for line in rest]
+            elif self.width is not None:
+                text = cut(text, max(width, _LONGEST))
             padding = " " * (width - columns_of(text))
             shown = self.style(text, cell.style)
             parts.append(padding + shown if column.right else shown if last else shown + padding)

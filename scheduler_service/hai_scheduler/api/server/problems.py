@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from tornado.web import HTTPError
 
+from hai_client.masking import masked
 from hai_scheduler.api.wire.problem import CollisionProblem, FieldError, Problem
 from hai_scheduler.ports.errors import Absent, Temporary, WriteConflict
 from hai_scheduler.service.shared.errors import HaiError, Invalid, Overtaken
@@ -118,7 +119,7 @@ def incident() -> tuple[str, Problem]:
 def make(code: str, detail: str, errors: Sequence[FieldError] = ()) -> Problem:
     """Return the problem document of a code."""
     status, title = CODES[code]
-    return Problem(title=title, status=status, detail=detail, code=code, errors=list(errors))
+    return Problem(title=title, status=status, detail=masked(detail), code=code, errors=list(errors))
 
 
 def gone(error: HaiError) -> Refused:
@@ -143,7 +144,7 @@ def _of_tornado(error: HTTPError) -> Problem | None:
 
 
 def _field(name: str, value: Any, message: str) -> FieldError:
-    return FieldError(field=name, value=_shown(name, value), message=message)
+    return FieldError(field=name, value=_shown(name, value), message=masked(message))
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -151,6 +152,7 @@ def _shown(name: str, value: Any) -> Any:
     if name.startswith(("env.", "env[", "variables.", "spec.environments.")):
         return None
     if isinstance(value, str):
+        value = masked(value)
         return value if len(value) <= 200 else f"{value[:200]}…"
     if value is None or isinstance(value, bool | int | float):
         return value if len(str(value)) <= 200 else None
@@ -158,7 +160,7 @@ def _shown(name: str, value: Any) -> Any:
         text = json.dumps(value)
     except (TypeError, ValueError):
         return None
-    return value if len(text) <= 200 and name not in ("env", "variables") else None
+    return value if masked(text) == text and len(text) <= 200 and name not in ("env", "variables") else None
 
 
 def _of_pydantic(error: ErrorDetails) -> FieldError:

@@ -36,8 +36,6 @@ _REFERENCE: Final = re.compile(rf"{_FULL.pattern}(@[1-9][0-9]{{0,8}})?")
 _PYTHON: Final = re.compile(r"[0-9]{1,2}(\.[0-9]{1,3}){0,2}")
 #: A requirement begins with the name of a package (PEP 508).
 _PACKAGE: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
-#: A user's name or a password in an address.
-_SECRET: Final = re.compile(r"://[^\s/@]*@")
 _REPOSITORY: Final = re.compile(r"@\s*(git|hg|svn|bzr)\+")
 #: An option behind a requirement, as requirements files may have them.
 _OPTION: Final = re.compile(r"\s-")
@@ -163,17 +161,7 @@ def _check_packages(build: EnvironmentBuild) -> None:
 
 
 def check_requirement(text: str) -> None:
-    """Check a requirement before it is kept in a task. haienv checks it again, and more closely. Raises Wrong.
-
-    The value of an address with a password is not part of the error.
-    """
-    if _SECRET.search(text):
-        raise Wrong(
-            "requirements",
-            None,
-            "the address of one has a user's name or a password in it, which would be seen in tasks, files and logs:"
-            " put them into ~/.netrc of the account that builds",
-        )
+    """Check a requirement before it is kept in a task. haienv checks it again, and more closely. Raises Wrong."""
     if not _PACKAGE.match(text) or _OPTION.search(text) or not text.isprintable() or len(text) > LONGEST_REQUIREMENT:
         raise Wrong(
             "requirements",

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from hai_client.masking import masked
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.builds import BuildVerb, EnvironmentBuild
 from hai_scheduler.core.workspace.templates import Wrong
@@ -60,6 +61,7 @@ class EnvironmentBuilds:
             QuotaExceeded: The caller may never hold even the smallest size.
             Unavailable: No node has been seen yet.
         """
+        _check_secrets(build)
         try:
             build = builds.checked(build)
         except Wrong as error:
@@ -126,6 +128,18 @@ class EnvironmentBuilds:
                 refused = refused or error
         assert refused is not None
         raise refused
+
+
+def _check_secrets(build: EnvironmentBuild) -> None:
+    """Raise Invalid for a requirement with a secret, which the error does not repeat."""
+    for one in build.requirements:
+        if masked(one) != one:
+            raise Invalid(
+                "requirements",
+                None,
+                "the address of one has a user's name, a password or a token in it, which tasks, files and logs would"
+                " show: put them into ~/.netrc of the account that builds",
+            )
 
 
 def _check_groups(build: EnvironmentBuild, known: Collection[str] | None) -> None:

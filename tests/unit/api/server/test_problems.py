@@ -117,3 +117,13 @@ def test_a_body_that_is_nothing_but_faults_costs_no_more_than_a_few() -> None:
     assert len(told[0].errors) == 100
     assert "meant for another request" in told[1].detail
     assert found[2] <= found[1] < found[0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["https://hooks.slack.example/services/T/B/S3CR3T", "https://ann:S3CR3T@h/x", "x?token=S3CR3T",
+     ["--password=S3CR3T"], {"url": "https://S3CR3T@h"}],
+)  # fmt: skip
+def test_a_secret_of_the_request_is_not_repeated(value: object) -> None:
+    for error in (errors.Invalid("webhook", value, f"{value} is wrong"), errors.Conflict(f"{value} is there already")):
+        assert "S3CR3T" not in problem_of(error).model_dump_json()

@@ -107,13 +107,6 @@ def test_what_is_wrong_is_refused_by_its_field(field: str, fields: dict[str, obj
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("text", ["x @ https://ann:hunter2@example/x.whl", "https://hunter2@example/x.whl"])
-def test_an_address_with_a_password_is_refused_and_not_repeated(text: str) -> None:
-    with pytest.raises(Wrong, match=r"netrc") as caught:
-        builds.check_requirement(text)
-    assert "hunter2" not in f"{caught.value} {caught.value.value}"
-
-
 @pytest.mark.parametrize(
     ("owner", "rights", "may"),
     [

@@ -61,6 +61,8 @@ def test_json_stays_json() -> None:
         "--hash=sha256:12", "--token FILE",
         "http://127.0.0.1:8000/services/hai/api/v1/tasks?limit=5", "/home/t/x/y", "pypi-attestations-of-somebody==1",
         "key=value", "a=b", "x @ https://h/x.whl#sha256=12", "12:30:00 ann@h",
+        "use sqlite:///PATH or postgresql://USER@HOST/NAME", "write redis://HOST:6379/0", "http://127.0.0.1:8000, then",
+        "'http://127.0.0.1:8000'", "http://HOST:PORT", "it is at http://h:80: look",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_is_left(text: str) -> None:
@@ -76,6 +78,13 @@ def test_no_password_of_any_characters_is_left_in_an_address(password: str, form
 
 def test_a_value_is_masked_before_it_is_shortened() -> None:
     assert quoted(f"https://ann:{SECRET * 10}@pypi.example/simple", 40) == "'https://***@pypi.example/simple'"
+
+
+def test_a_secret_that_others_have_cut_is_known_by_its_place() -> None:
+    # Behind a host and a colon stands a port, else a password.
+    text = f"https://ann:{SECRET}"
+    for end in range(len("https://ann:S3C"), len(text) + 1):
+        assert masked(repr(text[:end])) == "'https://***'"
 
 
 def test_an_error_holds_no_secret_in_any_of_its_forms() -> None:

@@ -61,10 +61,10 @@ async def test_a_user_whom_a_request_deletes_is_archived_first_and_the_name_is_t
     await kept.archive_first(handler(), "carl")
     assert service.archived == {"carl": "deleted at the Hub by root"}
     with pytest.raises(HTTPError, match="The name carl is that of an archived user") as refused:
-        await kept.refuse_taken(handler(), ["new", "Carl"])
+        await kept.check_new(handler(), ["new", "Carl"])
     assert refused.value.status_code == 409
     # Who is archived and still there: JupyterHub says that the user exists.
-    await kept.refuse_taken(handler("carl"), ["carl"])
+    await kept.check_new(handler("carl"), ["carl"])
 
 
 @pytest.mark.parametrize("trouble", [OSError("away"), TimeoutError(), ValueError("status 503")])

@@ -82,3 +82,20 @@ def test_a_text_is_broken_by_columns(text: str, width: int, lines: list[str]) ->
 )
 def test_marks_take_no_column(text: str, width: int) -> None:
     assert columns_of(text) == width
+
+
+@pytest.mark.parametrize("width", [None, 100])
+def test_one_very_long_text_makes_no_other_row_wider(width: int | None) -> None:
+    stream = io.StringIO()
+    rows = [["ann", "yes", "2 h ago"], ["x" * 200, "no", "never"], ["bob", "no", "1 d ago"]]
+    Output(stream, stream, width=width).table([Column("NAME"), Column("ADMIN"), Column("ACTIVE")], rows)
+    _, ann, long, bob = stream.getvalue().splitlines()
+    assert (ann, bob) == ("ann   yes    2 h ago", "bob   no     1 d ago")
+    # A terminal shows the beginning; what reads the output gets all of it.
+    assert long.startswith("x" * 200 if width is None else "x" * 61 + "...  no")
+
+
+def test_texts_that_are_all_long_have_their_title() -> None:
+    stream = io.StringIO()
+    Output(stream, stream).table([Column("NAME"), Column("B")], [["x" * 70, "1"], ["y" * 80, "2"]])
+    assert stream.getvalue().splitlines()[0] == "NAME  B"
