@@ -22,6 +22,8 @@ from hai_client.whole_files import write_whole
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 API_PATH = "/services/hai/api/v1"
+#: Folders of a platform on this machine, beside the login.
+_PLACES = ("haienv_root", "state_dir")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
@@ -39,6 +41,8 @@ class Settings:
     source: str | None = None
     #: The folder of all environments of haienv, where the platform runs on this machine: `haienv` finds it in the file.
     haienv_root: str | None = None
+    #: The folder of the platform's files, where `hai up` has written the login.
+    state_dir: str | None = None
 
     @property
     def api_url(self) -> str:
@@ -158,23 +162,25 @@ def load(*, url: str | None = None, token: str | None = None, environ: Mapping[s
     if found:
         return Settings(address, found[0], None, found[1])
     if kept.get("token") and address == kept_url:
-        root = kept.get("haienv_root") or None
-        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path), root)
+        places = {name: kept.get(name) or None for name in _PLACES}
+        return Settings(address, check_token(kept["token"]), kept.get("user"), str(path), **places)
     return Settings(address)
 
 
-def haienv_root(environ: Mapping[str, str]) -> str | None:
-    """Return the folder of all environments that `haienv` takes where no variable names one and there is a login here.
+def folder_here(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return a folder of the platform that `hai` is logged in to; None: that platform does not run on this machine.
 
-    None: the platform does not run on this machine.
+    Args:
+        name: `haienv_root` or `state_dir`, as in `Settings`.
+        environ: The environment; HAI_URL may name another platform.
 
     Raises:
         Invalid: The file is wrong.
     """
     kept = _read(config_path(environ))
-    root = kept.get("haienv_root", "")
+    folder = kept.get(name, "")
     elsewhere = environ.get("HAI_URL") and check_url(environ["HAI_URL"], name="HAI_URL") != kept.get("url")
-    return root if os.path.isdir(root) and not elsewhere else None  # noqa: PTH112
+    return folder if os.path.isdir(folder) and not elsewhere else None  # noqa: PTH112
 
 
 def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Path:
@@ -188,8 +194,7 @@ def save(settings: Settings, *, environ: Mapping[str, str] | None = None) -> Pat
     """
     path = config_path(environ)
     body = {"url": settings.url, "user": settings.user or "", "token": settings.token or ""}
-    if settings.haienv_root:
-        body["haienv_root"] = settings.haienv_root
+    body.update({name: getattr(settings, name) for name in _PLACES if getattr(settings, name)})
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,16 +44,16 @@ def make(uv: Uv, generation: Generation, wanted: str | None, admitted: str | Non
         uv: Runs uv.
         generation: The generation; it has no prefix yet.
         wanted: A version such as 3.12, versions such as `>=3.9,<3.13`, or a program; None: what is admitted.
-        admitted: The versions that the files of the user are for; None: all.
+        admitted: The versions that the files of the user are for; None: all, and the Python that haienv runs with is
+            taken. Where it is called, what is on PATH and in the folder, is no matter.
 
     Raises:
         BuildFailed: There is no such Python.
         Wrong: It is not one that is admitted.
     """
-    asked = wanted or admitted
-    if asked is not None:
-        _refuse_old(asked)
-    words = ["venv", "--quiet", "--relocatable", *(["--python", asked] if asked else []), str(generation.prefix)]
+    asked = wanted or admitted or own()
+    _refuse_old(asked)
+    words = ["venv", "--quiet", "--relocatable", "--python", asked, str(generation.prefix)]
     try:
         uv.run(words, doing="make an environment with this Python")
     except BuildFailed as error:
@@ -83,6 +84,11 @@ def read(generation: Generation) -> Interpreter:
     return Interpreter(match[0], os.path.realpath(generation.python), facts.get("implementation", "CPython"))
 
 
+def own() -> str:
+    """Return the Python that haienv runs with, outside of its virtual environment."""
+    return str(getattr(sys, "_base_executable", None) or sys.executable)
+
+
 def _refuse_old(asked: str) -> None:
     version = re.match(r"(?:cpython@?)?(\d+)\.(\d+)", asked)
     if version and (int(version[1]), int(version[2])) < OLDEST:
@@ -91,9 +97,9 @@ def _refuse_old(asked: str) -> None:
         )
 
 
-def _explained(uv: Uv, asked: str | None, reason: str) -> str:
+def _explained(uv: Uv, asked: str, reason: str) -> str:
     """Return what to do about a Python that is not to be had."""
-    if asked and os.sep in asked:
+    if os.sep in asked:
         # What the program itself has said to uv's question is in the log, and helps nobody here.
         return f"python: {asked} cannot be used: {reason.partition(chr(10))[0]}; name a program of Python 3.8 or newer"
     if not re.search(r"No interpreter found|download|network|fetch|connect|offline", reason, re.IGNORECASE):
@@ -102,7 +108,7 @@ def _explained(uv: Uv, asked: str | None, reason: str) -> str:
     unreached = re.search(r"Failed to download|connect|request", reason)
     fetched = "uv could not fetch it" if unreached else reason.rstrip(".")
     return (
-        f"python: there is no Python {asked or ''} on this machine ({known}), and {fetched}. Choose one of these with"
+        f"python: there is no Python {asked} on this machine ({known}), and {fetched}. Choose one of these with"
         f" -p, name a program (-p /opt/python3.12/bin/python3), or let the administrator name a mirror:"
         f" python_mirror in {FILE}"
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +26,7 @@ from hai_hub.shared.console import Interrupts, complain, say
 from hai_hub.shared.errors import UpError, wrong_input
 from hai_hub.shared.logs import API_LOG, LOOP_LOG, rotate
 from hai_hub.shared.state import ADMIN_PASSWORD, StateDir, haienv_root
-from hai_hub.up import farewell, login, processes
+from hai_hub.up import farewell, login, processes, welcome
 from hai_hub.up.options import Options, login_name, parse
 from hai_hub.up.ready import Interrupted, StartupCheck, hub_answers, loop_answers, service_answers
 from hai_hub.up.restarter import Restarter
@@ -281,7 +279,8 @@ class _Up:
             settings.user,
             settings.secret("up_token"),
             settings.secret_file(LOGIN),
-            settings.haienv_root,
+            haienv_root=settings.haienv_root,
+            state_dir=settings.state_dir,
         )
         if said := login.keep(self._login, settings.secret_file(LOGIN)):
             say(f"  {said}")
@@ -349,8 +348,9 @@ class _Up:
 
     def _welcome(self, seconds: float) -> str:
         settings = self._settings
-        nodes = self._nodes()
-        example = 1 if nodes.split()[0] == "1" else 2
+        gpus = self._gpus_of_nodes()
+        nodes = "unknown" if gpus is None else welcome.nodes_of(gpus, welcome.real_gpus())
+        example = 1 if gpus is not None and len(gpus) == 1 else 2
         lines = [
             f"\nHAI is ready after {seconds:.1f} s.",
             "",
@@ -362,9 +362,9 @@ class _Up:
             "",
             "Open the address and log in, or type in a second terminal:",
             "",
-            *_activation(),
+            *welcome.activation(),
             *self._exports(),
-            *_haienv_export(settings.haienv_root),
+            *welcome.haienv_export(settings.haienv_root),
             f"  {_EXAMPLE.format(nodes=example)}",
             "  hai list",
             "  hai logs -f digits",
@@ -393,13 +393,12 @@ class _Up:
         except (HaiError, KeyError, TypeError):
             return 0
 
-    def _nodes(self) -> str:
+    def _gpus_of_nodes(self) -> list[int] | None:
+        """Return the number of GPUs of each node; None: the service does not say."""
         try:
-            items: list[dict[str, Any]] = self._api().call("GET", "/nodes")["items"]
-        except (HaiError, KeyError, TypeError) as error:
-            return f"unknown ({error})"
-        gpus = sum(int(node["gpus"]) for node in items)
-        return f"{len(items)}" + (f" with {gpus} GPUs" if gpus else "")
+            return [int(node["gpus"]) for node in self._api().call("GET", "/nodes")["items"]]
+        except (HaiError, KeyError, TypeError, ValueError):
+            return None
 
 
 #: Printed when the state folder is of an earlier version.
@@ -411,21 +410,3 @@ _WITHDRAWN: Final = (
 _EXAMPLE: Final = (
     "hai submit --nodes {nodes} --priority NORMAL --name digits -- python examples/train_digits.py --epochs 200"
 )
-
-
-def _haienv_export(root: Path | None) -> list[str]:
-    """Return the line with which `haienv` sees the platform's environments where this shell names others, else none."""
-    named = os.environ.get("HAIENV_ROOT") or os.environ.get("HAIENV_PATH")
-    if root is None or named in (None, "", str(root)):
-        return []
-    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # this terminal has {named}"]
-
-
-def _activation() -> list[str]:
-    """Return the line that activates the virtual environment in a new terminal; empty if `hai` is found without it."""
-    activate = Path(sys.prefix) / "bin" / "activate"
-    if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
-        return []
-    here = Path.cwd()
-    shown = activate.relative_to(here) if activate.is_relative_to(here) else activate
-    return [f"  source {shown}"]

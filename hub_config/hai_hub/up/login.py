@@ -19,7 +19,9 @@ from hai_hub.shared.state import write_private
 _PATIENCE_S: Final = 2.0
 
 
-def log_in(url: str, user: str, up_token: str, beside: Path, haienv_root: Path | None = None) -> Settings:
+def log_in(
+    url: str, user: str, up_token: str, beside: Path, *, haienv_root: Path | None = None, state_dir: Path | None = None
+) -> Settings:
     """Return the stored login if its token is still valid, else a login with a new token.
 
     Args:
@@ -28,20 +30,21 @@ def log_in(url: str, user: str, up_token: str, beside: Path, haienv_root: Path |
         up_token: Token of the service `hai-up`.
         beside: File for the token while the `hai` command is logged in to another platform.
         haienv_root: Folder of all environments of haienv, for `haienv` in a terminal.
+        state_dir: Folder of the platform's files, for `hai backup`.
 
     Raises:
         UpError: The Hub gives no token.
     """
-    root = None if haienv_root is None else str(haienv_root)
+    root, state = (None if place is None else str(place) for place in (haienv_root, state_dir))
     for kept in (_kept(), _beside(url, user, beside)):
         if kept is not None and (kept.url, kept.user) == (url, user) and kept.token and _is_good(kept):
-            return replace(kept, haienv_root=root)
+            return replace(kept, haienv_root=root, state_dir=state)
     wanted = {"note": "hai command on this machine", "scopes": list(LOCAL_TOKEN_SCOPES)}
     try:
         answer = own_platform(url + "/hub/api", up_token).call(
             "POST", f"/users/{quote(user, safe='')}/tokens", body=wanted
         )
-        return Settings(url, str(answer["token"]), user, haienv_root=root)
+        return Settings(url, str(answer["token"]), user, haienv_root=root, state_dir=state)
     except (HaiError, KeyError, TypeError) as error:
         message = f"the Hub gave no token for {user}: {error}"
         raise UpError(message) from error

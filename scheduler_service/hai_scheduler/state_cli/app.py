@@ -16,6 +16,7 @@ from hai_client.cli.shared.context import Context
 from hai_client.cli.shared.output import Output
 from hai_client.cli.shared.parser import Command, build
 from hai_client.errors import Invalid
+from hai_client.settings import folder_here
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
@@ -49,7 +50,10 @@ def _run(command: Command, argv: Sequence[str]) -> int:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--state-dir", metavar="DIR", type=Path, help="the folder of `hai up` (default: $XDG_STATE_HOME/hai)"
+        "--state-dir",
+        metavar="DIR",
+        type=Path,
+        help="the folder of `hai up` (default: that of the platform that `hai` speaks to, else $XDG_STATE_HOME/hai)",
     )
 
 
@@ -191,5 +195,7 @@ async def _begin(database: Path, runs_dir: Path) -> Restored:
 def _state_dir(args: argparse.Namespace) -> Path:
     if args.state_dir is not None:
         return Path(args.state_dir)
+    if kept := folder_here("state_dir", os.environ):
+        return Path(kept)
     base = os.environ.get("XDG_STATE_HOME", "")
     return (Path(base) if base.startswith("/") else Path.home() / ".local" / "state") / "hai"

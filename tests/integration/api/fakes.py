@@ -38,6 +38,8 @@ class FakeHub:
         self.broken = False
         #: All groups; None: this service may not read them.
         self.groups: set[str] | None = None
+        #: Groups of all users by name; None: this service may not read them.
+        self.users: dict[str, list[str]] | None = None
         #: Lets the service forget what it was told of tokens, as time does.
         self.forget: Callable[[], None] = lambda: None
 
@@ -65,6 +67,19 @@ class HubGroupsAnswer(RequestHandler):
         offset, limit = int(self.get_argument("offset", "0")), int(self.get_argument("limit"))
         names = sorted(hub.groups)[offset : offset + limit]
         self.write(json.dumps([{"kind": "group", "name": name} for name in names]))
+
+
+class HubUsersAnswer(RequestHandler):
+    def get(self) -> None:
+        hub: FakeHub = self.settings["hub"]
+        assert self.request.headers["Authorization"] == "token service"
+        if hub.users is None:
+            self.set_status(403)
+            return
+        offset, limit = int(self.get_argument("offset", "0")), int(self.get_argument("limit"))
+        names = sorted(name for name in hub.users if self.get_argument("name_filter", "") in name)
+        page = [{"kind": "user", "name": name, "groups": hub.users[name]} for name in names[offset : offset + limit]]
+        self.write(json.dumps(page))
 
 
 class HubTokenAnswer(RequestHandler):
@@ -110,6 +125,7 @@ def hub_answers(hub: FakeHub) -> Application:
     answers = [
         ("/hub/api/user", HubUserAnswer),
         ("/hub/api/groups", HubGroupsAnswer),
+        ("/hub/api/users", HubUsersAnswer),
         ("/hub/api/oauth2/token", HubTokenAnswer),
     ]
     return Application(answers, hub=hub)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hai_client.errors import Invalid
+from hai_client.settings import Settings, save
 from hai_scheduler.adapters.local.marks import Marks
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.app.state_lock import StateLock
@@ -53,6 +54,22 @@ def state(tmp_path: Path) -> Path:
     state.mkdir()
     fill(state / "hai.sqlite", "a", "b")
     return state
+
+
+def test_the_folder_is_that_of_the_platform_that_hai_speaks_to(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.delenv("HAI_URL", raising=False)
+    with pytest.raises(Invalid, match=str(tmp_path / "XDG_STATE_HOME/hai")):
+        run_backup([str(tmp_path / "none.sqlite")])
+    save(Settings("http://127.0.0.1:8000", "token", "ann", state_dir=str(state)))
+    assert run_backup([str(tmp_path / "copy.sqlite")]) == 0
+    assert tasks(tmp_path / "copy.sqlite") == ["a", "b"]
+    monkeypatch.setenv("HAI_URL", "http://127.0.0.1:9")
+    with pytest.raises(Invalid, match=str(tmp_path / "XDG_STATE_HOME/hai")):
+        run_backup([str(tmp_path / "another.sqlite")])
 
 
 def words(state: Path, file: Path) -> list[str]:

@@ -17,6 +17,7 @@ from hai_client.cli.platform import (
     nodes,
     orphans,
     oversight,
+    pausing,
     people,
     policy,
 )
@@ -27,7 +28,7 @@ from hai_client.cli.shared.output import Cell, Column, ago
 from hai_client.cli.shared.parser import Command
 from hai_client.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_client.hub import Hub, HubPassword, HubUser
-from hai_client.wire.schema import Cluster, Node
+from hai_client.wire.schema import Node
 
 _Handler = Callable[[argparse.Namespace, Context], int]
 _Verbs = Any  # argparse gives the kind of add_subparsers() no public name.
@@ -57,8 +58,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
             marking.add_argument(
                 "--preview", action="store_true", help="say who would leave, go on where, and wait longer; do nothing"
             )
-    _leaf(group, "pause", "tell every run to leave; start nothing until `hai admin resume`", _pause)
-    _leaf(group, "resume", "end a pause", _pause)
+    pausing.configure_admin(group, _leaf)
     quota = _group(group.add_parser("quota", help="list, set or delete rows of quota"), "quota_verb")
     _leaf(quota, "list", "list all rows", _quota_list)
     setting = _leaf(quota, "set", "write a row", _quota_set)
@@ -160,17 +160,6 @@ def _mark(args: argparse.Namespace, ctx: Context) -> int:
         ctx.out.json({"items": done})
     else:
         nodes.table(ctx.out, done)
-    return 0
-
-
-def _pause(args: argparse.Namespace, ctx: Context) -> int:
-    cluster: Cluster = ctx.client.pause() if args.verb == "pause" else ctx.client.unpause()
-    if ctx.json:
-        ctx.out.json(cluster)
-    elif cluster.paused:
-        ctx.out.line("paused: every run is told to leave, and nothing starts until `hai admin resume`")
-    else:
-        ctx.out.line("not paused: tasks start as their turns come")
     return 0
 
 

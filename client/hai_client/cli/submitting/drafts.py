@@ -105,7 +105,7 @@ def _root(environ: Mapping[str, str]) -> str | None:
     for variable in _ROOTS:
         if environ.get(variable):
             return environ[variable]
-    if root := settings.haienv_root(environ):
+    if root := settings.folder_here("haienv_root", environ):
         return root
     data = environ.get("XDG_DATA_HOME") or os.path.join(environ.get("HOME", "/"), ".local", "share")  # noqa: PTH118
     folder = Path(data) / "haienv"

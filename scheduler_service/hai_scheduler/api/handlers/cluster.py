@@ -105,6 +105,7 @@ async def put_quota(ask: Ask[Nothing, QuotaPut]) -> QuotaOut:
         expires_at=None if body.expires_at is None else body.expires_at.astimezone(UTC),
     )
     expected, now = expectation(ask.headers), ask.services.queries.now()
+    await ask.meet_subjects([row.subject])
     writing = ask.services.administration.put_quota(ask.caller, row, expected=expected)
     warning = await showing(writing, lambda there: quota_convert.quota_out(there, now))
     return quota_convert.quota_out(row, now, warning=warning)

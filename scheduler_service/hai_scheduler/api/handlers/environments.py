@@ -39,6 +39,7 @@ async def show(ask: Ask[Nothing, Nothing]) -> EnvironmentDetail:
 async def put(ask: Ask[Nothing, EnvironmentPut]) -> EnvironmentOut:
     """Write an image."""
     environment = convert.environment_of(ask.path["environment"], ask.body)
+    await ask.meet_subjects(ask.body.subjects)
     writing = ask.services.environments.put(ask.caller, environment, expected=expectation(ask.headers))
     return convert.environment_out(*await showing(writing, convert.stored_out))
 

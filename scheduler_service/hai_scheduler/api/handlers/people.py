@@ -22,6 +22,7 @@ from hai_scheduler.service.insight.people import PeopleFilter, PeopleOrder
 async def show_all(ask: Ask[PeopleQuery, Nothing]) -> UserList:
     """Return a page of users."""
     query = ask.query
+    await ask.meet(None)
     where = PeopleFilter(name=query.name, group=query.group, archived=query.archived, order=PeopleOrder(query.order))
     page = await ask.services.people.page(ask.caller, where, cursor=query.cursor, limit=query.limit)
     return convert.user_list(page)
@@ -29,6 +30,7 @@ async def show_all(ask: Ask[PeopleQuery, Nothing]) -> UserList:
 
 async def show(ask: Ask[Nothing, Nothing]) -> UserDetail:
     """Return one user."""
+    await ask.meet([ask.path["user"]])
     story = await ask.services.people.one(ask.caller, ask.path["user"])
     return convert.user_detail(story, ask.services.queries.now())
 
@@ -36,6 +38,7 @@ async def show(ask: Ask[Nothing, Nothing]) -> UserDetail:
 async def archive(ask: Ask[Nothing, ArchiveRequest | None]) -> ArchiveOut:
     """Archive a user."""
     note = "" if ask.body is None else ask.body.note
+    await ask.meet([ask.path["user"]])
     return convert.archive_out(await ask.services.archiving.archive(ask.caller, ask.path["user"], note))
 
 

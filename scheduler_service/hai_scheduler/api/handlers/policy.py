@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Final
 
 from hai_scheduler.api.convert import policy as policy_convert
@@ -29,6 +29,9 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     """Set some policy numbers and reset others."""
     body = ask.body
     expected = expectation(ask.headers)
+    weights = body.set.get("weights")
+    if isinstance(weights, Mapping):
+        await ask.meet(list(map(str, weights)))
     try:
         await ask.services.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
     except Overtaken as error:

@@ -23,6 +23,7 @@ async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
     rules = await ask.services.mount_rules.show_all(ask.caller)
     user, resolved = ask.query.user, None
     if user is not None:
+        await ask.meet([user])
         view = await ask.services.runtime_envs.container_view(user, None, ask.query.node_group)
         resolved = convert.resolved_out(view)
     return MountRuleList(items=[convert.rule_out(rule) for rule in rules], resolved=resolved)
@@ -31,6 +32,7 @@ async def mounts(ask: Ask[MountQuery, Nothing]) -> MountRuleList:
 async def put_mount(ask: Ask[Nothing, MountPut]) -> MountRuleOut:
     """Write a mount rule."""
     rule = convert.rule_of(ask.path["rule"], ask.body)
+    await ask.meet_subjects([ask.body.subject])
     writing = ask.services.mount_rules.put(ask.caller, rule, expected=expectation(ask.headers))
     return convert.rule_out(*await showing(writing, convert.rule_out))
 

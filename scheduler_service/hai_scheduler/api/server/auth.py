@@ -20,6 +20,7 @@ from jupyterhub.services.auth import HubOAuth, HubOAuthCallbackHandler
 from tornado.web import HTTPError, RequestHandler
 
 from hai_client.secret_files import secret_of
+from hai_scheduler.api.server.hub_users import HubUsers
 from hai_scheduler.api.server.problems import DISK_FULL, Refused, unauthorized
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.secret import Secret
@@ -108,6 +109,8 @@ class Auth:
         self.hub = hub
         self._disk_full = disk_full
         hub.cookie_options = COOKIES | hub.cookie_options
+        #: Asks the Hub which users it knows.
+        self.users = HubUsers(hub)
         self.cookie_secret = cookie_secret
         self._run_tokens = run_tokens
         #: Digests of tokens that the Hub has known lately, the latest last.

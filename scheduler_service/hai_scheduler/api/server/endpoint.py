@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -227,7 +227,12 @@ class Endpoint(HubHandler):
             body=body,
             headers=self.request.headers,
             hub_groups=self.auth.groups,
+            meet=self._meet,
         )
+
+    async def _meet(self, names: Collection[str] | None) -> None:
+        if isinstance(self._who, Caller) and self._who.admin:
+            await self._users.meet(await self.auth.users(names))
 
     async def _while_there(self, work: Awaitable[_T]) -> _T:
         """Do the work, and cancel it when the client goes away."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import NoneType, UnionType
@@ -24,6 +24,10 @@ Body = TypeVar("Body", covariant=True)
 
 async def _unknown() -> frozenset[str] | None:
     return None
+
+
+async def _meet_nobody(_names: Collection[str] | None) -> None:
+    """Do nothing: there is no Hub."""
 
 
 #: Values of `Route.access` that are not scopes.
@@ -72,12 +76,22 @@ class Ask(Generic[Query, Body]):
     headers: Mapping[str, str]
     #: Asks the Hub for the names of all user groups; None: it does not say them.
     hub_groups: Callable[[], Awaitable[frozenset[str] | None]] = _unknown
+    #: Makes users known whom HAI has not seen and the Hub has, by their names; None: all.
+    meet: Callable[[Collection[str] | None], Awaitable[None]] = _meet_nobody
 
     @property
     def caller(self) -> Caller:
         """The user or service that asks."""
         assert isinstance(self.who, Caller)
         return self.who
+
+    async def meet_subjects(self, subjects: Iterable[str]) -> None:
+        """Make the users known whom subjects such as `user:ann` name, and all users where one names a group."""
+        kinds = [subject.partition(":") for subject in subjects]
+        if any(kind in ("group", "total") for kind, _, _ in kinds):
+            await self.meet(None)
+        elif names := [name for kind, _, name in kinds if kind == "user"]:
+            await self.meet(names)
 
     @property
     def run(self) -> RunId:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Final
 
 from hai_scheduler.api.server.problems import Refused
@@ -43,6 +44,19 @@ class UserBook:
         """Raise Refused (403) if the user is archived."""
         if caller.kind == "user" and await self._archived.includes(caller.name):
             raise Refused("forbidden", archived_sentence(caller.name))
+
+    async def meet(self, others: Mapping[str, frozenset[str]]) -> None:
+        """Write the records of users who have sent no request yet.
+
+        Args:
+            others: The groups of users whom the Hub knows, by name.
+        """
+        async with self._store.read() as tx:
+            new = others.keys() - {user.name for user in await tx.users.all()}
+        if new:
+            async with self._store.write() as tx:
+                for name in sorted(new):
+                    await tx.users.put(UserRecord(name=name, groups=others[name]))
 
     def _has_news(self, caller: Caller) -> bool:
         return self._written.get(caller.name) != caller.groups or self._visit_is_new(caller)

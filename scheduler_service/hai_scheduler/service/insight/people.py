@@ -161,7 +161,7 @@ class People:
         async with self.store.read() as tx:
             known = await _read(tx)
             if name not in known.names:
-                raise NotFound(f"HAI has never seen a user {name!r}: `hai admin user list` shows all users of the Hub.")
+                raise NotFound(f"HAI and the Hub know no user {name!r}: `hai admin user list` shows all of the Hub.")
             entries = await tx.audit.page(AuditFilter(subject=f"user:{name}"), before=None, limit=_RECENT)
         levels = self._levels(task for task in known.tasks if task.user == name)
         (view,) = self._with_quota(known, [_view(known, name, levels.get(name, ()))])

@@ -110,4 +110,4 @@ class Archiving:
 async def _check_seen(tx: Tx, name: str) -> None:
     """Raise NotFound for a name that is probably misspelt."""
     if name not in {user.name for user in await tx.users.all()}:
-        raise NotFound(f"HAI has never seen a user {name!r}: `hai admin user list` shows all users of the Hub.")
+        raise NotFound(f"HAI and the Hub know no user {name!r}: `hai admin user list` shows all of the Hub.")

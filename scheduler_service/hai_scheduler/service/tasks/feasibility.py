@@ -42,6 +42,10 @@ def _check_gpus(group: str, most: int, gpus: int) -> None:
         raise Invalid("gpus", gpus, f"{gpus} is too few: ask for at least 1 GPU of each node, or leave it out")
     if most == 0:
         raise Invalid("gpus", gpus, f"the nodes of group {group!r} have no GPUs: leave it out and take whole nodes")
+    if gpus > most == 1:
+        raise Invalid(
+            "gpus", gpus, f"no node of group {group!r} has more than 1 GPU: leave it out, and ask for more nodes"
+        )
     if gpus > most:
         raise Invalid(
             "gpus",

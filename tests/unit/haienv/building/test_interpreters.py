@@ -6,7 +6,37 @@ from pathlib import Path
 
 import pytest
 
-from haienv.building.interpreters import admits, for_others
+from haienv.building.interpreters import admits, for_others, make, own
+from unit.haienv.envs_kit import env_of
+
+
+class FakeUv:
+    """Writes what uv notes of an environment, and remembers its words."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+
+    def run(self, words: list[str], *, doing: str) -> str:
+        self.words = words
+        prefix = Path(words[-1])
+        (prefix / "bin").mkdir(parents=True)
+        (prefix / "bin/python").symlink_to("/usr/bin/env")
+        (prefix / "pyvenv.cfg").write_text("version_info = 3.12.1\n")
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "admitted", "asked"),
+    [(None, None, own()), (None, ">=3.9", ">=3.9"), ("3.12", None, "3.12"), ("3.12", ">=3.9", "3.12")],
+)
+def test_without_a_wish_it_is_the_python_of_haienv_whatever_is_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str | None, admitted: str | None, asked: str
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    uv = FakeUv()
+    make(uv, env_of(tmp_path).generation(1), wanted, admitted)  # type: ignore[arg-type]
+    assert uv.words[uv.words.index("--python") + 1] == asked
+    assert Path(own()).exists()
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,7 @@ from hai_hub.config.addresses import READ, AddressError, HubAddresses, addresses
         ({"bind_url": "http://[::1]:8140"}, HubAddresses(ip="::1", port=8140)),
         ({"bind_url": "http://:8140"}, HubAddresses(ip="", port=8140)),
         ({"bind_url": "http://:8140", "base_url": "/lab"}, HubAddresses(ip="", port=8140, base_url="/lab/")),
-        (
-            {"bind_url": "http://h:80/lab", "base_url": "lab", "port": 80},
-            HubAddresses(ip="h", port=80, base_url="/lab/"),
-        ),
+        ({"bind_url": "http://h:1/lab", "base_url": "lab", "port": 1}, HubAddresses(ip="h", port=1, base_url="/lab/")),
         ({"ip": "10.0.0.1", "port": 9000}, HubAddresses(ip="10.0.0.1", port=9000)),
         ({"hub_port": 9001}, HubAddresses(hub_port=9001)),
         ({"hub_ip": "0.0.0.0"}, HubAddresses(hub_ip="0.0.0.0")),

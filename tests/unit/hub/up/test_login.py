@@ -125,11 +125,12 @@ def test_the_file_is_private_and_holds_address_user_and_token(hub: FakeHub) -> N
 
 def test_the_folder_of_environments_stands_beside_the_login(hub: FakeHub, tmp_path: Path) -> None:
     login.keep(Settings(hub.url, "good", "ann"), BESIDE)
-    got = login.log_in(hub.url, "ann", "up", BESIDE, Path("/state/my haienv"))
-    assert (got.token, got.haienv_root) == ("good", "/state/my haienv")
+    got = login.log_in(hub.url, "ann", "up", BESIDE, haienv_root=Path("/state/my haienv"), state_dir=Path("/state"))
+    assert (got.token, got.haienv_root, got.state_dir) == ("good", "/state/my haienv", "/state")
     assert login.keep(got, BESIDE) is None
-    assert json.loads(config_path().read_text())["haienv_root"] == "/state/my haienv"
-    assert login.log_in(hub.url, "ann", "up", BESIDE, None).haienv_root is None
+    kept = json.loads(config_path().read_text())
+    assert (kept["haienv_root"], kept["state_dir"]) == ("/state/my haienv", "/state")
+    assert login.log_in(hub.url, "ann", "up", BESIDE, haienv_root=None).haienv_root is None
     # While `hai` speaks to another platform, one line of a terminal is about this one, with its environments.
     save(Settings("https://hub.example", "precious", "ann"))
     assert login.exports(got, BESIDE)[0].endswith(" HAIENV_ROOT='/state/my haienv' HAIENV_USER=ann")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hai_hub.up.command import _activation, _haienv_export
+from hai_hub.up.welcome import activation, haienv_export, nodes_of
 
 
 def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -17,21 +17,37 @@ def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytes
     monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", "/usr/bin")
-    assert _activation() == ["  source .venv/bin/activate"]
+    assert activation() == ["  source .venv/bin/activate"]
     monkeypatch.setenv("PATH", str(tmp_path / ".venv/bin"))
-    assert _activation() == [], "it is active already"
+    assert activation() == [], "it is active already"
 
 
 def test_outside_an_environment_there_is_nothing_to_activate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    assert _activation() == []
+    assert activation() == []
 
 
 def test_the_folder_of_environments_is_told_where_the_shell_has_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HAIENV_ROOT", "/mine")
-    [line] = _haienv_export(Path("/var/lib/my hai/haienv"))
+    [line] = haienv_export(Path("/var/lib/my hai/haienv"))
     assert line.split("   ")[0] == "  export HAIENV_ROOT='/var/lib/my hai/haienv'"
     monkeypatch.setenv("HAIENV_ROOT", "/var/lib/my hai/haienv")
-    assert _haienv_export(Path("/var/lib/my hai/haienv")) == _haienv_export(None) == []
+    assert haienv_export(Path("/var/lib/my hai/haienv")) == haienv_export(None) == []
     monkeypatch.delenv("HAIENV_ROOT")
-    assert _haienv_export(Path("/var/lib/my hai/haienv")) == _haienv_export(None) == []
+    assert haienv_export(Path("/var/lib/my hai/haienv")) == haienv_export(None) == []
+
+
+@pytest.mark.parametrize(
+    ("gpus", "real", "said"),
+    [
+        ([1, 1, 1, 1], 0, "4, each with 1 simulated GPU"),
+        ([8, 8], 16, "2, each with 8 GPUs"),
+        ([8, 8], 8, "2, each with 8 simulated GPUs"),
+        ([1], 1, "1, with 1 GPU"),
+        ([4], 0, "1, with 4 simulated GPUs"),
+        ([4, 2], 8, "2, with 6 GPUs in all"),
+        ([0, 0], 0, "2"),
+    ],
+)
+def test_the_nodes_are_told_with_the_gpus_of_each(gpus: list[int], real: int, said: str) -> None:
+    assert nodes_of(gpus, real) == said

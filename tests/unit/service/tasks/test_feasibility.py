@@ -12,6 +12,7 @@ from kit.builders import a_node, some_nodes
 ALIKE = some_nodes(3)
 MIXED = (a_node("small", gpus=4), *some_nodes(2))
 CPUS = (*some_nodes(2, gpus=0), a_node("other", group="other"))
+SINGLES = (*some_nodes(2, gpus=1), a_node("other", group="other"))
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,7 @@ def test_q5_more_nodes_than_there_are_say_how_many_there_are(
     ("nodes", "gpus", "said"),
     [
         (ALIKE, 9, "9 is more than any node of group 'training' has: ask for 8 or fewer of each node"),
+        (SINGLES, 2, "no node of group 'training' has more than 1 GPU: leave it out, and ask for more nodes"),
         (ALIKE, 0, "0 is too few: ask for at least 1 GPU of each node, or leave it out"),
         (ALIKE, -1, "-1 is too few"),
         (CPUS, 1, "the nodes of group 'training' have no GPUs: leave it out and take whole nodes"),

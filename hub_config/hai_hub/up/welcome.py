@@ -1,0 +1,54 @@
+"""What `hai up` says when it is ready: parts that depend on this machine and this terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from hai_client.metrics import nvml
+
+
+def nodes_of(gpus: Sequence[int], real: int) -> str:
+    """Return the nodes in words, such as `4, each with 1 simulated GPU`.
+
+    Args:
+        gpus: The number of GPUs of each node.
+        real: How many GPUs this machine has: if the nodes have more, all are simulated.
+    """
+    if not any(gpus):
+        return str(len(gpus))
+    kind = "simulated GPU" if sum(gpus) > real else "GPU"
+    if len(set(gpus)) > 1:
+        return f"{len(gpus)}, with {sum(gpus)} {kind}s in all"
+    each = f"{gpus[0]} {kind}{'' if gpus[0] == 1 else 's'}"
+    return f"1, with {each}" if len(gpus) == 1 else f"{len(gpus)}, each with {each}"
+
+
+def real_gpus() -> int:
+    """Return how many GPUs of NVIDIA this machine has."""
+    try:
+        return len(nvml.open_gpus(None))
+    except nvml.NoLibrary:
+        return 0
+
+
+def haienv_export(root: Path | None) -> list[str]:
+    """Return the line with which `haienv` sees the platform's environments where this shell names others, else none."""
+    named = os.environ.get("HAIENV_ROOT") or os.environ.get("HAIENV_PATH")
+    if root is None or named in (None, "", str(root)):
+        return []
+    return [f"  export HAIENV_ROOT={shlex.quote(str(root))}   # this terminal has {named}"]
+
+
+def activation() -> list[str]:
+    """Return the line that activates the virtual environment in a new terminal; empty if `hai` is found without it."""
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if not activate.exists() or ((found := shutil.which("hai")) and Path(found).parent.samefile(activate.parent)):
+        return []
+    here = Path.cwd()
+    shown = activate.relative_to(here) if activate.is_relative_to(here) else activate
+    return [f"  source {shown}"]
