@@ -14,8 +14,10 @@ from urllib.parse import urlparse
 import pytest
 import yaml
 
+from hai_client.quantity import parse_quantity
 from hai_scheduler.adapters.kubernetes.launching import PodLauncher
 from hai_scheduler.adapters.kubernetes.names import SELECTOR
+from hai_scheduler.adapters.shared.status import OUT_OF_MEMORY
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.observation import Observation, RankObservation
 from hai_scheduler.core.model.run import RankState
@@ -97,6 +99,17 @@ async def test_an_image_that_cannot_be_pulled_takes_the_gang_down_and_says_why(h
     assert any("no/such:1" in (rank.start_error or "") for rank in ranks)
     again = await harness.open()
     assert await ranks_when(harness, again, RankState.EXITED, RankState.EXITED) == ranks, "the reason was recorded"
+
+
+async def test_a_rank_that_runs_out_of_memory_says_so(harness) -> None:
+    async with admin() as api:
+        node = await api.request("GET", f"/api/v1/nodes/{harness.node('node-1')}")
+    share = 128 * 2**20 / float(parse_quantity(node["status"]["allocatable"]["memory"]))
+    cluster = await harness.open_with(memory_limit_share=share)
+    await cluster.launch(harness.launch(1, ("python3", "-c", "x = b'1' * 2**30")))
+    (rank,) = await ranks_when(harness, cluster, RankState.EXITED)
+    assert (rank.exit_code, rank.start_error) == (137, None)
+    assert rank.message == OUT_OF_MEMORY
 
 
 async def test_a_pod_that_fits_nowhere_is_given_up_with_the_schedulers_words(harness) -> None:

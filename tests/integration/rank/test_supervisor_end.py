@@ -171,3 +171,8 @@ def test_a_supervisor_whose_command_does_nothing_sleeps(bench) -> None:
     before = spent()
     bench.run("sleep", "3")
     assert spent() - before < 1, "seconds of processor time, most of them for its start"
+
+
+def test_a_command_that_somebody_kills_has_not_run_out_of_memory(bench) -> None:
+    status = bench.run("sh", "-c", "kill -9 $$")
+    assert (status["exit_code"], status["out_of_memory"]) == (137, False)
