@@ -10,6 +10,7 @@ from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.service.shared.caller import (
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
+    SCOPE_ARCHIVE,
     SCOPE_CONTAINERS,
     SCOPE_METRICS,
     SCOPE_READ,
@@ -22,7 +23,8 @@ routes = pytest.mark.parametrize("route", ROUTES, ids=lambda r: f"{r.method} {r.
 
 @routes
 def test_every_route_says_who_may_ask(route) -> None:
-    scopes = {SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN, SCOPE_METRICS, SCOPE_ACTIVE_USERS, SCOPE_CONTAINERS}
+    users = {SCOPE_READ, SCOPE_WRITE, SCOPE_ADMIN}
+    scopes = users | {SCOPE_ARCHIVE, SCOPE_METRICS, SCOPE_ACTIVE_USERS, SCOPE_CONTAINERS}
     assert route.access in {OPEN, RUN, *scopes}
 
 
@@ -34,8 +36,9 @@ def test_only_health_and_the_document_are_open() -> None:
 @routes
 def test_what_changes_something_needs_more_than_reading(route) -> None:
     if route.method != "GET" and route.access != RUN:
-        # What spawners tell of containers is all that their scope changes, and no user has it.
-        assert route.access in {SCOPE_WRITE, SCOPE_ADMIN} or route.path == "/containers"
+        # What spawners and the Hub tell is all that their scopes change, and no user but admins has them.
+        told = {SCOPE_CONTAINERS: "/containers", SCOPE_ARCHIVE: "/users/{user}/archive"}
+        assert route.access in {SCOPE_WRITE, SCOPE_ADMIN} or told[route.access] == route.path
 
 
 def test_no_former_path_hides_a_path_of_now() -> None:
