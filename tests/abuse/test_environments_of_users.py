@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import haienv
 from hai_client.rank.identity import account_named, closed_folder, lacking_rights
 from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.local.accounts import Accounts, users_folder
@@ -30,7 +31,8 @@ pytestmark = pytest.mark.skipif(
 )
 #: As for `hai up --unix-users`, which refuses to start otherwise.
 readable = pytest.mark.skipif(
-    closed_folder(os.path.realpath(sys.executable)) is not None, reason="this Python is closed to other accounts"
+    closed_folder(sys.executable) is not None or closed_folder(haienv.__file__) is not None,
+    reason="the folder of this Python, or of this checkout, is closed to other accounts",
 )
 
 

@@ -47,7 +47,6 @@ from kit.waiting import until
 ALICE, BOB = "hai-test-a", "hai-test-b"
 #: A Python that every account may start; the Python of the tests may lie in root's home.
 PYTHON = "/usr/bin/python3"
-CLIENT = str(Path(hai_client.__file__).parents[1])
 
 pytestmark = pytest.mark.skipif(
     bool(lacking_rights()) or os.geteuid() != 0 or shutil.which("useradd") is None, reason="this needs root and useradd"
@@ -74,10 +73,23 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.fixture(scope="module")
+def client() -> Iterator[str]:
+    """A folder with `hai_client`, which every account may read; this checkout may lie in root's home."""
+    folder = Path(tempfile.mkdtemp(prefix="hai-unix-users-"))
+    package = folder / "hai_client"
+    shutil.copytree(Path(hai_client.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (folder, package, *package.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    yield str(folder)
+    shutil.rmtree(folder)
+
+
 class World:
     """A state folder of the service, and the local clusters on it."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, client: str) -> None:
+        self.client = client
         self.state = place / "state"
         self.state.mkdir(mode=0o700)
         (self.state / "service_secret").write_text("the secret of the service")
@@ -93,7 +105,7 @@ class World:
         self.cluster = LocalCluster(self.settings)
 
     def launch(self, number: int, user: str, *command: str, **changes: Any) -> LaunchOrder:
-        env = {"HAI_CHECKPOINT_DIR": str(self.users / "checkpoints" / user / str(number)), "PYTHONPATH": CLIENT}
+        env = {"HAI_CHECKPOINT_DIR": str(self.users / "checkpoints" / user / str(number)), "PYTHONPATH": self.client}
         base = LaunchOrder(
             run_id=RunId(f"{number}.1"),
             task_id=TaskId(number),
@@ -133,8 +145,8 @@ class World:
 
 
 @pytest.fixture
-async def world(place: Path) -> AsyncIterator[World]:
-    world = World(place)
+async def world(place: Path, client: str) -> AsyncIterator[World]:
+    world = World(place, client)
     yield world
     for run in await world.cluster.observe():
         await world.cluster.kill(run.run_id)
@@ -355,7 +367,7 @@ async def test_who_has_no_account_is_told_and_no_node_is_to_blame(world: World, 
 
 
 async def test_a_build_for_a_group_runs_as_the_account_of_builds_and_never_as_root(world: World) -> None:
-    own = {"HAI_CHECKPOINT_DIR": str(world.users / "checkpoints" / BOB / "1"), "PYTHONPATH": CLIENT}
+    own = {"HAI_CHECKPOINT_DIR": str(world.users / "checkpoints" / BOB / "1"), "PYTHONPATH": world.client}
     rank, said = await world.run(1, ALICE, "id -un; echo $HOME; stat -c %U $HAI_CHECKPOINT_DIR", account=BOB, env=own)
     assert (rank.exit_code, said) == (0, [BOB, pwd.getpwnam(BOB).pw_dir, BOB])
     assert not (world.users / "checkpoints" / ALICE).exists(), "the user's own folders are not made for that account"
@@ -384,13 +396,13 @@ def test_a_state_folder_behind_a_closed_one_is_refused(place: Path) -> None:
         Accounts.open("{username}", closed / "state-users")
 
 
-def test_without_the_rights_it_says_which_are_missing() -> None:
+def test_without_the_rights_it_says_which_are_missing(client: str) -> None:
     bob = account_named(BOB)
     assert bob is not None
     code = "from hai_client.rank.identity import lacking_rights; print(*lacking_rights())"
     done = subprocess.run(
         [PYTHON, "-c", code],
-        env={"PYTHONPATH": CLIENT},
+        env={"PYTHONPATH": client},
         cwd="/",
         preexec_fn=lambda: become(bob, no_new_privs=True),
         check=True,

@@ -108,15 +108,15 @@ def closed_folder(path: str) -> str | None:
 
     Other users cannot reach anything below that folder.
     """
-    # realpath: the folders that the kernel passes through.
-    here = os.path.realpath(path)
-    way = [here]
-    while os.path.dirname(way[-1]) != way[-1]:  # noqa: PTH120
-        way.append(os.path.dirname(way[-1]))  # noqa: PTH120
-    for folder in reversed(way):
-        with contextlib.suppress(OSError):
-            if not os.stat(folder).st_mode & 0o001:  # noqa: PTH116
-                return folder
+    # The kernel passes by a link, and then by what it leads to: the Python of a venv may lie where all may read it.
+    for here in (os.path.realpath(os.path.dirname(path)), os.path.realpath(path)):  # noqa: PTH120
+        way = [here]
+        while os.path.dirname(way[-1]) != way[-1]:  # noqa: PTH120
+            way.append(os.path.dirname(way[-1]))  # noqa: PTH120
+        for folder in reversed(way):
+            with contextlib.suppress(OSError):
+                if not os.stat(folder).st_mode & 0o001:  # noqa: PTH116
+                    return folder
     return None
 
 

@@ -201,10 +201,10 @@ def checked_password(password: str) -> str:
         UpError: The password is too short, or has characters that cannot be typed at a login.
     """
     if len(password) < _PASSWORD_LEAST:
-        message = f"--password has {len(password)} characters; give it at least {_PASSWORD_LEAST}"
+        message = f"--password: {len(password)} characters are too few; give it at least {_PASSWORD_LEAST}"
         raise wrong_input(message)
     if not password.isprintable() or password != password.strip():
-        message = "--password holds control characters, or spaces at its ends; leave them out"
+        message = "--password: it has control characters, or spaces at its ends; leave them out"
         raise wrong_input(message)
     return password
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import hai_client
 from hai_client.rank.identity import NoAccount, closed_folder, find_account, lacking_rights
 from hai_hub.shared.errors import wrong_input
 
@@ -34,12 +35,13 @@ def require_rights(state_dir: Path) -> None:
             f"--state-dir, for example {SYSTEM_STATE_DIR}"
         )
         raise wrong_input(message)
-    if closed := closed_folder(sys.executable):
-        message = (
-            f"--unix-users: users' servers need {sys.executable}, and {closed} is closed to them; install HAI, and its "
-            "Python, where all accounts may read it, for example below /opt"
-        )
-        raise wrong_input(message)
+    for needed in (sys.executable, hai_client.__file__):
+        if closed := closed_folder(needed):
+            message = (
+                f"--unix-users: users' servers need {needed}, and {closed} is closed to them; install HAI, and its "
+                "Python, where all accounts may read it, for example below /opt"
+            )
+            raise wrong_input(message)
 
 
 def require_account(template: str, user: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyterhub.apihandlers.users import UserTokenListAPIHandler
 from jupyterhub.app import JupyterHub
 from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.services import service as hub_service
@@ -48,7 +49,8 @@ def test_an_empty_configuration_becomes_a_hub_on_this_machine(settings: HubSetti
     assert names(hub.load_roles) == ["hai-admin", "hai-service", "hai-up", "hai-spawner"]
     assert "custom:hai:tasks:write" in hub.extra_user_scopes
     assert hub.db_url == f"sqlite:///{settings.state_dir}/jupyterhub.sqlite"
-    assert BaseHandler.prepare.__module__ == "hai_hub.logins.user_limits"
+    assert UserTokenListAPIHandler.post.__module__ == "hai_hub.logins.user_limits"
+    assert BaseHandler.prepare.__module__ == "hai_hub.config.database_errors", "it tells errors in all others"
 
 
 def test_only_the_local_user_and_users_that_were_added_are_let_in(settings: HubSettings) -> None:

@@ -132,6 +132,13 @@ def test_it_is_the_folder_behind_a_link_that_counts(open_folder: Path) -> None:
     assert closed_folder(str(open_folder / "link")) == str(open_folder / "real")
 
 
+def test_it_is_the_folder_of_a_link_to_a_file_that_counts_too(open_folder: Path) -> None:
+    """As of a venv in root's home, whose Python is a link to the system's."""
+    (open_folder / "venv").mkdir(mode=0o700)
+    (open_folder / "venv" / "python").symlink_to("/bin/sh")
+    assert closed_folder(str(open_folder / "venv" / "python")) == str(open_folder / "venv")
+
+
 def test_without_an_account_nothing_changes(tmp_path: Path) -> None:
     with acting_as(None):
         (tmp_path / "a").touch()

@@ -29,7 +29,7 @@ def test_a_password_is_not_in_the_repr() -> None:
         (["--port", "abc"], "'abc' is not a whole number"),
         (["--nodes", "0"], "--nodes: '0' is not"),
         (["--gpus-per-node", "-1"], "--gpus-per-node"),
-        (["--password", "short"], "--password has 5 characters; give it at least 8"),
+        (["--password", "short"], "--password: 5 characters are too few; give it at least 8"),
         (["--user", "a b"], "--user 'a b' is no user name"),
         (["--user", "../x"], "--user '../x' is no user name"),
         (["--nodes-file", "/nowhere.toml"], "--nodes-file /nowhere.toml: there is no such file"),

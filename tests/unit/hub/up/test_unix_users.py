@@ -64,6 +64,9 @@ def test_a_python_that_users_cannot_start_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("sys.executable", "/closed/venv/bin/python")
     with pytest.raises(UpError, match=r"need /closed/venv/bin/python, and /closed is closed to them; install HAI"):
         require_rights(Path("/var/lib/hai"))
+    monkeypatch.setattr(unix_users, "closed_folder", lambda path: "/closed" if "hai_client" in path else None)
+    with pytest.raises(UpError, match=r"need .*/hai_client/__init__.py, and /closed is closed to them; install HAI"):
+        require_rights(Path("/var/lib/hai"))
 
 
 def test_the_local_user_needs_an_account_that_is_not_roots() -> None:
