@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 )
 #: As for `hai up --unix-users`, which refuses to start otherwise.
 readable = pytest.mark.skipif(
-    closed_folder(sys.executable) is not None or closed_folder(haienv.__file__) is not None,
+    closed_folder(sys.executable) is not None or closed_folder(str(Path(haienv.__file__).parent)) is not None,
     reason="the folder of this Python, or of this checkout, is closed to other accounts",
 )
 

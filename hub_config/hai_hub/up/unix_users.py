@@ -35,7 +35,7 @@ def require_rights(state_dir: Path) -> None:
             f"--state-dir, for example {SYSTEM_STATE_DIR}"
         )
         raise wrong_input(message)
-    for needed in (sys.executable, hai_client.__file__):
+    for needed in (sys.executable, str(Path(hai_client.__file__).parent)):
         if closed := closed_folder(needed):
             message = (
                 f"--unix-users: users' servers need {needed}, and {closed} is closed to them; install HAI, and its "
