@@ -95,8 +95,8 @@ class Evidence:
         self._wake: tuple[int, int] | None = None
         self._last: threading.Event | None = None
         self._forced = False
-        #: The newest complete checkpoint.
-        self._newest: Found | None = None
+        #: The newest complete checkpoint; for others after the last look only.
+        self.newest: Found | None = None
         self._posted: Found | None = None
         self._posted_at = float("-inf")
         #: Whether there is a newer file that is not complete yet.
@@ -164,7 +164,7 @@ class Evidence:
 
     def settled(self, now: float) -> bool:
         """Return whether there is a complete checkpoint since the notice, and no rank is writing another one."""
-        newest, noticed = self._newest, self._noticed_at
+        newest, noticed = self.newest, self._noticed_at
         if newest is None or noticed is None or newest.at < noticed:
             return False
         return not self._unsettled and not self.going_on(now)
@@ -187,18 +187,13 @@ class Evidence:
             now: Monotonic seconds.
             at_once: Whether to return it even if the last report was less than `POST_EVERY_S` ago.
         """
-        newest = self._newest
+        newest = self.newest
         if newest is None or (self._posted is not None and newest.at <= self._posted.at):
             return None
         if not at_once and now - self._posted_at < POST_EVERY_S:
             return None
         self._posted, self._posted_at = newest, now
         return newest
-
-    @property
-    def newest(self) -> Found | None:
-        """The newest complete checkpoint (read after the last look)."""
-        return self._newest
 
     def last_look(self, *, forced: bool, failed: bool = False) -> None:
         """Look once more, for a second at most, after all processes of the rank have left.
@@ -303,11 +298,11 @@ class Evidence:
         last_heard = now - (silence - UNHEARD_S) * 1e9
         self._growth_heard = quiet < QUIET_S and self._sweep.grown_to <= last_heard
         self._unsettled, self.refused = False, None
-        found = self._newest
+        found = self.newest
         if last and found is not None and not self._sweep.is_unchanged(found):
-            self._newest = None
+            self.newest = None
         for file in reversed(files):
-            if self._newest is not None and file.at <= self._newest.at:
+            if self.newest is not None and file.at <= self.newest.at:
                 break
             # A file newer than the last event was written without an event.
             needed = max(QUIET_S, quiet) if file.at > last_heard else quiet
@@ -328,18 +323,19 @@ class Evidence:
             if why is not None:
                 self.refused = self.refused or (file.path, why)
                 continue
-            self._newest = file
+            self.newest = file
             unsure = open_now | self.saves.torn
             self._sweep.note_complete(one for one in files if one.at <= file.at and one.path not in unsure)
             break
         self._heard = heard if quiet < QUIET_S else None
-        self.spoilt = found is not None and (self._newest is None or self._newest.at < found.at)
+        self.spoilt = found is not None and (self.newest is None or self.newest.at < found.at)
 
     def _why_doubtful(self, file: Found, *, fresh: bool) -> str | None:
         """Return why a file, at the end of the rank, is not sure to be a whole checkpoint; None: it is."""
         if self._forced and file.at >= (self._noticed_at or 0):
             folder = os.path.dirname(file.path)
-            if any(os.path.dirname(path) == folder and not self._is_record(path) for path in self.saves.torn):
+            torn = self.saves.torn - self._tree_watch.records
+            if any(os.path.dirname(path) == folder and not _is_record(path) for path in torn):
                 return "was written together with one that is torn"
         if fresh and in_index(file.path) is False:
             return "is not in the index of its framework, which would not find it again"
@@ -347,9 +343,9 @@ class Evidence:
             return "was written just before the command failed, and may be a part of a checkpoint"
         return None
 
-    def _is_record(self, path: str) -> bool:
-        by_name = FileFacts(path, place=os.path.dirname(path), size=1)
-        return path in self._tree_watch.records or why_not(by_name) == RECORD
+
+def _is_record(path: str) -> bool:
+    return why_not(FileFacts(path, place=os.path.dirname(path), size=1)) == RECORD
 
 
 def is_newer(seen_at: float, told: dict[str, Any] | None, told_at: float | None) -> bool:

@@ -24,8 +24,8 @@ class ProcessKiller:
     """Sends SIGTERM to descendants once, then, after a wait, SIGKILL to all until none is left.
 
     Processes that got SIGTERM with their notice, and those above them, get no second one: a handler would begin its
-    save anew, and a launcher pass it on. SIGKILL is repeated because processes may fork between the look at the process
-    table and the signal.
+    save again, and a launcher pass it on. SIGKILL is repeated because processes may fork between the look at the
+    process table and the signal.
 
     Args:
         wait_s: Time between SIGTERM and SIGKILL, seconds.

@@ -23,7 +23,6 @@ from hai_client.rank.notices import NoticeWatch
 from hai_client.rank.process_killer import ProcessKiller, kill_all
 from hai_client.rank.recorder import Recorder
 from hai_client.rank.records import Abandoned, RankRecords
-from hai_client.rank.signals import is_as_asked
 from hai_client.rank.spec import BadSpec, Spec
 from hai_client.rank.status import Status
 from hai_client.rank.stop_signals import ImmediateEnd
@@ -220,7 +219,7 @@ class Supervisor:
         self._read_output()
         self._records.take_reports()
         self._look_for_the_last_time()
-        self._judge_reading()
+        self._reading = judged(self._reading, self._records, self._log)
         if self._metrics is None and os.path.isdir(os.path.join(self._spec.runtime, "progress")):
             # A short command, which has reported how far it has come.
             self._measure()
@@ -357,7 +356,10 @@ class Supervisor:
             return
         if self._exit_code in CRASHED and self._ending is None:
             self._evidence.saves.tear_open()
-        self._evidence.last_look(forced=self._stop_signals.must_end(), failed=self._has_failed())
+        self._evidence.last_look(
+            forced=self._stop_signals.must_end(),
+            failed=self._telling.has_failed(self._exit_code, ended=self._stop_signals.must_end()),
+        )
         evidence = self._evidence
         if evidence.spoilt:
             self._records.take_spoilt(evidence.newest)
@@ -367,30 +369,6 @@ class Supervisor:
         if evidence.refused is not None and self._notice is not None:
             path, why = evidence.refused
             self._log.say(f"{path} is not taken for a checkpoint: it {why}")
-
-    def _judge_reading(self) -> None:
-        """Say so, once, if this run has saved and has read nothing of what the run before had saved."""
-        reading = self._reading
-        if reading is None:
-            return
-        if reading.has_read():
-            self._reading = None
-        elif self._records.data["checkpoint"] is not None:
-            self._reading = None
-            self._records.data["unread"] = reading.path
-            self._log.say(
-                f"this run has saved, and has read nothing of {reading.path}, which the run before had left: it may"
-                " have begun again from the start; `hai rehearse` shows what it reads"
-            )
-        if self._reading is None:
-            reading.close()
-
-    def _has_failed(self) -> bool:
-        """Return whether the command left by itself in another way than asked, so that a save of it may be a part."""
-        if self._stop_signals.must_end() or self._telling.under_agent:
-            # The status of a launcher says little of its workers.
-            return False
-        return not is_as_asked(self._exit_code, caught=self._telling.roster.caught)
 
     def _reap(self) -> bool:
         """Reap ended children; return whether any is left. Orphans become children too: no child, no descendant."""
@@ -468,5 +446,22 @@ class Supervisor:
         self._delivery.remember(alive)
         self._evidence.start()
         self._evidence.look(process.pid for process in alive)
-        self._judge_reading()
+        self._reading = judged(self._reading, self._records, self._log)
         self._records.write()
+
+
+def judged(reading: Reading | None, records: RankRecords, log: LogWriter) -> Reading | None:
+    """Say so if a run has saved and has read nothing of what the run before had saved; return None when it is known."""
+    if reading is None:
+        return None
+    unread = not reading.has_read()
+    if unread and records.data["checkpoint"] is None:
+        return reading
+    reading.close()
+    if unread:
+        records.data["unread"] = reading.path
+        log.say(
+            f"this run has saved, and has read nothing of {reading.path}, which the run before had left: it may"
+            " have begun again from the start; `hai rehearse` shows what it reads"
+        )
+    return None

@@ -109,7 +109,7 @@ class Sweep:
         """Note that a file or a folder was renamed to this path: what it holds has come into place then."""
         _remember(self._came, path, at)
         for file in [one for one in self._files.values() if is_below(one.path, (path,))]:
-            # Files that were replaced are seen anew at the next look.
+            # Files that were replaced are seen again at the next look.
             if file.at < at and self.is_unchanged(file):
                 self._files[file.path] = file.dated(at)
 
@@ -128,11 +128,11 @@ class Sweep:
     def note_complete(self, files: Iterable[Found]) -> None:
         """Remember the sizes of files that are complete: later files of these names are no shorter."""
         for file in files:
-            self._note_size(file.path, file.size)
+            _note_size(self._sizes, file.path, file.size)
 
     def is_whole(self, file: Found) -> bool:
         """Return whether a file was certainly written to its end: it was renamed, or is as long as those before."""
-        return self._came_at(file.path) > 0 or file.size >= self._sizes.get(general(file.path), file.size + 1)
+        return _came_at(self._came, file.path) > 0 or file.size >= self._sizes.get(general(file.path), file.size + 1)
 
     def is_unchanged(self, file: Found) -> bool:
         """Return whether a file is still what it was when it was found; True where it cannot be looked at."""
@@ -143,11 +143,6 @@ class Sweep:
         except OSError:
             return True
         return (stat.st_ino, stat.st_mtime_ns, stat.st_size) == (file.inode, file.mtime, file.size)
-
-    def _note_size(self, path: str, size: int) -> None:
-        if size:
-            name = general(path)
-            _remember(self._sizes, name, min(size, self._sizes.get(name, size)))
 
     @property
     def learned(self) -> list[str]:
@@ -258,11 +253,11 @@ class Sweep:
             self._files.pop(path, None)
 
     def _note(self, path: str, stat: os.stat_result) -> None:
-        came = self._came_at(path)
+        came = _came_at(self._came, path)
         if stat.st_mtime_ns <= self._since and came <= self._since:
             if not is_draft(os.path.basename(path)):
                 # It was there before the run.
-                self._note_size(path, stat.st_size)
+                _note_size(self._sizes, path, stat.st_size)
             return
         known = self._files.get(path)
         file = seen(path, stat, known)
@@ -279,14 +274,20 @@ class Sweep:
             oldest = min(self._files.values(), key=lambda file: file.at)
             del self._files[oldest.path]
 
-    def _came_at(self, path: str) -> int:
-        """Return when the file, or a folder that it lies in, was renamed into place; 0: not, as far as is known."""
-        latest = 0
-        if self._came:
-            while path not in ("", "/"):
-                latest = max(latest, self._came.get(path, 0))
-                path = os.path.dirname(path)
-        return latest
+
+def _came_at(came: OrderedDict[str, int], path: str) -> int:
+    """Return when the file, or a folder that it lies in, was renamed into place; 0: not, as far as is known."""
+    latest = 0
+    while came and path not in ("", "/"):
+        latest = max(latest, came.get(path, 0))
+        path = os.path.dirname(path)
+    return latest
+
+
+def _note_size(sizes: OrderedDict[str, int], path: str, size: int) -> None:
+    if size:
+        name = general(path)
+        _remember(sizes, name, min(size, sizes.get(name, size)))
 
 
 def seen(path: str, stat: os.stat_result, known: Found | None) -> Found:

@@ -28,7 +28,7 @@ from hai_client.rank.moment import Moment
 from hai_client.rank.processes import descendants, read_table, send
 from hai_client.rank.roster import Roster
 from hai_client.rank.shells import Shells
-from hai_client.rank.signals import SignalRule
+from hai_client.rank.signals import SignalRule, is_as_asked
 from hai_client.rank.stages import Stages
 from hai_client.rank.times import seconds_of
 from hai_client.rank.uncaught import Uncaught
@@ -97,6 +97,16 @@ class Telling:
     def heard_by_file(self) -> bool:
         """Return whether the job reads the notice by itself, and may leave because of it."""
         return self._rule.auto and self._main != 0 and self._rule.polls()
+
+    def has_failed(self, exit_code: int | None, *, ended: bool) -> bool:
+        """Return whether the command left by itself in another way than asked, so that a save of it may be a part.
+
+        Args:
+            exit_code: Its exit status.
+            ended: Whether the rank was ended by force.
+        """
+        # The status of a launcher says little of its workers.
+        return not (ended or self.under_agent or is_as_asked(exit_code, caught=self.roster.caught))
 
     def end_of_stage(self, pid: int) -> int | None:
         """Return the wait status (`os.wait`) of the command of a shell that was ended; None: not known."""

@@ -357,7 +357,7 @@ def test_a_report_that_makes_no_sense_is_dropped_with_a_word_in_the_log(bench) -
 
 
 def test_one_that_saves_because_of_its_notice_gets_no_second_signal_at_the_deadline(bench, service) -> None:
-    """A second one would begin its save anew. Others of the rank get theirs."""
+    """A second one would begin its save again. Others of the rank get theirs."""
     bench.folder.mkdir()
     (bench.folder / "ears.py").write_text(EARS)
     line = f"{sys.executable} ears.py & (sleep 1000; echo ended) & wait"

@@ -151,3 +151,31 @@ def work_lost(run: Run, now: datetime) -> timedelta:
         return timedelta(0)
     since = run.running_at if run.checkpoint is None else max(run.running_at, run.checkpoint.at)
     return max(timedelta(0), now - since)
+
+
+def unsaved_after(task: Task, run: Run, ending: RunOutcome) -> int:
+    """Return how many runs in a row, with this one, were interrupted without evidence of a checkpoint (P8).
+
+    A run that was never up, or had no notice, does not count: it says nothing of how the job saves.
+    """
+    if ending.left is Left.SAVED or run.checkpoint is not None:
+        return 0
+    interrupted = ending.state is TaskState.SUSPENDED and ending.left is not None and run.running_at is not None
+    return task.unsaved + interrupted
+
+
+def lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
+    """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
+
+    A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was
+    ended has lost the time after its checkpoint. Where no checkpoint was seen and no place for them was named, the job
+    may have saved in a place that nobody looks at: how much is lost is not known.
+    """
+    if ending.state is not TaskState.SUSPENDED:
+        return None
+    stayed = run.killed_at is not None and not run.done
+    if ending.left is Left.SAVED and not stayed:
+        return timedelta(0)
+    if run.checkpoint is None and any(rank.watched is False for rank in run.ranks):
+        return None
+    return work_lost(run, at) * len(run.ranks)

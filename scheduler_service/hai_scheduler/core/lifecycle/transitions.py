@@ -32,10 +32,10 @@ from hai_scheduler.core.lifecycle.events import (
     StateKept,
     TimeSkipped,
 )
-from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, outcome_of, work_lost
+from hai_scheduler.core.lifecycle.run_outcome import RunOutcome, lost_work, outcome_of, unsaved_after
 from hai_scheduler.core.lifecycle.start_backoff import doubled, row_with, wait_after
 from hai_scheduler.core.model.ids import RunId, TaskId
-from hai_scheduler.core.model.leaving import Left, Profile, Source
+from hai_scheduler.core.model.leaving import Profile, Source
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import KEPT_ROTATIONS, Task, TaskState
@@ -358,12 +358,12 @@ def _end(task: Task, at: datetime, *, give_up: bool) -> Advanced:
         run = replace(run, failed_ranks=_failed_ranks(run))
     # At least zero: the clocks of replicas may disagree.
     served = timedelta(0) if run.running_at is None else max(timedelta(0), at - run.running_at)
-    lost = _lost_work(run, ending, at)
+    lost = lost_work(run, ending, at)
     used = merged_summary(rank.summary for rank in run.ranks)
     ranks = tuple(replace(rank, summary=None) for rank in run.ranks)
     ended = replace(run, ranks=ranks, ended_at=at, reason=ending.reason, left=ending.left, lost=lost, summary=used)
     task = replace(task, run=ended, served=task.served + served, reason=ending.reason)
-    task = replace(task, unsaved=_unsaved(task, ended, ending))
+    task = replace(task, unsaved=unsaved_after(task, ended, ending))
     if ending.reason is Reason.SUPERVISOR_KILLED:
         # The task itself is to blame (H4): it waits as after a failed start, and fails after too many in a row.
         task = _wait_for_next_start(replace(task, failed_starts=row - 1), at)
@@ -409,34 +409,6 @@ def _back_in_queue(task: Task, ending: RunOutcome, at: datetime) -> Task:
         suspensions=task.suspensions + (0 if ending.reason.unplanned else 1),
         avoid=task.avoid.union(lost),
     )
-
-
-def _unsaved(task: Task, run: Run, ending: RunOutcome) -> int:
-    """Return how many runs in a row, with this one, were interrupted without evidence of a checkpoint (P8).
-
-    A run that was never up, or had no notice, does not count: it says nothing of how the job saves.
-    """
-    if ending.left is Left.SAVED or run.checkpoint is not None:
-        return 0
-    interrupted = ending.state is TaskState.SUSPENDED and ending.left is not None and run.running_at is not None
-    return task.unsaved + interrupted
-
-
-def _lost_work(run: Run, ending: RunOutcome, at: datetime) -> timedelta | None:
-    """Return the lost work of a run that will be resumed: time since the last checkpoint, times nodes.
-
-    A run that saved and left by itself has lost nothing. A run that saved after its notice and went on until it was
-    ended has lost the time after its checkpoint. Where no checkpoint was seen and no place for them was named, the job
-    may have saved in a place that nobody looks at: how much is lost is not known.
-    """
-    if ending.state is not TaskState.SUSPENDED:
-        return None
-    stayed = run.killed_at is not None and not run.done
-    if ending.left is Left.SAVED and not stayed:
-        return timedelta(0)
-    if run.checkpoint is None and any(rank.watched is False for rank in run.ranks):
-        return None
-    return work_lost(run, at) * len(run.ranks)
 
 
 def _start_failed(task: Task, event: StartFailed) -> Advanced:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hai_client.rank.judging import AT_LEAST, RECORD, TORN, FileFacts, is_draft, is_text, may_be_text, why_not
 
-PLACE = "/work/out"
+PLACE = "/data/out"
 
 
 def facts(path: str, **more: object) -> FileFacts:
@@ -19,16 +19,16 @@ def facts(path: str, **more: object) -> FileFacts:
 @pytest.mark.parametrize(
     ("path", "more"),
     [
-        ("/work/out/model.pt", {}),
-        ("/work/out/model.pt", {"text": True, "grows": True}),
-        ("/work/out/checkpoint-20/trainer_state.json", {"text": True}),
-        ("/work/out/state.json", {"text": True}),
-        ("/work/out/model", {}),
-        ("/work/out/model", {"grows": True}),
-        ("/work/out/step=20/__0_0.distcp", {}),
-        ("/work/out/model.pt", {"before": 1000}),
-        ("/work/out/model.pt", {"before": 1100}),
-        ("/work/out/state.json", {"size": 9, "before": 10, "text": True}),
+        ("/data/out/model.pt", {}),
+        ("/data/out/model.pt", {"text": True, "grows": True}),
+        ("/data/out/checkpoint-20/trainer_state.json", {"text": True}),
+        ("/data/out/state.json", {"text": True}),
+        ("/data/out/model", {}),
+        ("/data/out/model", {"grows": True}),
+        ("/data/out/step=20/__0_0.distcp", {}),
+        ("/data/out/model.pt", {"before": 1000}),
+        ("/data/out/model.pt", {"before": 1100}),
+        ("/data/out/state.json", {"size": 9, "before": 10, "text": True}),
         ("/elsewhere/ckpt.pt", {}),
         ("/tmp/run/ckpt.pt", {}),
     ],
@@ -40,25 +40,25 @@ def test_a_checkpoint(path: str, more: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("path", "more", "why"),
     [
-        ("/work/out/model.pt.tmp", {}, "draft"),
-        ("/work/out/model.pt.tmp.4711", {}, "draft"),
-        ("/work/out/.tmp-model.pt", {}, "draft"),
-        ("/work/out/tmpx3k_a9qz", {}, "draft"),
-        ("/work/out/ck.tmp", {}, "draft"),
-        ("/work/out/tmp-checkpoint-20/model.safetensors", {}, "draft"),
-        ("/work/out/20.orbax-checkpoint-tmp-17/state", {}, "draft"),
-        ("/work/out/model.pt", {"size": 0}, "is empty"),
-        ("/work/out/model.pt", {"torn": True}, TORN),
-        ("/work/out/model.pt", {"before": 3000}, "1,000 bytes"),
-        ("/work/out/log.txt", {"text": True}, RECORD),
-        ("/work/out/train_log.txt", {"text": True}, RECORD),
-        ("/work/out/epochs.txt", {"text": True, "grows": True}, RECORD),
-        ("/work/out/version_0/hparams.yaml", {"text": True}, RECORD),
-        ("/work/out/config.json", {"text": True}, RECORD),
-        ("/work/out/metrics.json", {"text": True}, RECORD),
-        ("/work/out/opt.toml", {"text": True}, RECORD),
-        ("/work/out/train.log", {}, RECORD),
-        ("/work/out/events.out.tfevents.17.host", {}, RECORD),
+        ("/data/out/model.pt.tmp", {}, "draft"),
+        ("/data/out/model.pt.tmp.4711", {}, "draft"),
+        ("/data/out/.tmp-model.pt", {}, "draft"),
+        ("/data/out/tmpx3k_a9qz", {}, "draft"),
+        ("/data/out/ck.tmp", {}, "draft"),
+        ("/data/out/tmp-checkpoint-20/model.safetensors", {}, "draft"),
+        ("/data/out/20.orbax-checkpoint-tmp-17/state", {}, "draft"),
+        ("/data/out/model.pt", {"size": 0}, "is empty"),
+        ("/data/out/model.pt", {"torn": True}, TORN),
+        ("/data/out/model.pt", {"before": 3000}, "1,000 bytes"),
+        ("/data/out/log.txt", {"text": True}, RECORD),
+        ("/data/out/train_log.txt", {"text": True}, RECORD),
+        ("/data/out/epochs.txt", {"text": True, "grows": True}, RECORD),
+        ("/data/out/version_0/hparams.yaml", {"text": True}, RECORD),
+        ("/data/out/config.json", {"text": True}, RECORD),
+        ("/data/out/metrics.json", {"text": True}, RECORD),
+        ("/data/out/opt.toml", {"text": True}, RECORD),
+        ("/data/out/train.log", {}, RECORD),
+        ("/data/out/events.out.tfevents.17.host", {}, RECORD),
         ("/elsewhere/model", {}, "no place"),
         ("/elsewhere/state.json", {"text": True}, "no place"),
     ],
@@ -91,7 +91,7 @@ def test_an_unfinished_empty_temporary_or_shrunken_file_is_none(
 
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_a_file_that_is_no_shorter_is_never_called_shrunken(before: int, more: int) -> None:
-    assert why_not(facts("/work/out/model.pt", size=before + more, before=before)) is None
+    assert why_not(facts("/data/out/model.pt", size=before + more, before=before)) is None
 
 
 def test_what_is_text() -> None:

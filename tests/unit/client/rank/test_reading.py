@@ -23,12 +23,12 @@ def reading_of(tmp_path: Path, name: str = "out/model.pt") -> Reading:
 
 
 def written_again(folder: Path) -> None:
-    (folder / "model.pt").write_text("anew")
+    (folder / "model.pt").write_text("again")
     with (folder / "train.log").open("a+") as file:
         file.seek(0)
         file.read()
     draft = folder / "best.pt.tmp"
-    draft.write_text("anew")
+    draft.write_text("again")
     draft.rename(folder / "best.pt")
     sorted(folder.iterdir())
     (folder / "model.pt").stat()
