@@ -69,7 +69,7 @@ class Crowd:
             await response.read()
 
     async def as_run(self, what: str, body: bytes, kind: Mapping[str, str]) -> None:
-        """Send as rank 0 of the task that talks: its first line is its token, as whoever owns it can have it."""
+        """Send as rank 0 of the task that talks: its first line is its token, as its owner can have it."""
         if "run" not in self.made:
             lines = (await self.ask("GET", f"/tasks/{TALKS}/logs?limit=10"))["lines"]
             self.made["run"] = next(line["text"] for line in lines if line["text"].startswith("run:"))

@@ -38,6 +38,6 @@ async def in_reader(do: Callable[[], T]) -> T:
     turns = _TURNS.setdefault(loop, Turns(_THREADS - 1))
     await turns.enter(effort.client)
     work = loop.run_in_executor(_READERS, counted)
-    # A thread cannot be interrupted: whoever hangs up keeps the slot until it is done.
+    # A thread cannot be interrupted: who hangs up keeps the slot until it is done.
     work.add_done_callback(lambda _: turns.leave(effort.client))
     return await asyncio.shield(work)

@@ -55,7 +55,7 @@ class Budget:
 #: The budgets of one process unless its configuration has others. The numbers are for a process with about two cores.
 DEFAULTS: Final[Mapping[Kind, Budget]] = MappingProxyType(
     {
-        # Probes ask a few times a second, and a page has some files. Whoever says no name gets no more than a user.
+        # Probes ask a few times a second, and a page has some files. Who says no name gets no more than a user.
         Kind.PUBLIC: Budget(at_once=16, total=128, rate=40, burst=400, work=0.1),
         # The rate counts failures alone. On one machine all users have one address: forgotten programs with expired
         # tokens must not keep the new tokens of all users out.

@@ -15,7 +15,7 @@ RETRY_AFTER: Final = 5
 
 
 class FairQueue(Turns):
-    """Turns of which only so many requests may wait.
+    """Turns for which a bounded number of requests may wait.
 
     Args:
         slots: How many requests run at a time.

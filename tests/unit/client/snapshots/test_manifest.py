@@ -1,4 +1,4 @@
-"""What a manifest costs whoever reads it, however hostile its writer is."""
+"""What a manifest costs its reader, however hostile its writer is."""
 
 from __future__ import annotations
 
