@@ -17,7 +17,6 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -463,48 +462,3 @@ async def test_a_task_starts_in_the_snapshot_of_its_user_alone(world: World) -> 
     assert (rank.exit_code, said) == (0, ["print(1)", "closed"])
     _, said = await world.run(2, BOB, f"cat {cwd}/train.py 2>/dev/null || echo closed")
     assert said == ["closed"]
-
-
-async def test_a_link_that_an_account_puts_into_its_snapshot_while_that_is_removed_changes_nothing_else(
-    world: World, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The account holds its folder open: whoever owns it by now, what the account has made in it stays its own."""
-    alice = account_named(ALICE)
-    assert alice is not None
-    others = place / "others"
-    others.mkdir(mode=0o755)
-    (others / "file").write_text("root's")
-    (others / "file").chmod(0o644)
-    snapshots = SnapshotFolder(
-        world.users / "snapshots", SystemClock(), account_of=Accounts("{username}", world.users).of
-    )
-    await store(snapshots, CODE, ALICE)
-    tree = Path((await snapshots.folder(ALICE, CODE.digest)).path).parent
-    with acting_as(alice):
-        tree.chmod(0o700)
-        (tree / "mine" / "victim" / "deep").mkdir(parents=True)
-        mine = os.open(tree / "mine", os.O_RDONLY)
-    real = {name: getattr(os, name) for name in ("open", "chmod", "scandir", "stat")}
-    swapped: list[str] = []
-
-    def swap(name: str, *args: Any, **options: Any) -> Any:
-        # Between the look at the folder and what is done with it, which names it in one way or the other.
-        if not swapped and "victim" in str(args[0]):
-            swapped.append(name)
-            with acting_as(alice):
-                os.rename("victim", "aside", src_dir_fd=mine, dst_dir_fd=mine)
-                os.symlink(others, "victim", dir_fd=mine)
-        return real[name](*args, **options)
-
-    for name in real:
-        monkeypatch.setattr(os, name, lambda *args, name=name, **options: swap(name, *args, **options))
-    async with snapshots.sweeping(ALICE) as sweep:
-        assert sweep is not None
-        await sweep.remove((), SystemClock().now() + timedelta(days=30), timedelta(days=1))
-    monkeypatch.undo()
-    os.close(mine)
-    assert swapped
-    assert [(path.stat().st_mode & 0o7777, path.stat().st_uid) for path in (others, others / "file")] == [
-        (0o755, 0),
-        (0o644, 0),
-    ]
