@@ -1,4 +1,4 @@
-"""Root follows no link that a user's account puts in its way (`hai up --unix-users`). Real accounts: this needs root."""
+"""Root follows no link that a user's account puts in its way (`hai up --unix-users`): this needs root."""
 
 from __future__ import annotations
 
