@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hai_client.slurm.getting import Known
+from hai_client.slurm.getting import KnownOptions
 from hai_client.slurm.options import BadOption
 
-KNOWN = Known({"u": "user=", "n": "noheader", "t": "states="}, {"uid": "user=", "me": "me", "state": "states="})
+KNOWN = KnownOptions({"u": "user=", "n": "noheader", "t": "states="}, {"uid": "user=", "me": "me", "state": "states="})
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_what_cannot_be_read_is_named(line: str, message: str) -> None:
 
 def test_a_beginning_of_two_options_is_asked_about() -> None:
     with pytest.raises(BadOption, match="--st: it may be --start, --states: write it in full"):
-        Known({"t": "states=", "S": "start"}, {}).split(["--st"])
+        KnownOptions({"t": "states=", "S": "start"}, {}).split(["--st"])
