@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Known:
+class KnownOptions:
     """The options of a command.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from hai_client.slurm.columns import ENDED, SACCT_FIELDS, SACCT_VALUES, SHORT, SQUEUE_LETTERS, SQUEUE_NAMES
-from hai_client.slurm.getting import Known
+from hai_client.slurm.getting import KnownOptions
 from hai_client.slurm.options import BadOption
 from hai_client.slurm.tables import Table, by_fields, chosen
 from hai_client.slurm.times import point_of
@@ -30,7 +30,7 @@ _OTHERS = {
     "units": "units=", "noconvert": "noconvert", "federation": "federation", "local": "local", "json": "json",
     "yaml": "yaml", "expand-patterns": "patterns",
 }  # fmt: skip
-_SQUEUE = Known(
+_SQUEUE = KnownOptions(
     {
         "A": "accounts=", "a": "all", "h": "noheader", "i": "iterate=", "j": "jobs=", "l": "long", "L": "licenses=",
         "M": "clusters=", "n": "name=", "o": "format=", "O": "Format=", "p": "partition=", "P": "priority",
@@ -39,7 +39,7 @@ _SQUEUE = Known(
     },
     {**_OTHERS, "me": "me", "start": "start", "sibling": "sibling", "hide": "hide", "step": "steps"},
 )  # fmt: skip
-_SACCT = Known(
+_SACCT = KnownOptions(
     {
         "A": "accounts=", "a": "allusers", "b": "brief", "B": "batch-script", "c": "completion", "D": "duplicates",
         "e": "helpformat", "E": "endtime=", "f": "file=", "F": "flags=", "g": "gid=", "i": "nnodes=", "I": "ncpus=",
@@ -160,7 +160,7 @@ def states_of(text: str) -> set[str]:
     return found
 
 
-def _given(known: Known, words: Sequence[str]) -> list[tuple[str, str]]:
+def _given(known: KnownOptions, words: Sequence[str]) -> list[tuple[str, str]]:
     given, rest = known.split(words)
     if rest:
         raise BadOption(f"{rest[0]}: a word too many; jobs are named with --jobs={rest[0]}")

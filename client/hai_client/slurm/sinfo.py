@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from hai_client.slurm.columns import SINFO_LETTERS, SINFO_NAMES
-from hai_client.slurm.getting import Known
+from hai_client.slurm.getting import KnownOptions
 from hai_client.slurm.hostlist import expand
 from hai_client.slurm.options import BadOption
 from hai_client.slurm.tables import Table, chosen
@@ -21,7 +21,7 @@ _FORMATS = {
     "Node": "%20N %.6D %9P %6t",
     "list-reasons": "%20E %9u %19H %N",
 }
-_KNOWN = Known(
+_KNOWN = KnownOptions(
     {
         "a": "all", "d": "dead", "e": "exact", "h": "noheader", "i": "iterate=", "l": "long", "M": "clusters=",
         "n": "nodes=", "N": "Node", "o": "format=", "O": "Format=", "p": "partition=", "r": "responding",

@@ -16,7 +16,7 @@ _WIDE = 20
 _CANONICAL = {field.lower(): field for field in SACCT_FIELDS}
 
 
-class Column:
+class SlurmColumn:
     """A column: its title, the name of its value in a row, its width, and the text before and after it.
 
     A width of 0 is none; `more` is put in the place of the last character of a value that is cut.
@@ -62,7 +62,7 @@ class Column:
 class Table:
     """What is printed of a row, and whether there is a line of titles, and one of dashes below it."""
 
-    def __init__(self, columns: Sequence[Column], *, after: str = "") -> None:
+    def __init__(self, columns: Sequence[SlurmColumn], *, after: str = "") -> None:
         self.columns = columns
         self.after = after
         self.header = True
@@ -92,14 +92,14 @@ def by_letters(text: str, letters: Mapping[str, str]) -> Table:
         value = letters.get(match[3], match[3])
         width = int(match[2] or 0)
         before = text[at : match.start()]
-        columns.append(Column(TITLES.get(value, value), value, width, right=bool(match[1]), before=before))
+        columns.append(SlurmColumn(TITLES.get(value, value), value, width, right=bool(match[1]), before=before))
         at = match.end()
     return Table(columns, after=text[at:])
 
 
 def by_names(text: str, names: Mapping[str, str]) -> Table:
     """Return the table of `-O`: names with widths and what follows each: `jobid:.10,state:|,name:5;`."""
-    columns: list[Column] = []
+    columns: list[SlurmColumn] = []
     for word in text.split(","):
         name, given, form = word.partition(":")
         value = names.get(name.strip().lower(), name.strip().upper())
@@ -107,7 +107,7 @@ def by_names(text: str, names: Mapping[str, str]) -> Table:
         digits = re.match(r"\.?(\d*)", form)
         width = (digits[1] if digits else "") if given else str(_WIDE)
         after = form[digits.end() :] if digits else ""
-        columns.append(Column(TITLES.get(value, value), value, int(width or 0), right=right, after=after))
+        columns.append(SlurmColumn(TITLES.get(value, value), value, int(width or 0), right=right, after=after))
     return Table(columns)
 
 
@@ -128,7 +128,7 @@ def by_fields(text: str, between: str | None, *, closed: bool = False) -> Table:
         between: What separates them; None: they are padded.
         closed: Whether it also stands after the last.
     """
-    columns: list[Column] = []
+    columns: list[SlurmColumn] = []
     for word in (each.strip() for each in text.split(",")):
         name, _, given = word.partition("%")
         if not name:
@@ -136,10 +136,10 @@ def by_fields(text: str, between: str | None, *, closed: bool = False) -> Table:
         field = _CANONICAL.get(name.lower(), name)
         value = SACCT_VALUES.get(field, field)
         if between is not None:
-            columns.append(Column(field, value, before=between if columns else ""))
+            columns.append(SlurmColumn(field, value, before=between if columns else ""))
             continue
         width = int(given) if re.fullmatch(r"-?\d{1,4}", given) and int(given) else SACCT_WIDTHS.get(field, 10)
-        columns.append(Column(field, value, abs(width), right=width > 0, after=" ", more="+"))
+        columns.append(SlurmColumn(field, value, abs(width), right=width > 0, after=" ", more="+"))
     table = Table(columns, after=between or "" if closed else "")
     table.dashes = between is None
     return table

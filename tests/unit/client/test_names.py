@@ -5,12 +5,9 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hai_client.errors import Invalid
 from hai_client.names import check_name, fits, make_name, name_for, parse_priority
-from hai_lab.task_names import task_name
 from hai_scheduler.core.model.limits import TASK_NAME_PATTERN
 from kit.ecma import in_python
 
@@ -99,11 +96,6 @@ def test_the_panel_s_pattern_says_the_same_of_every_letter() -> None:
             # A letter that has another spelling is composed first.
             kept = unicodedata.normalize("NFC", text)
             assert (pattern.fullmatch(kept) is not None) == fits(kept), hex(code)
-
-
-@given(st.text(max_size=80))
-def test_the_panel_s_server_makes_the_same_names(text: str) -> None:
-    assert task_name(text) == make_name(text)
 
 
 @pytest.mark.parametrize(

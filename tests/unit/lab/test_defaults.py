@@ -6,7 +6,6 @@ import pytest
 
 from hai_lab.defaults import submit_defaults
 from hai_lab.problem import Problem
-from hai_lab.task_names import task_name
 
 
 @pytest.fixture
@@ -69,22 +68,6 @@ def test_a_linked_folder_counts_as_below_the_home(root, tmp_path):
     (tmp_path / "shared" / "job.py").write_text("")
     (root / "link").symlink_to(tmp_path / "shared")
     assert submit_defaults(root, "link/job.py")["cwd"] == str(root / "link")
-
-
-@pytest.mark.parametrize(
-    ("stem", "name"),
-    [
-        ("train", "train"),
-        ("my model (v2)", "my-model-v2"),
-        ("2026", "task-2026"),
-        ("..", "task"),
-        ("模型", "模型"),
-        ("🚀", "task"),
-        ("x" * 80, "x" * 63),
-    ],
-)
-def test_a_file_name_becomes_a_valid_task_name(stem, name):
-    assert task_name(stem) == name
 
 
 async def test_the_route_answers_with_values_or_a_problem(lab):

@@ -14,12 +14,12 @@ from hai_client.cli.slurm.rows import row_of
 from hai_client.errors import Conflict, NotFound
 from hai_client.names import make_name
 from hai_client.slurm.commands import VERSION
-from hai_client.slurm.getting import Known
+from hai_client.slurm.getting import KnownOptions
 from hai_client.slurm.hostlist import expand, join
 from hai_client.slurm.options import BadOption
 from hai_client.slurm.queries import number_of, states_of
 
-_SCANCEL = Known(
+_SCANCEL = KnownOptions(
     {
         "A": "account=", "b": "batch", "f": "full", "H": "hurry", "i": "interactive", "M": "clusters=", "n": "name=",
         "p": "partition=", "q": "qos=", "Q": "quiet", "R": "reservation=", "s": "signal=", "t": "state=", "u": "user=",
@@ -28,7 +28,7 @@ _SCANCEL = Known(
     {"me": "me", "jobname": "name=", "states": "state=", "ctld": "ctld", "sibling": "sibling=", "wckey": "wckey=",
      "cluster": "clusters=", "cron": "cron"},
 )  # fmt: skip
-_SCONTROL = Known(
+_SCONTROL = KnownOptions(
     {"a": "all", "d": "details", "F": "future", "h": "help", "M": "clusters=", "o": "oneliner", "Q": "quiet",
      "u": "uid=", "v": "verbose"},
     {"federation": "federation", "hide": "hide", "json": "json", "local": "local", "sibling": "sibling",
