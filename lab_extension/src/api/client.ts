@@ -14,6 +14,7 @@ import type {
   IEnvironment,
   IEnvironmentList,
   IExplanation,
+  ILogExtents,
   ILogHits,
   ILogPage,
   IMe,
@@ -44,6 +45,13 @@ export interface ITaskQuery extends ITaskFilter {
   state?: string;
   limit?: number;
   cursor?: string;
+}
+
+/** Which lines of a log: at most `limit` behind a position, or the last ones before it. */
+export interface ILogPart {
+  cursor?: string;
+  before?: string;
+  limit: number;
 }
 
 /** Which part of the metrics of a task. */
@@ -96,7 +104,12 @@ export interface IApi {
   act(id: number, action: TaskAction): Promise<ITaskDetail>;
   setPriority(id: number, priority: PriorityChoice): Promise<ITaskDetail>;
   logTail(id: number, rank: number, tail: number, signal?: AbortSignal): Promise<ILogPage>;
+  logPage(id: number, rank: number, part: ILogPart, signal?: AbortSignal): Promise<ILogPage>;
   logFollow(id: number, rank: number, cursor: string, signal: AbortSignal): AsyncIterable<IServerEvent>;
+  /** How much is kept of a rank's log, by run. */
+  logExtents(id: number, rank: number, signal?: AbortSignal): Promise<ILogExtents>;
+  /** Where the whole log of a rank can be downloaded; `times`: with the time of each line. */
+  logDownloadUrl(id: number, rank: number, times: boolean): string;
   logSearch(id: number, text: string): Promise<ILogHits>;
   metrics(id: number, query: ISeriesQuery): Promise<ITaskSeries>;
   /** The newest points as they come. */
@@ -206,6 +219,24 @@ export class Api implements IApi {
       query: { rank, cursor, follow: 1 },
       signal
     });
+  }
+
+  logPage(id: number, rank: number, part: ILogPart, signal?: AbortSignal): Promise<ILogPage> {
+    return requestJson(this.transport, `api/tasks/${id}/logs`, {
+      query: { rank, ...part },
+      ...(signal ? { signal } : {})
+    });
+  }
+
+  logExtents(id: number, rank: number, signal?: AbortSignal): Promise<ILogExtents> {
+    return requestJson(this.transport, `api/tasks/${id}/logs/extents`, {
+      query: { rank },
+      ...(signal ? { signal } : {})
+    });
+  }
+
+  logDownloadUrl(id: number, rank: number, times: boolean): string {
+    return `${this.transport.url(`api/tasks/${id}/logs/download`)}?rank=${rank}${times ? '&times=true' : ''}`;
   }
 
   logSearch(id: number, text: string): Promise<ILogHits> {

@@ -37,7 +37,6 @@ const IS_LAUNCHER = { type: 'boolean', description: 'Whether a card of the Launc
 /** The numbers of the settings. */
 export interface ISettingValues {
   refreshInterval: number;
-  logLines: number;
 }
 
 export interface ICommandOptions {
@@ -303,12 +302,12 @@ function openTask(options: ICommandOptions, id: number): MainAreaWidget<TaskWidg
   const widgetId = `hai-task-${id}`;
   let widget = tracker.find(each => each.id === widgetId);
   if (!widget) {
-    const { refreshInterval, logLines } = options.settings();
+    const { refreshInterval } = options.settings();
     const task = new TaskModel(id, api, feed, refreshInterval * 1000);
     const content = new TaskWidget(
       {
         model: task,
-        log: new LogModel(id, api, logLines),
+        log: new LogModel(id, api),
         performance: new PerformanceModel(id, api, feed, () => timesOf(task.task?.runs ?? [])),
         recordings: new RecordingsModel(id, api, feed)
       },

@@ -86,7 +86,7 @@ function activate(
   const notifications = new NotificationsModel(api, feed, 1);
   const environments = new EnvironmentsModel(new EnvironmentsApi(transport), api);
   const tracker = new WidgetTracker<MainAreaWidget<TaskWidget>>({ namespace: 'hai-task' });
-  const settings: ISettingValues = { refreshInterval: 10, logLines: 2000 };
+  const settings: ISettingValues = { refreshInterval: 10 };
 
   addCommands({
     app,
@@ -179,7 +179,6 @@ function activate(
       cluster.setFallback(settings.refreshInterval * 1000);
       tracker.forEach(widget => {
         widget.content.model.setFallback(settings.refreshInterval * 1000);
-        widget.content.log.setLimit(settings.logLines);
       });
     };
     loaded.changed.connect(apply);

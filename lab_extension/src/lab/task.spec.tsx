@@ -24,7 +24,9 @@ describe('the tabs of a task', () => {
     metrics.mockClear();
     const api = {
       task: async () => aTask({ runs: [run] }),
-      logTail: async () => ({ lines: [], next_cursor: 'x', final: false }),
+      logTail: async () => ({ lines: [], next_cursor: 'x', prev_cursor: null, final: false }),
+      logExtents: async () => ({ items: [] }),
+      logDownloadUrl: () => '/log',
       logFollow: logs,
       metrics,
       metricsFollow: () => new FakeStream(),

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../api/request';
-import { aLine, FakeStream } from '../testing/fakes';
-import { CHUNK, LogModel } from './log';
+import { aLine, aStoredLog, FakeStream } from '../testing/fakes';
+import { LogModel } from './log';
+import { CHUNK } from './logWindow';
 
 describe('the log model', () => {
   let streams: FakeStream[];
@@ -15,13 +16,19 @@ describe('the log model', () => {
     streams = [];
     cursors = [];
     signals = [];
-    logTail
-      .mockReset()
-      .mockResolvedValue({ lines: [aLine('one'), aLine('two')], next_cursor: '1:8', final: false });
+    logTail.mockReset().mockResolvedValue({
+      lines: [aLine('one'), aLine('two')],
+      next_cursor: '1:8',
+      prev_cursor: null,
+      final: false
+    });
     model = new LogModel(
       41,
       {
         logTail,
+        logPage: vi.fn().mockRejectedValue(new Error('no page is asked for here')),
+        logExtents: vi.fn().mockResolvedValue({ items: [] }),
+        logDownloadUrl: vi.fn(),
         logSearch: vi.fn(),
         logFollow: (_id, _rank, cursor, signal) => {
           cursors.push(cursor);
@@ -76,7 +83,7 @@ describe('the log model', () => {
     await settle();
     expect(model.status).toBe('ended');
     expect(texts().at(-1)).toBe('last');
-    logTail.mockResolvedValue({ lines: [], next_cursor: '1:0', final: true });
+    logTail.mockResolvedValue({ lines: [], next_cursor: '1:0', prev_cursor: null, final: true });
     model.open();
     await settle();
     expect(model.status).toBe('ended');
@@ -94,7 +101,7 @@ describe('the log model', () => {
     };
     await send(1000);
     expect(model.lineCount).toBeLessThanOrEqual(300 + CHUNK);
-    expect(model.dropped).toBe(true);
+    expect(model.atStart).toBe(false);
     model.setHold(true);
     await send(200);
     expect(model.lineCount).toBeGreaterThan(300 + CHUNK);
@@ -103,10 +110,42 @@ describe('the log model', () => {
     expect(texts().at(-1)).toBe('line 199');
   });
 
+  it('stops at the lines that the reader looks at when too many come, and goes on when asked', async () => {
+    model.open();
+    await settle();
+    model.setHold(true);
+    for (let i = 0; i < 1000; i++) {
+      streams[0]!.send('line', aLine(`line ${i}`), `1:${i}`);
+    }
+    await settle();
+    expect(texts().slice(0, 3)).toEqual(['one', 'two', 'line 0']);
+    expect(model.lineCount).toBeLessThanOrEqual(600 + CHUNK);
+    expect([model.atEnd, model.status, signals[0]!.aborted]).toEqual([false, 'idle', true]);
+  });
+
+  it('shows the last state of a line that is written again', async () => {
+    model.open();
+    await settle();
+    const state = (text: string): ReturnType<typeof aLine> => ({ ...aLine(text), rewritten: true });
+    streams[0]!.send('line', state('10%'), '1:9');
+    await settle();
+    const [key] = model.chunks.flatMap(chunk => chunk.lines.map(line => line.key)).slice(-1);
+    streams[0]!.send('line', state('20%'), '1:10');
+    streams[0]!.send('line', aLine('100%'), '1:11');
+    await settle();
+    expect(texts()).toEqual(['one', 'two', '100%']);
+    expect(model.chunks.at(-1)!.lines.at(-1)!.key).toBe(key);
+    streams[0]!.send('line', state('next 1%'), '1:12');
+    streams[0]!.send('line', aLine('run 1 ended', null), '1:13');
+    await settle();
+    expect(texts()).toEqual(['one', 'two', '100%', 'next 1%', 'run 1 ended']);
+  });
+
   it('leaves full chunks as they are, so that only the last is drawn again', async () => {
     logTail.mockResolvedValue({
       lines: Array.from({ length: CHUNK + 1 }, (_, i) => aLine(String(i))),
       next_cursor: '1:9',
+      prev_cursor: null,
       final: false
     });
     model.open();
@@ -137,5 +176,132 @@ describe('the log model', () => {
     await settle(60_000);
     expect(logTail).toHaveBeenCalledOnce();
     expect(model.error).toBe('There is no task 41.');
+  });
+});
+
+describe('a long log', () => {
+  const LINES = 20_000;
+  let log: ReturnType<typeof aStoredLog>;
+  let model: LogModel;
+  let streams: FakeStream[];
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    streams = [];
+    make(true);
+  });
+
+  afterEach(() => {
+    model.dispose();
+    vi.useRealTimers();
+  });
+
+  function make(final: boolean): void {
+    log = aStoredLog(LINES, final);
+    model = new LogModel(
+      41,
+      {
+        ...log,
+        logFollow: () => {
+          streams.push(new FakeStream());
+          return streams.at(-1)!;
+        }
+      },
+      1_000
+    );
+  }
+
+  const texts = (): string[] => model.chunks.flatMap(chunk => chunk.lines.map(line => line.text));
+  const from = (first: number, until: number): string[] =>
+    log.lines.slice(first, until).map(line => line.text);
+  const settle = (ms = 100): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+  it('is read backwards to its first line with a bounded number of lines, and forwards again', async () => {
+    model.open();
+    await settle();
+    let most = 0;
+    while (!model.atStart) {
+      await model.earlier();
+      most = Math.max(most, model.lineCount);
+    }
+    expect(most).toBeLessThanOrEqual(1_000 + CHUNK);
+    expect(texts()).toEqual(from(0, model.lineCount));
+    expect(model.bytes).toEqual({
+      before: 0,
+      held: model.lineCount * 10,
+      behind: (LINES - model.lineCount) * 10
+    });
+    const keys = model.chunks.map(chunk => chunk.key);
+    await model.later();
+    expect(texts()).toEqual(from(500, 500 + model.lineCount));
+    // Lines that stay keep their keys, so that they keep their place.
+    expect(keys).toContain(model.chunks[0]!.key);
+    while (!model.atEnd) {
+      await model.later();
+    }
+    expect(texts().at(-1)).toBe(`line ${LINES - 1}`);
+    expect(model.status).toBe('ended');
+  });
+
+  it('shows a hit with the lines around it, and marks it', async () => {
+    model.open();
+    await settle();
+    const hit = log.lines[12_345]!;
+    await model.jump(hit.cursor);
+    const lines = model.chunks.flatMap(chunk => [...chunk.lines]);
+    expect(lines.find(line => line.key === model.target)!.text).toBe('line 12345');
+    expect(texts()).toEqual(from(12_146, 12_546));
+    expect(model.bytes.before + model.bytes.held + model.bytes.behind).toBe(LINES * 10);
+  });
+
+  it('shows what is at any part of its length', async () => {
+    model.open();
+    await settle();
+    await model.jumpTo(0);
+    expect([texts()[0], model.atStart]).toEqual(['line 0', true]);
+    await model.jumpTo(LINES * 5 + 3);
+    expect([texts()[0], model.atStart]).toEqual([`line ${LINES / 2 + 1}`, false]);
+    expect(model.bytes.before).toBe(LINES * 5 + 10);
+    await model.earlier();
+    expect(texts().slice(0, 501)).toEqual(from(LINES / 2 - 499, LINES / 2 + 2));
+  });
+
+  it('of an ended task reads on after another tab was shown', async () => {
+    model.open();
+    await settle();
+    model.close();
+    expect(model.status).toBe('ended');
+    const last = texts();
+    await model.earlier();
+    expect(texts()).not.toEqual(last);
+    expect(texts()[0]).toBe(`line ${LINES - 1_500}`);
+  });
+
+  it('is followed again when the reader has come back to its end', async () => {
+    make(false);
+    model.open();
+    await settle();
+    expect(model.status).toBe('live');
+    await model.jump(log.lines[LINES - 150]!.cursor);
+    expect([model.atEnd, model.status]).toEqual([true, 'live']);
+    await model.jump(log.lines[100]!.cursor);
+    expect([model.atEnd, model.status]).toEqual([false, 'idle']);
+    model.open();
+    await settle();
+    expect([model.atEnd, model.status]).toEqual([true, 'live']);
+    streams.at(-1)!.send('line', { ...aLine('new'), cursor: '1:200010' }, '1:200010');
+    await settle();
+    expect(texts().at(-1)).toBe('new');
+  });
+
+  it('says why a part of it cannot be read, and keeps what it has', async () => {
+    model.open();
+    await settle();
+    const shown = texts();
+    log.logPage.mockRejectedValueOnce(new Error('It is away.'));
+    await model.earlier();
+    expect([model.error, texts()]).toEqual(['It is away.', shown]);
+    await model.earlier();
+    expect(model.error).toBeNull();
   });
 });

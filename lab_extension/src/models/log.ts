@@ -1,25 +1,14 @@
-/** The log of one rank of a task: the last lines, then live. */
+/** The log of one rank of a task: the last lines, then live; and any other part of it. */
 
 import type { IDisposable } from '@lumino/disposable';
 import { Signal, type ISignal } from '@lumino/signaling';
 import type { IApi } from '../api/client';
 import { ApiError, sentenceOf } from '../api/request';
-import type { ILogHits, ILogLine } from '../api/types';
+import type { ILogHits, ILogLine, ILogPage } from '../api/types';
 import { isOver, sleep } from './coalesce';
-
-/** Lines in a chunk: only the last chunk changes when a line is added. */
-export const CHUNK = 100;
-
-/** A line with its place in the order of arrival. */
-export interface INumberedLine extends ILogLine {
-  key: number;
-}
-
-export interface IChunk {
-  /** The key of its first line. */
-  key: number;
-  lines: readonly INumberedLine[];
-}
+import { Gather } from './gather';
+import { LogPlaces } from './logPlaces';
+import { LogWindow, type IChunk } from './logWindow';
 
 export type LogStatus = 'loading' | 'live' | 'ended' | 'lost' | 'idle';
 
@@ -27,25 +16,41 @@ const RETRY = { first: 1_000, longest: 20_000 };
 /** Time in ms within which arriving lines are shown together. */
 const GATHER = 80;
 
-/** A window of at most `limit` lines at the end of a log. */
+/** Lines that are read at once where the reader looks back. */
+const PAGE = 500;
+/** Lines before and behind a place that is jumped to. */
+const AROUND = 200;
+
+/** Where reading goes on, and whether anything came since the last try. */
+interface IPlace {
+  cursor: string | null;
+  heard: boolean;
+}
+
+/** The log of one rank: a window of about `limit` lines, which moves to where the reader looks. */
 export class LogModel implements IDisposable {
   private readonly _changed = new Signal<this, void>(this);
-  private _chunks: readonly IChunk[] = [];
+  private readonly window = new LogWindow();
+  private _places = new LogPlaces();
   private _status: LogStatus = 'idle';
   private _error: string | null = null;
-  private _dropped = false;
   private _rank = 0;
-  private pending: ILogLine[] = [];
-  private gather: ReturnType<typeof setTimeout> | null = null;
+  private _atEnd = true;
+  private _target: number | null = null;
+  private _complete = false;
+  private readonly gathered = new Gather<ILogLine>(lines => this.arrived(lines), GATHER);
   private abort: AbortController | null = null;
-  private nextKey = 0;
+  private reading: AbortController | null = null;
   private hold = false;
   private _isDisposed = false;
 
   constructor(
     private readonly id: number,
-    private readonly api: Pick<IApi, 'logTail' | 'logFollow' | 'logSearch'>,
-    private _limit = 2_000
+    private readonly api: Pick<
+      IApi,
+      'logTail' | 'logPage' | 'logFollow' | 'logSearch' | 'logExtents' | 'logDownloadUrl'
+    >,
+    private readonly limit = 2_000
   ) {}
 
   get changed(): ISignal<this, void> {
@@ -53,7 +58,7 @@ export class LogModel implements IDisposable {
   }
 
   get chunks(): readonly IChunk[] {
-    return this._chunks;
+    return this.window.chunks;
   }
 
   get status(): LogStatus {
@@ -68,13 +73,32 @@ export class LogModel implements IDisposable {
     return this._rank;
   }
 
-  get limit(): number {
-    return this._limit;
+  /** Whether the last line that is held is the last one of the log. */
+  get atEnd(): boolean {
+    return this._atEnd;
   }
 
-  /** Whether there are earlier lines than those that are kept. */
-  get dropped(): boolean {
-    return this._dropped;
+  /** Whether nothing will ever be added to the log. */
+  get complete(): boolean {
+    return this._complete;
+  }
+
+  /** Whether the first line that is held is the first one of the log. */
+  get atStart(): boolean {
+    return this.window.first;
+  }
+
+  /** The key of the line that was jumped to. */
+  get target(): number | null {
+    return this._target;
+  }
+
+  /** How many bytes of the log are before, in and behind the lines that are held; 0 as long as it is not known. */
+  get bytes(): { before: number; held: number; behind: number } {
+    const { begins, ends, first } = this.window;
+    const before = first ? 0 : this._places.before(begins);
+    const held = Math.max(0, this._places.before(ends) - before);
+    return { before, held, behind: this._atEnd ? 0 : Math.max(0, this._places.size - before - held) };
   }
 
   get isDisposed(): boolean {
@@ -82,17 +106,15 @@ export class LogModel implements IDisposable {
   }
 
   get lineCount(): number {
-    return this._chunks.reduce((sum, chunk) => sum + chunk.lines.length, 0);
+    return this.window.count;
   }
 
   /** Read the end of a rank's log and follow it. Starts over if a log is open. */
   open(rank = this._rank): void {
-    this.close();
-    this._rank = rank;
-    this._chunks = [];
-    this._dropped = false;
-    this._error = null;
-    this.setStatus('loading');
+    this.begin(rank);
+    this.window.clear();
+    this._complete = false;
+    this._atEnd = true;
     this.abort = new AbortController();
     void this.follow(rank, this.abort.signal);
   }
@@ -101,20 +123,66 @@ export class LogModel implements IDisposable {
   close(): void {
     this.abort?.abort();
     this.abort = null;
-    this.flush();
-    if (this._status !== 'ended') {
-      this.setStatus('idle');
-    }
+    this.reading?.abort();
+    this.reading = null;
+    this.gathered.flush();
+    this.rest();
   }
 
-  /** Keep up to `limit` lines from now on and read the log again. */
-  setLimit(limit: number): void {
-    if (limit !== this._limit) {
-      this._limit = limit;
-      if (this.abort) {
-        this.open();
-      }
+  /** Read lines before those that are held, unless some are being read. */
+  async earlier(): Promise<void> {
+    if (this.window.first || this.reading !== null) {
+      return;
     }
+    const { begins } = this.window;
+    await this.read(async signal => {
+      const page = await this.api.logPage(this.id, this._rank, { before: begins, limit: PAGE }, signal);
+      if (!isOver(signal)) {
+        this.window.prepend(page.lines, page.prev_cursor);
+        if (this.window.dropLast(this.limit)) {
+          this.leaveEnd();
+        }
+      }
+    });
+  }
+
+  /** Read lines behind those that are held, unless some are being read. */
+  async later(): Promise<void> {
+    if (this._atEnd || this.reading !== null) {
+      return;
+    }
+    await this.read(signal => this.readLater(PAGE, signal));
+  }
+
+  /** Show the lines around a position, and mark the line before it. */
+  jump(cursor: string, rank = this._rank): Promise<void> {
+    return this.move(rank, async signal => {
+      const page = await this.api.logPage(this.id, rank, { before: cursor, limit: AROUND }, signal);
+      if (isOver(signal)) {
+        return;
+      }
+      this.window.clear(cursor, false);
+      this.window.prepend(page.lines, page.prev_cursor);
+      this._target = this.window.chunks.at(-1)?.lines.at(-1)?.key ?? null;
+      await this.readLater(AROUND, signal);
+    });
+  }
+
+  /** Show the lines that are about as many bytes behind the beginning of the log. */
+  jumpTo(bytes: number): Promise<void> {
+    const cursor = this._places.at(bytes);
+    return this.move(this._rank, async signal => {
+      const page = await this.api.logPage(this.id, this._rank, { cursor, limit: PAGE }, signal);
+      if (isOver(signal)) {
+        return;
+      }
+      // The first line may have begun before this place.
+      const cut = cursor.endsWith(':start') || page.lines[0]?.rank === null ? 0 : 1;
+      const begins = cut === 0 ? cursor : (page.lines[0]?.cursor ?? cursor);
+      this.window.clear(begins, page.prev_cursor === null);
+      this._target = null;
+      this.take(page, page.lines.slice(cut), PAGE);
+    });
   }
 
   /** While the user looks at earlier lines, twice as many are kept, so that these lines stay. */
@@ -130,23 +198,112 @@ export class LogModel implements IDisposable {
     return this.api.logSearch(this.id, text);
   }
 
+  /** Where the whole log of the rank can be downloaded. */
+  downloadUrl(times: boolean): string {
+    return this.api.logDownloadUrl(this.id, this._rank, times);
+  }
+
   dispose(): void {
     this._isDisposed = true;
     this.close();
-    if (this.gather !== null) {
-      clearTimeout(this.gather);
-    }
     Signal.clearData(this);
   }
 
-  private async follow(rank: number, signal: AbortSignal): Promise<void> {
-    const place: IPlace = { cursor: null, heard: false };
+  private begin(rank: number): void {
+    this.close();
+    if (rank !== this._rank) {
+      this._rank = rank;
+      this._places = new LogPlaces();
+      this.window.clear();
+      this._complete = false;
+    }
+    this._error = null;
+    this._target = null;
+    this.setStatus('loading');
+  }
+
+  /** Leave the place where the window is; it may be another rank's. */
+  private move(rank: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.begin(rank);
+    this._atEnd = false;
+    return this.read(async signal => {
+      if (this._places.isEmpty) {
+        await this.measure(signal);
+      }
+      await work(signal);
+    });
+  }
+
+  private async read(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const reading = (this.reading = new AbortController());
+    try {
+      await work(reading.signal);
+      this._error = null;
+    } catch (error) {
+      if (!isOver(reading.signal)) {
+        this._error = sentenceOf(error);
+      }
+    }
+    if (this.reading === reading) {
+      this.reading = null;
+      if (this._status === 'loading') {
+        this.rest();
+      }
+      this._changed.emit();
+    }
+  }
+
+  private async readLater(limit: number, signal: AbortSignal): Promise<void> {
+    const page = await this.api.logPage(this.id, this._rank, { cursor: this.window.ends, limit }, signal);
+    if (!isOver(signal)) {
+      this.take(page, page.lines, limit);
+    }
+  }
+
+  /** Take lines behind those that are held. */
+  private take(page: ILogPage, lines: readonly ILogLine[], limit: number): void {
+    this.window.append(lines, page.next_cursor);
+    this._places = this._places.upTo(this.window.ends);
+    this.window.dropFirst(this.limit);
+    this._complete ||= page.final;
+    if (page.final) {
+      this._atEnd = true;
+    } else if (page.lines.length < limit && !(this._places.before(page.next_cursor) < this._places.size)) {
+      // There is nothing more by now: what comes is followed.
+      this._atEnd = true;
+      this.abort = new AbortController();
+      void this.follow(this._rank, this.abort.signal, page.next_cursor);
+    }
+    this._changed.emit();
+  }
+
+  /** Stop following, because lines at the end are not held any more. */
+  private leaveEnd(): void {
+    this._atEnd = false;
+    this.abort?.abort();
+    this.abort = null;
+    this.gathered.clear();
+    this.rest();
+  }
+
+  /** Ask how long the log is; without an answer the window is all that can be scrolled in. */
+  private async measure(signal: AbortSignal): Promise<void> {
+    const extents = await this.api.logExtents(this.id, this._rank, signal).catch(() => null);
+    if (extents !== null && !isOver(signal)) {
+      this._places = new LogPlaces(extents.items);
+      this._changed.emit();
+    }
+  }
+
+  private async follow(rank: number, signal: AbortSignal, cursor: string | null = null): Promise<void> {
+    const place: IPlace = { cursor, heard: false };
     let wait = RETRY.first;
     while (!isOver(signal)) {
       let asked = 0;
       try {
         if (await this.readOn(rank, place, signal)) {
-          this.flush();
+          this.gathered.flush();
+          this._complete = true;
           this.setStatus('ended');
           return;
         }
@@ -166,13 +323,15 @@ export class LogModel implements IDisposable {
   /** Read from a place until the stream ends. true: nothing will ever be added. */
   private async readOn(rank: number, place: IPlace, signal: AbortSignal): Promise<boolean> {
     if (place.cursor === null) {
-      const page = await this.api.logTail(this.id, rank, this._limit, signal);
+      const page = await this.api.logTail(this.id, rank, this.limit, signal);
       if (isOver(signal)) {
         return false;
       }
-      this._dropped = page.lines.length >= this._limit;
-      this.append(page.lines);
+      this.window.clear(page.next_cursor, false);
+      this.window.prepend(page.lines, page.prev_cursor);
       place.cursor = page.next_cursor;
+      this._changed.emit();
+      void this.measure(signal);
       if (page.final) {
         return true;
       }
@@ -186,7 +345,7 @@ export class LogModel implements IDisposable {
       place.heard = true;
       place.cursor = message.id || place.cursor;
       if (message.event === 'line') {
-        this.add(JSON.parse(message.data) as ILogLine);
+        this.gathered.add(JSON.parse(message.data) as ILogLine);
       }
     }
     return false;
@@ -198,57 +357,33 @@ export class LogModel implements IDisposable {
     if (error instanceof ApiError && error.status === 400 && place.cursor !== null) {
       // The place is gone there (its part was rotated away): read the end again.
       place.cursor = null;
-      this._chunks = [];
       return true;
     }
     return !(error instanceof ApiError) || error.passing;
   }
 
-  private add(line: ILogLine): void {
-    this.pending.push(line);
-    this.gather ??= setTimeout(() => this.flush(), GATHER);
-  }
-
-  private flush(): void {
-    if (this.gather !== null) {
-      clearTimeout(this.gather);
-      this.gather = null;
-    }
-    if (this.pending.length > 0) {
-      const lines = this.pending;
-      this.pending = [];
-      this.append(lines);
-    }
-  }
-
-  private append(lines: readonly ILogLine[]): void {
-    const chunks = [...this._chunks];
-    for (const line of lines) {
-      const numbered = { ...line, key: this.nextKey++ };
-      const last = chunks.at(-1);
-      if (last && last.lines.length < CHUNK) {
-        chunks[chunks.length - 1] = { key: last.key, lines: [...last.lines, numbered] };
-      } else {
-        chunks.push({ key: numbered.key, lines: [numbered] });
-      }
-    }
-    this._chunks = chunks;
+  private arrived(lines: readonly ILogLine[]): void {
+    const last = lines.at(-1);
+    this.window.append(lines, last?.cursor ?? this.window.ends);
+    this._places = this._places.upTo(this.window.ends);
     this.trim();
+    if (last && this.abort !== null && !this._places.isEmpty && !this._places.has(last.run)) {
+      void this.measure(this.abort.signal);
+    }
   }
 
   private trim(): void {
-    const most = this.hold ? 2 * this._limit : this._limit;
-    let count = this.lineCount;
-    let first = 0;
-    while (count > most && first < this._chunks.length - 1) {
-      count -= this._chunks[first]?.lines.length ?? 0;
-      first++;
-    }
-    if (first > 0) {
-      this._chunks = this._chunks.slice(first);
-      this._dropped = true;
+    if (!this.hold) {
+      this.window.dropFirst(this.limit);
+    } else if (this.window.dropLast(2 * this.limit)) {
+      // What the reader looks at stays; what comes meanwhile is read when it is scrolled to.
+      this.leaveEnd();
     }
     this._changed.emit();
+  }
+
+  private rest(): void {
+    this.setStatus(this._complete ? 'ended' : 'idle');
   }
 
   private setStatus(status: LogStatus): void {
@@ -257,10 +392,4 @@ export class LogModel implements IDisposable {
       this._changed.emit();
     }
   }
-}
-
-/** Where reading goes on, and whether anything came since the last try. */
-interface IPlace {
-  cursor: string | null;
-  heard: boolean;
 }

@@ -1,7 +1,7 @@
 /** Values and a platform for tests. */
 
 import { vi } from 'vitest';
-import type { IApi } from '../api/client';
+import type { IApi, ILogPart } from '../api/client';
 import type { IEnvironmentsApi } from '../api/environments';
 import type { EnvironmentChange, IBuild, IEnvironment, IEnvironmentDetail } from '../api/extension';
 import type { IServerEvent } from '../api/sse';
@@ -11,6 +11,7 @@ import type {
   IEvent,
   IHaienv,
   ILogLine,
+  ILogPage,
   IOwnQuota,
   IPolicyValue,
   IRun,
@@ -172,7 +173,38 @@ export function anEvent(seq: number, kind: string, task_id: number | null = null
 }
 
 export function aLine(text: string, rank: number | null = 0): ILogLine {
-  return { run: 1, rank, at: '2026-11-21T04:10:00Z', text };
+  return { run: 1, rank, at: '2026-11-21T04:10:00Z', text, cursor: '1:0', rewritten: false };
+}
+
+/** A log that is stored, with the calls of the interface that read it; each line is ten bytes long. */
+export function aStoredLog(size: number, final = true) {
+  const lines: ILogLine[] = Array.from({ length: size }, (_, n) => ({
+    ...aLine(`line ${n}`),
+    cursor: `1:${(n + 1) * 10}`
+  }));
+  const place = (cursor: string): number => Math.floor((Number(cursor.split(':')[1]) || 0) / 10);
+  const page = (from: number, until: number): ILogPage => ({
+    lines: lines.slice(Math.max(0, from), until),
+    next_cursor: `1:${until * 10}`,
+    prev_cursor: from > 0 ? `1:${from * 10}` : null,
+    final: final && until >= lines.length
+  });
+  return {
+    lines,
+    logTail: vi.fn((_id: number, _rank: number, tail: number) =>
+      Promise.resolve(page(lines.length - tail, lines.length))
+    ),
+    logPage: vi.fn((_id: number, _rank: number, part: ILogPart) => {
+      if (part.before !== undefined) {
+        return Promise.resolve(page(place(part.before) - part.limit, place(part.before)));
+      }
+      const from = place(part.cursor ?? '1:start');
+      return Promise.resolve(page(from, Math.min(lines.length, from + part.limit)));
+    }),
+    logExtents: vi.fn(() => Promise.resolve({ items: [{ run: 1, start: 0, end: lines.length * 10 }] })),
+    logSearch: vi.fn(),
+    logDownloadUrl: vi.fn((id: number, rank: number, times: boolean) => `/log/${id}/${rank}/${times}`)
+  };
 }
 
 /** What a user may hold at a level; give what differs. */

@@ -85,14 +85,27 @@ export function moment(at: string | number, now: number = Date.now()): string {
   return `${momentFormat({ day: 'numeric', month: 'short', ...year }).format(date)} ${time}`;
 }
 
+const UTC_TIME = /(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d(?::\d\d)?) UTC\b/g;
+const DAY = 86_400_000;
+
 /** A sentence of the service with its times, which are UTC, as `moment` shows them. Those without a day are of today. */
 export function localTimes(sentence: string, now: number = Date.now()): string {
-  return sentence.replace(
-    /(?:(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d(?::\d\d)?) UTC\b/g,
-    (found, day?: string, time?: string) => {
-      const at = Date.parse(`${day ?? new Date(now).toISOString().slice(0, 10)}T${time}Z`);
-      return Number.isNaN(at) ? found : moment(at, now);
-    }
+  return sentence.replace(UTC_TIME, (found, day?: string, time?: string) => {
+    const at = Date.parse(`${day ?? new Date(now).toISOString().slice(0, 10)}T${time}Z`);
+    return Number.isNaN(at) ? found : moment(at, now);
+  });
+}
+
+/** The same for a line of a log that was written at `at`: times without a day are those next to it. */
+export function localLogTimes(line: string, at: string): string {
+  const written = Date.parse(at);
+  return localTimes(
+    line.replace(UTC_TIME, (found, day?: string, time?: string) => {
+      const same = Date.parse(`${day ?? at.slice(0, 10)}T${time}Z`);
+      const off = day === undefined ? Math.round((written - same) / DAY) * DAY : 0;
+      return Number.isNaN(same) ? found : `${new Date(same + off).toISOString().slice(0, 10)} ${time} UTC`;
+    }),
+    written
   );
 }
 
@@ -143,9 +156,16 @@ export function nodeList(nodes: readonly string[], most = 4): string {
 }
 
 // eslint-disable-next-line no-control-regex
-const ANSI = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
+const ANSI = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
+// eslint-disable-next-line no-control-regex
+const STYLE = /^\u001b\[[0-9;:]{0,64}m$/;
 
 /** A log line without the codes that move cursors and set colours on a terminal. */
 export function plainText(text: string): string {
   return text.includes('\u001b') ? text.replace(ANSI, '') : text;
+}
+
+/** A log line with the codes that set colours, and no others. */
+export function colouredText(text: string): string {
+  return text.replace(ANSI, found => (STYLE.test(found) ? found : ''));
 }

@@ -10,14 +10,11 @@ import { trans } from '../../text/translate';
 import { useModel, useStudio } from './context';
 import { changeQuery, Link, useRouter } from './router';
 
-/** Lines of a log that are kept. */
-const LOG_LINES = 2000;
-
 export function TaskPage({ id }: { id: number }): JSX.Element {
   const { api, feed } = useStudio();
   const router = useRouter();
   const model = useModel(() => new TaskModel(id, api, feed));
-  const [log] = useState(() => new LogModel(id, api, LOG_LINES));
+  const [log] = useState(() => new LogModel(id, api));
   const [performance] = useState(
     () => new PerformanceModel(id, api, feed, () => timesOf(model.task?.runs ?? []))
   );

@@ -1,21 +1,17 @@
 /** The log of a task: one rank at a time, live, with search over all. */
 
-import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState, type JSX } from 'react';
+import { useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ILogHits } from '../../api/types';
-import { moment, plainText } from '../../text/format';
-import { count, numberText } from '../../text/words';
-import type { IChunk, INumberedLine, LogModel, LogStatus } from '../../models/log';
+import { moment } from '../../text/format';
+import { count } from '../../text/words';
+import type { LogModel, LogStatus } from '../../models/log';
 import { Notice, useSignal } from '../react';
-import { Icon } from '../icons';
+import { Icon, type IconName } from '../icons';
 import { Select } from '../Select';
 import { trans } from '../../text/translate';
 import { Sentence } from '../Sentence';
-
-/** Most pixels between the view and the end at which new lines are followed. */
-const NEAR = 24;
-/** The most lines that "Show earlier lines" asks for; the service gives no more at once. */
-const MOST_LINES = 10_000;
+import { LogLines, Text } from './LogLines';
 
 const STATUS_WORDS: Record<LogStatus, () => string> = {
   idle: () => trans.__('Paused'),
@@ -32,8 +28,23 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
   const [hits, setHits] = useState<ILogHits | null>(null);
   const [searchError, setSearchError] = useState<string | null>(null);
   const [times, setTimes] = useState(false);
+  const [large, setLarge] = useState(false);
+  // The hit that was gone to, by its place among the hits that are shown.
+  const [hit, setHit] = useState<number | null>(null);
+  const go = (to: number): void => {
+    const line = hits?.lines[to];
+    if (line) {
+      setHit(to);
+      void model.jump(line.cursor, line.rank ?? model.rank);
+    }
+  };
   const search = async (text: string): Promise<void> => {
+    if (text !== '' && text === query && hits !== null && hits.lines.length > 0) {
+      go(hit === null ? 0 : (hit + 1) % hits.lines.length);
+      return;
+    }
     setQuery(text);
+    setHit(null);
     setSearchError(null);
     setHits(null);
     if (text !== '') {
@@ -41,7 +52,15 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
     }
   };
   return (
-    <section className="hai-LogView" aria-label={trans.__('Log')}>
+    <section
+      className={large ? 'hai-LogView hai-mod-large' : 'hai-LogView'}
+      aria-label={trans.__('Log')}
+      onKeyDown={event => {
+        if (large && event.key === 'Escape' && !event.defaultPrevented) {
+          setLarge(false);
+        }
+      }}
+    >
       <header className="hai-LogView-header">
         <h3>{trans.__('Log')}</h3>
         {ranks > 1 && (
@@ -71,11 +90,31 @@ export function LogView(props: { model: LogModel; ranks: number }): JSX.Element 
           {trans.__('Times')}
         </label>
         <SearchBox onSearch={text => void search(text)} />
+        <a
+          className="hai-IconButton"
+          href={model.downloadUrl(times)}
+          download
+          aria-label={trans.__('Download the whole log of rank %1', model.rank)}
+          title={trans.__('Download the whole log of rank %1', model.rank)}
+          data-testid="hai-log-download"
+        >
+          <Icon name="download" />
+        </a>
+        <IconButton
+          icon={large ? 'shrink' : 'enlarge'}
+          label={large ? trans.__('Smaller') : trans.__('Enlarge')}
+          testid="hai-log-enlarge"
+          onClick={() => setLarge(!large)}
+        />
       </header>
       {searchError !== null && <Notice kind="error">{searchError}</Notice>}
-      {hits !== null && <Hits hits={hits} query={query} model={model} onClose={() => void search('')} />}
-      {model.error !== null && model.lineCount === 0 && <Notice kind="error">{model.error}</Notice>}
-      <Lines model={model} query={query} times={times} />
+      {hits !== null && (
+        <Hits hits={hits} query={query} model={model} hit={hit} onGo={go} onClose={() => void search('')} />
+      )}
+      {model.error !== null && (model.lineCount === 0 || model.status === 'idle') && (
+        <Notice kind="error">{model.error}</Notice>
+      )}
+      <LogLines key={model.rank} model={model} query={query} times={times} />
     </section>
   );
 }
@@ -113,8 +152,37 @@ function SearchBox(props: { onSearch: (text: string) => void }): JSX.Element {
   );
 }
 
-function Hits(props: { hits: ILogHits; query: string; model: LogModel; onClose: () => void }): JSX.Element {
-  const { hits, query, model } = props;
+function IconButton(props: {
+  icon: IconName;
+  label: string;
+  testid: string;
+  disabled?: boolean;
+  onClick: () => void;
+}): JSX.Element {
+  return (
+    <button
+      className="hai-IconButton"
+      aria-label={props.label}
+      title={props.label}
+      data-testid={props.testid}
+      disabled={props.disabled}
+      onClick={props.onClick}
+    >
+      <Icon name={props.icon} />
+    </button>
+  );
+}
+
+function Hits(props: {
+  hits: ILogHits;
+  query: string;
+  model: LogModel;
+  hit: number | null;
+  onGo: (hit: number) => void;
+  onClose: () => void;
+}): JSX.Element {
+  const { hits, query, model, hit, onGo } = props;
+  const shown = hits.lines.length;
   const total = hits.counts.reduce((sum, each) => sum + each.hits, 0);
   const byRank = new Map<number, number>();
   hits.counts.forEach(each => byRank.set(each.rank, (byRank.get(each.rank) ?? 0) + each.hits));
@@ -144,173 +212,57 @@ function Hits(props: { hits: ILogHits; query: string; model: LogModel; onClose: 
           </button>
         ))}
         <span className="hai-Spacer" />
+        {shown > 0 && (
+          <>
+            <span className="hai-Soft" role="status" data-testid="hai-log-hit">
+              {hit === null
+                ? total > shown && trans.__('the first %1', shown)
+                : trans.__('%1 of %2', hit + 1, shown)}
+            </span>
+            <IconButton
+              icon="up"
+              label={trans.__('The hit before')}
+              testid="hai-log-hit-before"
+              onClick={() => onGo(hit === null ? shown - 1 : (hit + shown - 1) % shown)}
+            />
+            <IconButton
+              icon="down"
+              label={trans.__('The next hit')}
+              testid="hai-log-hit-next"
+              onClick={() => onGo(hit === null ? 0 : (hit + 1) % shown)}
+            />
+          </>
+        )}
         <button className="hai-Link" onClick={props.onClose}>
           {trans.__('Close')}
         </button>
       </div>
-      {hits.lines.length > 0 && (
-        <ol className="hai-Hits-lines">
+      {!hits.complete && (
+        <p className="hai-Soft">{trans.__('The log is so long that only a part of it was searched.')}</p>
+      )}
+      {shown > 0 && (
+        <ol className="hai-Hits-lines" tabIndex={0} aria-label={trans.__('Hits')}>
           {hits.lines.map((line, index) => (
             <li key={index}>
-              <span className="hai-Soft">
-                {trans.__('run %1', line.run)}
-                {line.rank !== null && ` · ${trans.__('rank %1', line.rank)}`}
-                {line.at !== null && ` · ${moment(line.at)}`}
-              </span>
-              <code>
-                <Marked text={plainText(line.text)} query={query} />
-              </code>
+              <button
+                className="hai-Hits-line"
+                aria-current={index === hit}
+                title={trans.__('Show the lines around it')}
+                onClick={() => onGo(index)}
+              >
+                <span className="hai-Soft">
+                  {trans.__('run %1', line.run)}
+                  {line.rank !== null && ` · ${trans.__('rank %1', line.rank)}`}
+                  {line.at !== null && ` · ${moment(line.at)}`}
+                </span>
+                <code>
+                  <Text line={line.text} query={query} />
+                </code>
+              </button>
             </li>
           ))}
         </ol>
       )}
     </div>
-  );
-}
-
-function Lines(props: { model: LogModel; query: string; times: boolean }): JSX.Element {
-  const { model, query, times } = props;
-  const box = useRef<HTMLDivElement>(null);
-  const [following, setFollowing] = useState(true);
-  // Set by our own scrolling, so that its event is not taken for the reader's.
-  const lastTop = useRef(0);
-  const lines = model.lineCount;
-  const newest = model.chunks.at(-1)?.lines.at(-1)?.key ?? -1;
-
-  const toEnd = useCallback(() => {
-    const node = box.current;
-    if (node) {
-      node.scrollTop = node.scrollHeight;
-      lastTop.current = node.scrollTop;
-    }
-  }, []);
-  useLayoutEffect(() => {
-    if (following) {
-      toEnd();
-    }
-  }, [following, newest, lines, times, toEnd]);
-  useEffect(() => {
-    const node = box.current;
-    if (!node || typeof ResizeObserver === 'undefined') {
-      return undefined;
-    }
-    const observer = new ResizeObserver(() => {
-      if (following) {
-        toEnd();
-      }
-    });
-    observer.observe(node);
-    return () => observer.disconnect();
-  }, [following, toEnd]);
-
-  const follow = (on: boolean): void => {
-    setFollowing(on);
-    model.setHold(!on);
-  };
-  const handleScroll = (): void => {
-    const node = box.current;
-    if (!node) {
-      return;
-    }
-    const atEnd = node.scrollHeight - node.scrollTop - node.clientHeight <= NEAR;
-    const up = node.scrollTop < lastTop.current - 2;
-    lastTop.current = node.scrollTop;
-    if (atEnd && !following) {
-      follow(true);
-    } else if (!atEnd && up && following) {
-      follow(false);
-    }
-  };
-  return (
-    <div className="hai-LogBox">
-      <div
-        ref={box}
-        className="hai-Log"
-        data-testid="hai-log"
-        data-following={following}
-        role="log"
-        aria-label={trans.__('Log of rank %1', model.rank)}
-        aria-live="off"
-        tabIndex={0}
-        onScroll={handleScroll}
-      >
-        {model.dropped && (
-          <div className="hai-Log-earlier">
-            {trans._n(
-              'Only the last line is shown.',
-              'Only the last %2 lines are shown.',
-              lines,
-              numberText(lines)
-            )}{' '}
-            {model.limit < MOST_LINES && (
-              <button
-                className="hai-Link"
-                onClick={() => model.setLimit(Math.min(MOST_LINES, model.limit * 4))}
-              >
-                {trans.__('Show earlier lines')}
-              </button>
-            )}
-          </div>
-        )}
-        {model.chunks.map(chunk => (
-          <Chunk key={chunk.key} chunk={chunk} query={query} times={times} />
-        ))}
-        {lines === 0 && model.status !== 'loading' && model.error === null && (
-          <p className="hai-Empty">
-            {model.status === 'ended'
-              ? trans.__('It wrote nothing.')
-              : trans.__('Nothing yet: its output shows up here at once.')}
-          </p>
-        )}
-      </div>
-      {!following && (
-        <button
-          className="hai-Button hai-LogBox-end"
-          data-testid="hai-log-follow"
-          onClick={() => follow(true)}
-        >
-          {trans.__('↓ Follow')}
-        </button>
-      )}
-    </div>
-  );
-}
-
-const Chunk = memo(function Chunk(props: { chunk: IChunk; query: string; times: boolean }): JSX.Element {
-  return (
-    <div className="hai-Log-chunk">
-      {props.chunk.lines.map(line => (
-        <Line key={line.key} line={line} query={props.query} times={props.times} />
-      ))}
-    </div>
-  );
-});
-
-const Line = memo(function Line(props: { line: INumberedLine; query: string; times: boolean }): JSX.Element {
-  const { line, query, times } = props;
-  const text = plainText(line.text);
-  return (
-    <div className={line.rank === null ? 'hai-Log-line hai-mod-platform' : 'hai-Log-line'}>
-      {times && line.at !== null && <span className="hai-Log-time">{moment(line.at)}</span>}
-      {query === '' ? text : <Marked text={text} query={query} />}
-    </div>
-  );
-});
-
-function Marked(props: { text: string; query: string }): JSX.Element {
-  const { text, query } = props;
-  const parts: (string | JSX.Element)[] = [];
-  const lower = text.toLowerCase();
-  const needle = query.toLowerCase();
-  let from = 0;
-  for (let at = lower.indexOf(needle); needle !== '' && at >= 0; at = lower.indexOf(needle, from)) {
-    parts.push(text.slice(from, at), <mark key={at}>{text.slice(at, at + needle.length)}</mark>);
-    from = at + needle.length;
-  }
-  return (
-    <>
-      {parts}
-      {text.slice(from)}
-    </>
   );
 }

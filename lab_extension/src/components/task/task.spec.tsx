@@ -282,8 +282,17 @@ describe('the log view', () => {
       logTail: async () => ({
         lines: [aLine('run 1 starts', null), aLine('\u001b[1mloss is 2\u001b[0m'), aLine('NaN loss')],
         next_cursor: '1:3',
+        prev_cursor: null,
         final: false
       }),
+      logPage: async (_id, _rank, part) => ({
+        lines: part.before === undefined ? [aLine('behind')] : [aLine('before'), aLine('loss is nan')],
+        next_cursor: '1:5',
+        prev_cursor: '1:2',
+        final: false
+      }),
+      logExtents: async () => ({ items: [{ run: 1, start: 0, end: 99 }] }),
+      logDownloadUrl: (id, rank, times) => `/log/${id}/${rank}/${times}`,
       logFollow: () => stream,
       logSearch: search
     });
@@ -296,6 +305,7 @@ describe('the log view', () => {
     const { model, stream } = await view();
     const log = screen.getByTestId('hai-log');
     expect(log.textContent).toBe('run 1 startsloss is 2NaN loss');
+    expect(within(log).getByText('loss is 2').className).toBe('hai-mod-bold');
     await act(async () => {
       stream.send('line', aLine('one more'), '1:4');
       await new Promise(resolve => model.changed.connect(resolve));
@@ -336,6 +346,49 @@ describe('the log view', () => {
     expect(within(screen.getByTestId('hai-log')).getByText('NaN').tagName).toBe('MARK');
     await act(async () => void fireEvent.click(hits.getByText('rank 1: 1')));
     expect(model.rank).toBe(1);
+    model.dispose();
+  });
+
+  it('goes to a hit with the lines around it, from hit to hit, and on by another search for the same', async () => {
+    const { model } = await view();
+    fireEvent.change(screen.getByTestId('hai-log-search'), { target: { value: 'nan' } });
+    await act(async () => void fireEvent.submit(screen.getByRole('search')));
+    const log = screen.getByTestId('hai-log');
+    const jumps = vi.spyOn(model, 'jump');
+    for (const go of [
+      () => fireEvent.click(screen.getByRole('button', { name: 'The next hit' })),
+      () => fireEvent.click(screen.getByRole('button', { name: 'The hit before' })),
+      () =>
+        fireEvent.click(within(screen.getByTestId('hai-log-hits')).getByTitle('Show the lines around it')),
+      () => fireEvent.submit(screen.getByRole('search'))
+    ]) {
+      await act(async () => void go());
+      expect(log.querySelector('[aria-current]')?.textContent).toBe('loss is nan');
+    }
+    expect(jumps).toHaveBeenCalledTimes(4);
+    expect(log.textContent).toBe('beforeloss is nanbehind');
+    expect(log.dataset.following).toBe('false');
+    expect(screen.getByTestId('hai-log-hit').textContent).toBe('1 of 1');
+    model.dispose();
+  });
+
+  it('downloads the log of the rank, with times if they are shown', async () => {
+    const { model } = await view();
+    const link = screen.getByRole('link', { name: 'Download the whole log of rank 0' });
+    expect(link.getAttribute('href')).toBe('/log/41/0/false');
+    fireEvent.click(screen.getByRole('checkbox', { name: 'Times' }));
+    expect(link.getAttribute('href')).toBe('/log/41/0/true');
+    expect(screen.getAllByTitle('2026-11-21 04:10:00.000 UTC')).toHaveLength(3);
+    model.dispose();
+  });
+
+  it('is enlarged, and made smaller by Escape', async () => {
+    const { model } = await view();
+    const section = screen.getByRole('region', { name: 'Log' });
+    fireEvent.click(screen.getByRole('button', { name: 'Enlarge' }));
+    expect(section.className).toContain('hai-mod-large');
+    fireEvent.keyDown(screen.getByTestId('hai-log'), { key: 'Escape' });
+    expect(section.className).not.toContain('hai-mod-large');
     model.dispose();
   });
 });
