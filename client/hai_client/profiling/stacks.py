@@ -131,7 +131,7 @@ class _Reader:
         if text:
             return "faulthandler", text
         if not whys:
-            whys.append("py-spy is not installed (pip install py-spy)")
+            whys.append("py-spy is not installed (in the task's environment: pip install py-spy)")
         return None, ", and ".join([*whys, why])
 
     def _by_signal(self, pid: int) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import re
+import sys
 from typing import Any, Final
 
 import tornado.web
@@ -29,7 +30,7 @@ def missing() -> list[str]:
 def _advice(packages: list[str]) -> str:
     return (
         f"{' and '.join(packages)} {'is' if len(packages) == 1 else 'are'} not installed where this JupyterLab runs. "
-        "Ask an administrator for: pip install 'hai-lab[tensorboard]'; then start your server again."
+        f"Ask an administrator for: {sys.executable} -m pip install {' '.join(packages)}; then start your server again."
     )
 
 

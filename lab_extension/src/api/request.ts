@@ -177,7 +177,7 @@ function lost(transport: ITransport, error: unknown): ApiError {
   return new ApiError({
     status: 0,
     code: 'unavailable',
-    detail: trans.__('%1 does not answer (%2). Tasks go on without it.', transport.peer, sentenceOf(error))
+    detail: trans.__('%1 does not answer (%2).', transport.peer, sentenceOf(error))
   });
 }
 
