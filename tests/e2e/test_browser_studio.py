@@ -194,6 +194,48 @@ def test_nothing_keeps_people_out(ann: Visit, loop: int, theme: str, path: str, 
     assert serious == []
 
 
+PRINTS = (
+    "for n in range(30_000): print('needle' if n == 12_345 else 'line', n)\n"
+    "for n in range(1000): print('\\r', n, end='')\n"
+    "print('\\n\\x1b[31mred\\x1b[0m')"
+)
+
+
+def test_a_long_log_is_scrolled_searched_and_downloaded(ann: Visit, platform: Platform, tmp_path: Path) -> None:
+    command = ("python", "-c", PRINTS)
+    task = platform.client().submit(TaskRequest(name="page-prints", command=command, cwd="/", nodes=1))
+    wait_for("it is over", lambda: platform.client().task(task.id).state == "succeeded")
+    page = ann.open(f"tasks/{task.id}")
+    log = page.get_by_test_id("hai-log")
+    expect(log.get_by_text("red", exact=True)).to_have_class("hai-mod-front-red", timeout=SLOW)
+    expect(log).to_contain_text("line 29999 999red")
+    expect(page.get_by_test_id("hai-log-follow")).to_have_count(0)
+    log.press("Home")
+    expect(log.get_by_text("line 0", exact=True)).to_be_in_viewport(timeout=SLOW)
+    log.press("End")
+    expect(log.get_by_text("red", exact=True)).to_be_in_viewport(timeout=SLOW)
+    # The middle, which no page that was read until now has.
+    log.evaluate("node => { node.scrollTop = node.scrollHeight / 2; }")
+    expect(log.get_by_text("line 15000", exact=True)).to_have_count(1, timeout=SLOW)
+    page.get_by_test_id("hai-log-search").fill("needle")
+    page.get_by_test_id("hai-log-search").press("Enter")
+    page.get_by_test_id("hai-log-hit-next").click()
+    expect(log.locator("[aria-current]")).to_have_text("needle 12345", timeout=SLOW)
+    expect(log.get_by_text("line 12344", exact=True)).to_be_in_viewport()
+    page.get_by_test_id("hai-log-enlarge").click()
+    shot(page, tmp_path, "log")
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run('.hai-LogView', { resultTypes: ['violations'] })")
+    assert [each["id"] for each in found["violations"]] == []
+    log.press("Escape")
+    with page.expect_download() as kept:
+        page.get_by_test_id("hai-log-download").click()
+    lines = Path(kept.value.path()).read_text().splitlines()
+    assert len(lines) == 30_000 + 2 + 2
+    assert lines[12_346] == "needle 12345"
+    assert lines[-3:-1] == [" 999", "\x1b[31mred\x1b[0m"]
+
+
 def test_after_a_restart_of_the_service_the_page_is_right_again(ann: Visit, platform: Platform) -> None:
     page = ann.open("tasks")
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible(timeout=SLOW)
