@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from hai_client.constants import AUTO, NAME_LENGTH, PRIORITIES
 from hai_client.errors import Invalid
+from hai_client.masking import masked
 from hai_client.texts import quoted
 
 _SCRIPT = (".py", ".sh", ".bash", ".ipynb", ".pyz", ".pl", ".r", ".jl", ".lua")
@@ -60,7 +61,7 @@ def check_name(text: str) -> str:
     if not fits(name):
         raise Invalid(
             f"name: {quoted(text)} is not allowed; use up to {NAME_LENGTH} letters and digits of any script, '.', "
-            f"'_' and '-', with a letter or digit first, for example {make_name(text)!r}"
+            f"'_' and '-', with a letter or digit first, for example {make_name(masked(text))!r}"
         )
     if name.isdigit():
         raise Invalid(f"name: {text!r} would be read as a task number; add a letter, for example 'task-{text}'")

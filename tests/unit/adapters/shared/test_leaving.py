@@ -16,6 +16,7 @@ def test_a_task_that_chooses_nothing_leaves_it_to_its_profile() -> None:
         "signal_before_s": None,
         "patience_s": 30.0,
         "watch": [],
+        "checkpoint": None,
     }
 
 

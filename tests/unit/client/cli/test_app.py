@@ -82,7 +82,7 @@ BAD = [
     ("logs -r -1 x", 2, "rank: '-1'"),
     ("logs --search x -f digits", 2, "search: "),
     ("logs -f nope", 2, "task: 'nope'"),
-    ("stop", 2, "TASK: missing"),
+    ("stop", 2, "task: missing; name one or more, or choose them with --tag"),
     ("stop nope", 2, "task: 'nope'"),
     ("priority digits", 2, "PRIORITY: missing"),
     ("priority digits AUTOMATIC", 2, "priority: 'AUTOMATIC'"),
