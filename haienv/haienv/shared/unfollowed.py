@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Iterator
 
 #: A folder itself, also one that gives its owner no right. It can be held, not read.
@@ -49,11 +49,12 @@ def remove_tree(folder: str | os.PathLike[str]) -> None:
     Raises:
         OSError: Something is left: a right of another account is missing, or others put more into it meanwhile.
     """
-    try:
-        with held(folder) as top:
-            _empty(top)
-    except (FileNotFoundError, NotADirectoryError):
-        return
+    with ExitStack() as stack:
+        try:
+            top = stack.enter_context(held(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        _empty(top)
     os.rmdir(folder)
 
 

@@ -267,6 +267,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         path="/tasks/{task}/logs/download",
         access=SCOPE_READ,
         call=logs.download,
+        kind=Kind.UPLOAD,
         summary="A rank's log over all runs of a task, as a text file",
         codes=("not_found", "unavailable"),
     ),

@@ -21,7 +21,7 @@ _MEANINGS: Final[Mapping[Kind, str]] = {
     Kind.WRITE: "Requests that change something, by user.",
     Kind.EXPENSIVE: "Requests that compute, by user: experiment files, forecasts, dry runs, explanations, "
     "searches in logs.",
-    Kind.UPLOAD: "Requests that send or fetch files of snapshots of code, by user.",
+    Kind.UPLOAD: "Requests that send or fetch files (code, logs, recordings), by user.",
     Kind.STREAM: "Open streams of events and logs, by user.",
     Kind.RUN: "Reports, metrics and logs of ranks, by the user whose runs they are.",
     Kind.RUN_WAIT: "Requests of ranks that wait for a notice or for each other, by the user whose runs they are.",

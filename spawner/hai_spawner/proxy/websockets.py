@@ -54,8 +54,10 @@ async def bridge(request: web.Request, upstream: aiohttp.ClientResponse) -> web.
     """
     behind = upstream.connection
     assert behind is not None
+    # The connection forgets it when the server closes it.
+    transport = behind.transport
     assert behind.protocol is not None
-    assert behind.transport is not None
+    assert transport is not None
     from_server = _Bytes(behind.protocol)
     behind.protocol.set_parser(from_server, from_server.stream)
     from_client = _Bytes(request.protocol)
@@ -74,9 +76,9 @@ async def bridge(request: web.Request, upstream: aiohttp.ClientResponse) -> web.
         for pump in pumps:
             pump.cancel()
         await asyncio.gather(*pumps, return_exceptions=True)
-        if not behind.transport.is_closing():
+        if not transport.is_closing():
             # A client may close at once after its last frame, which says why.
-            behind.transport.write(from_client.stream.read_nowait())
+            transport.write(from_client.stream.read_nowait())
         behind.close()
     return answer
 

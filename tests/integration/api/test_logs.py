@@ -11,7 +11,7 @@ import pytest
 from hai_scheduler.api.convert import logs as convert
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.service.logs import lines
+from hai_scheduler.service.logs import download, lines
 
 STORY = [
     "-- run 1 started on node-1 --",
@@ -45,22 +45,24 @@ async def test_pages_of_any_size_tell_the_same_story(world, saved_story) -> None
         assert told == STORY
 
 
-@pytest.mark.parametrize("asked", ["limit=10000", "tail=10000"])
+@pytest.mark.parametrize("asked", ["logs?limit=10000", "logs?tail=10000", "logs/download"])
 async def test_pages_are_made_beside_the_event_loop(
     world, saved_story, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     where = set()
 
     def seen(real: Callable[..., object]) -> Callable[..., object]:
-        def call(*given: object) -> object:
+        def call(*given: object, **named: object) -> object:
             where.add(threading.current_thread().name.partition("_")[0])
-            return real(*given)
+            return real(*given, **named)
 
         return call
 
-    for module, name in ((lines, "line_of"), (convert, "page_out")):
+    for module, name in ((lines, "line_of"), (convert, "page_out"), (download, "_plain")):
         monkeypatch.setattr(module, name, seen(getattr(module, name)))
-    assert (await world.json("GET", f"/tasks/train/logs?{asked}"))[0] == 200
+    async with world.ask("GET", f"/tasks/train/{asked}") as response:
+        assert response.status == 200
+        await response.read()
     assert where == {"hai-reader"}
 
 
@@ -109,6 +111,15 @@ async def test_the_whole_log_is_downloaded_as_text(world, saved_story) -> None:
         assert f'filename="task-{task}-run-2-rank-0.log"' in response.headers["Content-Disposition"]
         assert [line.split("Z ", 1)[1] for line in (await response.text()).splitlines()] == shown[4:]
     assert (await world.json("GET", "/tasks/train/logs/download?rank=5"))[0] == 400
+
+
+async def test_who_downloads_a_long_log_may_read_on(world) -> None:
+    task = await world.start(await world.submit())
+    log = (b"x" * 1023 + b"\n") * 16 * 1024
+    world.cluster.logs[f"{task.id}.1", 0] = log
+    async with world.ask("GET", f"/tasks/{task.id}/logs/download") as response:
+        assert len(await response.read()) > len(log)
+    assert (await world.json("GET", f"/tasks/{task.id}"))[0] == 200
 
 
 async def test_search_counts_by_run_and_rank(world, saved_story) -> None:

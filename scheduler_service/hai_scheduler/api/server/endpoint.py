@@ -30,7 +30,7 @@ from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.api.server.route import OPEN, RUN, Answer, Arriving, Ask, Pieces, Route, Stream, Text
 from hai_scheduler.api.server.services import Services
-from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time
+from hai_scheduler.api.server.streaming import StreamSender, cut_off, flush_in_time, slow_down
 from hai_scheduler.api.server.table import RouteIndex
 from hai_scheduler.api.server.user_book import UserBook
 from hai_scheduler.api.wire.params import Nothing
@@ -336,9 +336,8 @@ class Endpoint(HubHandler):
                 return
             async for piece in pieces:
                 self.write(piece)
-                if self._pass is not None:
-                    self._pass.charge_size(len(piece))
                 await flush_in_time(self)
+                await slow_down(self._pass, self._effort, self._services.queries.clock, len(piece))
 
     async def _still_may(self) -> bool:
         """Whether the reader of a stream is the same user as before, with the same rights. Raises Refused: 401, 403.

@@ -22,7 +22,7 @@ class Kind(StrEnum):
     WRITE = "write"
     #: Computes: parsing, forecasts, what-ifs, searching logs.
     EXPENSIVE = "expensive"
-    #: Sends files, which take as long as the client's line needs.
+    #: Sends or fetches files, which take as long as the client's line needs.
     UPLOAD = "upload"
     #: Stays open: event streams and followed logs.
     STREAM = "stream"

@@ -41,7 +41,7 @@ _WORDS: Final = {
     Kind.READ: "requests that read",
     Kind.WRITE: "requests that change something",
     Kind.EXPENSIVE: "requests that compute (parse, forecast, explain, search, read metrics)",
-    Kind.UPLOAD: "requests that send files",
+    Kind.UPLOAD: "requests that send or fetch files",
     Kind.STREAM: "streams",
     Kind.RUN: "reports of ranks",
     Kind.RUN_WAIT: "requests of ranks that wait",

@@ -25,7 +25,7 @@ STREAM_LIFE: Final = 3600.0
 #: How often a stream asks whether its reader may still read it, in seconds. The Hub's answer is kept for
 #: `auth.BELIEVED` seconds, so a revoked token works for the sum of both at most.
 LOOKS_AGAIN: Final = 10.0
-#: The longest pause at a time of a stream that sends too much, in seconds: less than KEEP_ALIVE.
+#: The longest pause at a time of an answer that sends too much, in seconds: less than KEEP_ALIVE.
 LONGEST_LAG: Final = 5.0
 
 
@@ -75,7 +75,7 @@ class StreamSender:
                     handler.write(text or ": keep-alive\n\n")
                     await flush_in_time(handler)
                     sent = now
-                    await self._slow_down(len(text))
+                    await slow_down(self._place, self._effort, self._clock, len(text))
                 if now >= began + STREAM_LIFE:
                     return
                 if now >= looked + LOOKS_AGAIN:
@@ -83,13 +83,21 @@ class StreamSender:
                     if not await self._still_may():
                         return
 
-    async def _slow_down(self, size: int) -> None:
-        """Wait if the user's streams together send too much a second; meanwhile no further batch is made."""
-        if self._place is not None:
-            self._place.charge_size(size)
-            self._place.charge_work(self._effort.take())
-            if (lag := self._place.lag) > 0:
-                await self._clock.sleep(min(lag, LONGEST_LAG))
+
+async def slow_down(place: Pass | None, effort: Effort, clock: Clock, size: int) -> None:
+    """Charge what was sent, and wait if the user is sent too much a second; meanwhile nothing more is made.
+
+    Args:
+        place: The place of the request in the budget of its user; None: it is not limited.
+        effort: The work of the request.
+        clock: The clock.
+        size: How much was sent, in bytes.
+    """
+    if place is not None:
+        place.charge_size(size)
+        place.charge_work(effort.take())
+        if (lag := place.lag) > 0:
+            await clock.sleep(min(lag, LONGEST_LAG))
 
 
 async def flush_in_time(handler: RequestHandler) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.ports.logs import LogChunk
+from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.logs.lines import REWRITTEN, raws_of, stamp_of
 from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
 
@@ -46,7 +47,7 @@ async def _text_of_run(run: Run, runs: Sequence[Run], read: Read, *, times: bool
             end = max(chunk.end, chunk.next)
         if chunk.start > offset:
             yield _own(lost_bytes(run, chunk.start - offset), None, times=times)
-        yield await asyncio.to_thread(_plain, chunk, times)
+        yield await in_reader(partial(_plain, chunk, times))
         offset = chunk.next
     if not run.live:
         yield _own(end_of(run, runs), run.ended_at, times=times)

@@ -204,6 +204,21 @@ async def test_who_does_not_read_holds_the_other_up_and_fills_nothing(
     await closed(writer)
 
 
+@pytest.mark.parametrize("end", ["close", "abort"])
+async def test_a_server_that_ends_the_connection_ends_that_of_the_client(
+    end: str, world: World, raw: Raw, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await upgraded(world)
+    behind = await raw.upgraded.get()
+    behind.write(b"the last")
+    await behind.drain()
+    assert await reader.readexactly(8) == b"the last"
+    getattr(behind.transport, end)()
+    assert await reader.read() == b""
+    await closed(writer)
+    assert [found.getMessage() for found in caplog.records] == []
+
+
 async def test_what_a_client_sends_before_the_server_has_agreed_fills_nothing(
     world: World, memory: Callable[[], int]
 ) -> None:
