@@ -135,6 +135,18 @@ def test_the_in_job_calls_of_the_page_exist_and_none_is_left_out() -> None:
     assert named <= set(vars(job)) | {"state"}
 
 
+def test_who_leads_is_asked_where_a_loop_of_the_chart_answers_and_by_the_words_of_its_log() -> None:
+    page, loop = text_of("docs/operations.md"), text_of("helm/hai/templates/scheduler/deployment.yaml")
+    asked = re.search(r"kubectl -n hai exec POD -c (\S+) -- python -c '.*127\.0\.0\.1:(\d+)/health/ready", page)
+    words = re.search(r"grep -E '(.*)\|(.*)'", page)
+    assert asked
+    assert words
+    assert f"- name: {asked[1]}\n" in loop
+    assert f"{{name: health, containerPort: {asked[2]}}}" in loop
+    leadership = text_of(f"{SERVICE}/service/platform/leadership.py")
+    assert all(said in leadership for said in words.groups())
+
+
 def test_every_setting_that_operations_names_exists() -> None:
     settings = settings_reference()
     for name in re.findall(r"`((?:HaiScheduler|SchedulingPolicy)\.\w+)", text_of("docs/operations.md")):
