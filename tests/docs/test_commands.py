@@ -28,9 +28,9 @@ PAGES = [page for page in pages() if name_of(page) not in WRITTEN_BY_PROGRAMS]
 
 
 def typed(text: str) -> list[list[str]]:
-    """Every `hai` and `make` command of a page, in words."""
+    """Every `hai` and `make` command of a page, in words, without the file that its output goes to."""
     lines = [line for block in blocks(text) for line in block.splitlines()] + spans(text)
-    parts = [part.strip() for line in lines for part in line.partition(" #")[0].split(";")]
+    parts = [part.partition(" > ")[0].strip() for line in lines for part in line.partition(" #")[0].split(";")]
     return [shlex.split(part) for part in parts if re.match(r"(hai|make)( |$)", part) and "..." not in part]
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 from datetime import timedelta
 
 import pytest
+from jupyter_server.services.contents import handlers
 
 from docs.kit import files, spans, text_of
 from hai_client import job
@@ -15,6 +17,8 @@ from hai_client.cli.reference import reference as cli_reference
 from hai_client.cli.slurm.reference import table as slurm_table
 from hai_client.rank import pythons
 from hai_hub.cluster.values_reference import reference as values_reference
+from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
+from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.app.settings_reference import reference as settings_reference
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.node import NodeMark
@@ -23,11 +27,14 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.core.model.verdicts import VerdictKind
+from hai_scheduler.service.logs.rank_logs import KEEP_BYTES
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_METRICS, SCOPE_READ, SCOPE_WRITE
+from hai_scheduler.service.shared.settings import ServiceSettings
 
 SCHEDULING = text_of("docs/scheduling.md")
 USERS = text_of("docs/users.md")
 SERVICE = "scheduler_service/hai_scheduler"
+MIB = 1024 * 1024
 
 
 def has_word(text: str, word: str) -> bool:
@@ -133,6 +140,60 @@ def test_the_in_job_calls_of_the_page_exist_and_none_is_left_out() -> None:
     assert calls == own | {job.report.__name__, job.progress.__name__}
     named = {word.removeprefix("job.").strip() for word in re.findall(r"\| `(job\.rank[^`]+)`", USERS)[0].split(",")}
     assert named <= set(vars(job)) | {"state"}
+
+
+def test_who_leads_is_asked_where_a_loop_of_the_chart_answers_and_by_the_words_of_its_log() -> None:
+    page, loop = text_of("docs/operations.md"), text_of("helm/hai/templates/scheduler/deployment.yaml")
+    asked = re.search(r"kubectl -n hai exec POD -c (\S+) -- python -c '.*127\.0\.0\.1:(\d+)/health/ready", page)
+    words = re.search(r"grep -E '(.*)\|(.*)'", page)
+    assert asked
+    assert words
+    assert f"- name: {asked[1]}\n" in loop
+    assert f"{{name: health, containerPort: {asked[2]}}}" in loop
+    leadership = text_of(f"{SERVICE}/service/platform/leadership.py")
+    assert all(said in leadership for said in words.groups())
+
+
+#: Words of a page that JupyterLab or the Hub's own form says, not the panel.
+ELSEWHERE = {"Run on a training node"}
+
+
+def test_each_row_of_what_users_want_says_what_to_do_and_where_more_is_said() -> None:
+    rows = USERS.partition("| I want to |")[2].partition("\n\n")[0].splitlines()[2:]
+    labels = set(json.loads(text_of("lab_extension/hai_lab/locale/zh_CN/LC_MESSAGES/hai_lab.json"))) | ELSEWHERE
+    assert len(rows) > 20
+    for row in rows:
+        _, _, what, more, _ = row.split("|")
+        named = re.findall(r"\*([^*]+)\*", what)
+        assert "`" in what or named, row
+        assert set(named) <= labels, row
+        assert "](" in more, row
+
+
+def default(kind: type, name: str) -> object:
+    """The default of a field of settings."""
+    return next(field.default for field in dataclasses.fields(kind) if field.name == name)
+
+
+def test_where_checkpoints_and_logs_are_is_said_as_it_is() -> None:
+    page = USERS.partition("## Files and results")[2].partition("\n## ")[0]
+    assert f"`{default(ClusterSettings, 'checkpoint_root')}/USER/TASK`" in page
+    kept = {default(kind, "log_max_bytes") for kind in (LocalSettings, ClusterSettings)}
+    assert (kept, KEEP_BYTES) == ({64 * MIB}, 16 * MIB)
+    assert "the last 64 MiB are kept; on Kubernetes the last 16 MiB" in page
+    assert default(ServiceSettings, "keep_ended") == timedelta(days=30)
+    assert "30 days after its end" in page
+
+
+def test_jupyter_server_still_shows_a_folder_with_the_name_of_its_own_addresses_empty() -> None:
+    # If this fails, the page of users may forget that there is a name to avoid.
+    first = next(
+        handler
+        for route, handler in handlers.default_handlers
+        if re.match(f"{route}$", "/api/contents/runs/checkpoints")
+    )
+    assert first is handlers.CheckpointsHandler
+    assert "Call no folder `checkpoints`" in USERS
 
 
 def test_every_setting_that_operations_names_exists() -> None:

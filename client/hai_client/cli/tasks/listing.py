@@ -43,7 +43,7 @@ def _configure_list(parser: argparse.ArgumentParser) -> None:
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument("--user", metavar="USER", help="of this user (for admins)")
     whose.add_argument("--all-users", action="store_true", help="of everyone (for admins)")
-    add("--name", metavar="NAME", help="only of this name")
+    add("--name", metavar="NAME", help="only with this text in the name")
     add("--tag", metavar="TAG", help="only with this tag (`hai tag`)")
     add("--text", metavar="TEXT", help="only with this text in name, user or a tag, or of this number")
     add("--starred", action="store_true", help="only those that you have starred")

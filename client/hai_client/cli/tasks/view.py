@@ -252,7 +252,9 @@ def _retries(task: Task) -> str:
 def _checkpoint(task: Task) -> str:
     saved = task.checkpoint
     if saved is None:
-        return say("none yet (expected in %1)", ", ".join([task.checkpoint_dir, *task.watch]))
+        places = ", ".join([task.checkpoint_dir, *task.watch])
+        ended = task.state in ENDED_STATES
+        return say("none was seen in %1", places) if ended else say("none yet (expected in %1)", places)
     path = saved.path or task.checkpoint_dir
     seen = saved.source == "seen"
     text = say("seen %1 in %2", ago(saved.at), path) if seen else say("saved %1 in %2", ago(saved.at), path)

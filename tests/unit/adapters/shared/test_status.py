@@ -91,7 +91,7 @@ def test_what_a_supervisor_has_to_say_is_a_sentence(status: dict[str, Any], sent
 
 @pytest.mark.parametrize("known", [False, True], ids=["the supervisor", "the cluster"])
 @pytest.mark.parametrize("value", [True, False, 1, "yes", None])
-def test_that_memory_was_short_is_said_the_same_whoever_knows_it(known: bool, value: Any) -> None:
+def test_that_memory_was_short_is_said_the_same_by_all_who_know_it(known: bool, value: Any) -> None:
     said = ending_of({"out_of_memory": value, "log_lost_lines": 1}, out_of_memory=known)
     assert said is not None
     assert (OUT_OF_MEMORY in said) is (known or value is True)

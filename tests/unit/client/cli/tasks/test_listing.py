@@ -54,6 +54,11 @@ def test_an_empty_list_says_whose_tasks_it_would_show(hai: Hai, platform: Any) -
     assert hai("list", "-a", "--all-users").out == "there is no task\n"
 
 
+def test_a_part_of_a_name_finds_its_tasks_as_the_help_says(hai: Hai) -> None:
+    assert "with this text in the name" in " ".join(hai("list", "--help").out.split())
+    assert "digits" in hai("list", "--name", "IGIT").out
+
+
 DEAD = "The scheduling loop has not ticked for 43 s: its log says why."
 
 

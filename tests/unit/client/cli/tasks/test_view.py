@@ -34,6 +34,16 @@ def test_status_says_of_each_run_whether_it_had_saved_as_far_as_is_known(hai: Ha
     assert re.findall(r"turn over +(\S+)", out) == ["yes", "unknown", "no", "-"]
 
 
+@pytest.mark.parametrize(
+    ("state", "said"), [("running", "none yet"), ("succeeded", "none was seen"), ("stopped", "none was seen")]
+)
+def test_an_ended_task_is_told_where_a_checkpoint_would_be_and_not_to_wait_for_one(
+    hai: Hai, platform: Any, state: str, said: str
+) -> None:
+    platform.add("unsaved", state=state, checkpoint=None, checkpoint_dir="/w/out")
+    assert re.search(rf"checkpoint +{said} .*in /w/out", hai("status", "unsaved").out)
+
+
 def test_explain_answers_in_a_sentence(hai: Hai) -> None:
     assert hai("explain", "digits").out.splitlines()[0] == "task 41 is queued: it needs 2 nodes and 1 is free"
 
