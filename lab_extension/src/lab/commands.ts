@@ -14,6 +14,7 @@ import type { IApi } from '../api/client';
 import type { ITransport } from '../api/transport';
 import { sentenceOf } from '../api/request';
 import { PAGES } from '../components/studio/pages';
+import type { Target } from '../components/studio/router';
 import { trans } from '../text/translate';
 import { CommandIDs } from './commandIds';
 import { ensureSaved, isSubmittable, pathOf } from './documents';
@@ -151,11 +152,21 @@ export function addCommands(options: ICommandOptions): void {
             type: 'string',
             description: 'The page to show: overview (default), tasks, nodes, reports, ...'
           },
+          compare: { type: 'string', description: 'On the page tasks: the tasks to compare, such as 3,7' },
           isLauncher: IS_LAUNCHER
         }
       }
     },
-    execute: args => openStudio(options, typeof args.page === 'string' ? args.page : null)
+    execute: args =>
+      openStudio(
+        options,
+        typeof args.page !== 'string'
+          ? null
+          : {
+              page: args.page,
+              query: typeof args.compare === 'string' ? { compare: args.compare } : {}
+            }
+      )
   });
   commands.addCommand(CommandIDs.showPanel, {
     label: trans.__('Show HAI'),
@@ -257,7 +268,7 @@ function titleOf(page: string): string {
   return trans.__('HAI Studio: %1', title);
 }
 
-function openStudio(options: ICommandOptions, page: string | null): void {
+function openStudio(options: ICommandOptions, target: Target | null): void {
   const { app, api, cluster, feed, host } = options;
   const id = 'hai-studio';
   const open = [...app.shell.widgets('main')].find(
@@ -266,7 +277,7 @@ function openStudio(options: ICommandOptions, page: string | null): void {
   );
   if (open === undefined) {
     const widget = new MainAreaWidget({
-      content: new StudioWidget(page ?? 'overview', { api, cluster, feed }, host, {
+      content: new StudioWidget(target ?? { page: 'overview' }, { api, cluster, feed }, host, {
         openTask: task => host.openTask(task),
         openEnvironments: () => openEnvironments(options)
       })
@@ -274,8 +285,8 @@ function openStudio(options: ICommandOptions, page: string | null): void {
     widget.id = id;
     widget.toolbar.hide();
     app.shell.add(widget, 'main');
-  } else if (page !== null) {
-    open.content.router.go({ page });
+  } else if (target !== null) {
+    open.content.router.go(target);
   }
   app.shell.activateById(id);
 }

@@ -30,6 +30,7 @@ import { pathOf } from './documents';
 import { ClusterModel } from '../models/cluster';
 import { lifetimePlugin } from './lifetime';
 import { EnvironmentsModel } from '../models/environments';
+import { comparedQuery } from '../components/studio/compared';
 import { PAGES } from '../components/studio/pages';
 import { Feed } from '../models/feed';
 import { NotificationsModel } from '../models/notifications';
@@ -157,7 +158,8 @@ function activate(
       onSubmit: () => void app.commands.execute(CommandIDs.submit),
       onNotifications: () => void app.commands.execute(CommandIDs.studio, { page: 'notifications' }),
       onEnvironments: () => void app.commands.execute(CommandIDs.environments),
-      onOpen: id => void app.commands.execute(CommandIDs.openTask, { id })
+      onOpen: id => void app.commands.execute(CommandIDs.openTask, { id }),
+      onCompare: ids => void app.commands.execute(CommandIDs.studio, { page: 'tasks', ...comparedQuery(ids) })
     });
     labShell.add(panel, 'left', { rank: 150, type: 'HAI' });
     restorer?.add(panel, 'hai-panel');

@@ -24,6 +24,7 @@ export interface IOverviewOptions {
   onEnvironments: () => void;
   onNotifications: () => void;
   onOpen: (id: number) => void;
+  onCompare: (ids: readonly number[]) => void;
 }
 
 /** The sidebar panel `hai-panel`. */
@@ -103,6 +104,7 @@ function Connected(props: IOverviewOptions & { looked: LookedAt }): JSX.Element 
         looked.open(id);
         props.onOpen(id);
       }}
+      onCompare={props.onCompare}
       onRefresh={() => {
         feed.retry();
         void tasks.refresh();

@@ -16,7 +16,7 @@ describe('Studio in JupyterLab', () => {
     const cluster = new ClusterModel({ cluster: vi.fn(), me: vi.fn() }, feed);
     const api = { nodes: vi.fn(async () => ({ items: [] })) };
     const elsewhere = { openTask: vi.fn(), openEnvironments: vi.fn() };
-    widget = new StudioWidget('nodes', { api: api as never, feed, cluster }, aHost(), elsewhere);
+    widget = new StudioWidget({ page: 'nodes' }, { api: api as never, feed, cluster }, aHost(), elsewhere);
     await act(async () => Widget.attach(widget, document.body));
     await screen.findByText('There are no nodes yet.');
     expect(widget.title.label).toBe('HAI: Nodes');

@@ -23,10 +23,10 @@ export class LabRouter implements IRouter {
   private _route: IRoute;
 
   constructor(
-    page: string,
+    target: Target,
     private readonly elsewhere: IElsewhere
   ) {
-    this._route = routeOf({ page });
+    this._route = routeOf(target);
   }
 
   get route(): IRoute {
@@ -60,13 +60,13 @@ export class StudioWidget extends ReactWidget {
   readonly router: LabRouter;
 
   constructor(
-    page: string,
+    target: Target,
     private readonly studio: IStudio,
     private readonly host: IHost,
     elsewhere: IElsewhere
   ) {
     super();
-    this.router = new LabRouter(page, elsewhere);
+    this.router = new LabRouter(target, elsewhere);
     this.addClass('hai-StudioWidget');
     this.title.icon = haiIcon;
     this.title.closable = true;

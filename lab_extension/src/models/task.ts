@@ -12,7 +12,7 @@ import { LiveModel } from './live';
 const PAGE = 1000;
 
 /** Ranks whose own numbers are kept. */
-const RANKS = Array.from({ length: 16 }, (_, rank) => rank);
+export const RANKS = Array.from({ length: 16 }, (_, rank) => rank);
 /** The least time between two readings of the job's own numbers, in ms. */
 const CURVES_EVERY = 30_000;
 

@@ -53,6 +53,7 @@ function panel(given: Partial<IPanelProps> = {}): IPanelProps {
     onEnvironments: vi.fn(),
     onNotifications: vi.fn(),
     onOpen: vi.fn(),
+    onCompare: vi.fn(),
     onRefresh: vi.fn(),
     ...given
   };
@@ -183,6 +184,19 @@ describe('the panel', () => {
     expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(120);
     fireEvent.change(screen.getByLabelText('Filter tasks'), { target: { value: '#1000' } });
     expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(1);
+  });
+
+  it('lets tasks be chosen to compare them, two to eight', () => {
+    const props = panel({ tasks: Array.from({ length: 9 }, (_, i) => aTask({ id: i + 1, name: `t${i}` })) });
+    fireEvent.click(screen.getByText('Compare tasks'));
+    const compare = screen.getByRole<HTMLButtonElement>('button', { name: 'Compare' });
+    const boxes = screen.getAllByRole('checkbox');
+    const able = boxes.map(box => (fireEvent.click(box), !compare.disabled));
+    expect(able).toEqual([false, ...new Array<boolean>(7).fill(true), false]);
+    fireEvent.click(screen.getByLabelText('Choose t4 (#5)'));
+    fireEvent.click(compare);
+    expect(props.onCompare).toHaveBeenCalledExactlyOnceWith([1, 2, 3, 4, 6, 7, 8, 9]);
+    expect(screen.queryByRole('checkbox')).toBeNull();
   });
 
   it('keeps what it knows when the platform is away, and says so', () => {

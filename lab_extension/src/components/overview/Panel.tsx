@@ -30,6 +30,7 @@ export interface IPanelProps {
   onEnvironments: () => void;
   onNotifications: () => void;
   onOpen: (id: number) => void;
+  onCompare: (ids: readonly number[]) => void;
   onRefresh: () => void;
 }
 
@@ -117,7 +118,9 @@ export function Panel(props: IPanelProps): JSX.Element {
         {...(unfinished > 0 ? { badge: String(unfinished) } : {})}
         fresh={tasks.filter(task => props.fresh.has(task.id)).length}
       >
-        {tasks.length > 0 && <TaskList tasks={tasks} fresh={props.fresh} onOpen={props.onOpen} />}
+        {tasks.length > 0 && (
+          <TaskList tasks={tasks} fresh={props.fresh} onOpen={props.onOpen} onCompare={props.onCompare} />
+        )}
         {tasks.length === 0 && props.ready && (
           <p className="hai-Empty">
             {trans.__(

@@ -1,11 +1,13 @@
 /** The user's tasks as rows; a limited number is drawn at once. */
 
-import { memo, useId, useState, type JSX } from 'react';
+import { memo, useCallback, useId, useState, type JSX } from 'react';
 import type { ITaskSummary } from '../../api/types';
+import { toggled } from '../../models/choice';
 import { between, duration, isUnfinished, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { IdleBadge, StateBadge } from '../StateBadge';
 import { useNow } from '../react';
+import { MOST_COMPARED } from '../studio/compared';
 import { language, trans } from '../../text/translate';
 import { messageText } from '../../text/messages';
 import { shortText, verdictText } from '../../text/verdicts';
@@ -54,10 +56,14 @@ export function TaskList(props: {
   /** Those that have changed since the user looked. */
   fresh: ReadonlySet<number>;
   onOpen: (id: number) => void;
+  onCompare: (ids: readonly number[]) => void;
 }): JSX.Element {
   const { tasks, onOpen } = props;
   const [text, setText] = useState('');
   const [most, setMost] = useState(STEP);
+  /** The tasks to compare; null: none are chosen now. */
+  const [chosen, setChosen] = useState<ReadonlySet<number> | null>(null);
+  const choose = useCallback((id: number) => setChosen(before => before && toggled(before, id)), []);
   const now = useNow(15_000);
   const found = filterTasks(tasks, text);
   const shown = found.slice(0, most);
@@ -74,6 +80,16 @@ export function TaskList(props: {
           onChange={event => setText(event.target.value)}
         />
       )}
+      {tasks.length > 1 && (
+        <Choosing
+          chosen={chosen}
+          onChoose={setChosen}
+          onCompare={ids => {
+            setChosen(null);
+            props.onCompare(ids);
+          }}
+        />
+      )}
       <ul className="hai-Tasks" aria-label={trans.__('Your tasks')}>
         {shown.map((task, index) => (
           <TaskRow
@@ -84,6 +100,8 @@ export function TaskList(props: {
             idleNow={task.idle_gpus_since === null ? 0 : now}
             heading={index === firstEnded && index > 0 ? trans.__('Ended') : ''}
             fresh={props.fresh.has(task.id)}
+            chosen={chosen?.has(task.id) ?? null}
+            onChoose={choose}
             onOpen={onOpen}
           />
         ))}
@@ -98,15 +116,56 @@ export function TaskList(props: {
   );
 }
 
-const TaskRow = memo(function TaskRow(props: {
+/** Begins a choice of tasks to compare, and ends it. */
+function Choosing(props: {
+  chosen: ReadonlySet<number> | null;
+  onChoose: (chosen: ReadonlySet<number> | null) => void;
+  onCompare: (ids: readonly number[]) => void;
+}): JSX.Element {
+  const { chosen, onChoose } = props;
+  if (chosen === null) {
+    return (
+      <button className="hai-Link" onClick={() => onChoose(new Set())}>
+        {trans.__('Compare tasks')}
+      </button>
+    );
+  }
+  const some = chosen.size > 1 && chosen.size <= MOST_COMPARED;
+  return (
+    <div className="hai-Tasks-choosing">
+      <span role="status">
+        {some
+          ? trans._n('%1 chosen', '%1 chosen', chosen.size)
+          : trans.__('Choose 2 to %1 tasks to compare them.', MOST_COMPARED)}
+      </span>
+      <button
+        className="hai-Button hai-mod-small"
+        disabled={!some}
+        onClick={() => props.onCompare([...chosen])}
+      >
+        {trans.__('Compare')}
+      </button>
+      <button className="hai-Link" onClick={() => onChoose(null)}>
+        {trans.__('Cancel')}
+      </button>
+    </div>
+  );
+}
+
+interface IRowProps {
   task: ITaskSummary;
   time: string;
   idleNow: number;
   heading: string;
   fresh: boolean;
+  /** Whether it is among the tasks to compare; null: none are chosen now. */
+  chosen: boolean | null;
+  onChoose: (id: number) => void;
   onOpen: (id: number) => void;
-}): JSX.Element {
-  const { task, time, idleNow, heading, onOpen } = props;
+}
+
+const TaskRow = memo(function TaskRow(props: IRowProps): JSX.Element {
+  const { task, time, idleNow, heading, chosen, onOpen } = props;
   const id = useId();
   const [whole, setWhole] = useState(false);
   const note = noteOf(task);
@@ -117,6 +176,7 @@ const TaskRow = memo(function TaskRow(props: {
     <li>
       {heading !== '' && <div className="hai-Tasks-heading">{heading}</div>}
       <div className="hai-TaskRow-around">
+        <Box task={task} chosen={chosen} onChoose={props.onChoose} />
         <button
           className={`hai-TaskRow ${isUnfinished(task.state) ? '' : 'hai-mod-ended'}`}
           data-testid={`hai-task-row-${task.id}`}
@@ -172,6 +232,18 @@ const TaskRow = memo(function TaskRow(props: {
     </li>
   );
 });
+
+function Box(props: Pick<IRowProps, 'task' | 'chosen' | 'onChoose'>): JSX.Element | null {
+  const { task, chosen } = props;
+  return chosen === null ? null : (
+    <input
+      type="checkbox"
+      aria-label={trans.__('Choose %1 (#%2)', task.name, task.id)}
+      checked={chosen}
+      onChange={() => props.onChoose(task.id)}
+    />
+  );
+}
 
 /** `1st`, `2nd`, `13th` in English, the number alone in other languages: their texts have the word. */
 export function ordinal(n: number): string {

@@ -8,7 +8,7 @@ import { ENDING_WORDS } from '../task/Timeline';
 import type { IChart, ILine } from './charts';
 import { lastOf, sentenceOf } from './figures';
 import { marksOf, type IMark } from './marks';
-import { COLOURS, dashOf, LEFT, Plot, RIGHT } from './plot';
+import { colourOf, dashOf, LEFT, Plot, RIGHT, type IAxisNames } from './plot';
 import { valueText } from './units';
 import { trans } from '../../text/translate';
 
@@ -29,6 +29,10 @@ export interface IChartProps {
   theme: number;
   /** How places of the time axis are written, where these are no Unix times: the seconds since something. */
   clock?: (at: number) => string;
+  /** What the axes are called; none: a task's own charts have words enough. */
+  names?: IAxisNames;
+  /** Another part of the time axis is to be shown, null: all of it; none: it cannot be chosen. */
+  onZoom?: (part: readonly [number, number] | null) => void;
 }
 
 /** How a chart writes its times. */
@@ -43,7 +47,13 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
   const { chart, window, step, sync, theme, clock = ofDay } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<Plot | null>(null);
-  const first = useRef({ chart, window, ...(props.clock ? { clock: props.clock } : {}) });
+  const first = useRef({
+    chart,
+    window,
+    ...(props.clock ? { clock: props.clock } : {}),
+    ...(props.names ? { names: props.names } : {}),
+    ...(props.onZoom ? { onZoom: props.onZoom } : {})
+  });
   const [index, setIndex] = useState<number | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const title = useId();
@@ -76,6 +86,10 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
       plot.current?.step(event.key === 'ArrowLeft' ? -1 : 1);
     } else if (event.key === 'Escape') {
       plot.current?.leave();
+    } else if (props.onZoom && plot.current && /^[-+=0]$/.test(event.key)) {
+      event.preventDefault();
+      const { moment } = plot.current;
+      props.onZoom(event.key === '0' ? null : zoomed(window, moment, event.key === '-' ? 2 : 0.5));
     }
   };
   const at = index === null ? null : (chart.x[index] ?? null);
@@ -117,7 +131,7 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
               onFocus={() => plot.current?.emphasise(place)}
               onBlur={() => plot.current?.emphasise(null)}
             >
-              <Sample place={place} /> {line.label}
+              <Sample look={line.look ?? place} /> {line.label}
               <b>{shownValue(chart, line, index)}</b>
             </button>
           </li>
@@ -128,6 +142,15 @@ export const Chart = memo(function Chart(props: IChartProps): JSX.Element {
     </figure>
   );
 });
+
+/** A part of the time axis around a moment, `by` times as long. */
+function zoomed(
+  [from, to]: readonly [number, number],
+  moment: number,
+  by: number
+): readonly [number, number] {
+  return [moment - (moment - from) * by, moment + (to - moment) * by];
+}
 
 function shownValue(chart: IChart, line: ILine, index: number | null): string {
   const value = index === null ? lastOf(line) : line.values[index];
@@ -141,7 +164,7 @@ function momentText(chart: IChart, index: number | null, clock: Clock): string {
 }
 
 /** A piece of a line, as it is drawn. */
-function Sample({ place }: { place: number }): JSX.Element {
+export function Sample({ look }: { look: number }): JSX.Element {
   return (
     <svg className="hai-Chart-sample" width="28" height="8" aria-hidden="true">
       <line
@@ -149,8 +172,8 @@ function Sample({ place }: { place: number }): JSX.Element {
         y1="4"
         x2="28"
         y2="4"
-        strokeDasharray={dashOf(place).join(' ')}
-        style={{ stroke: `var(--hai-line-${place % COLOURS})` }}
+        strokeDasharray={dashOf(look).join(' ')}
+        style={{ stroke: `var(${colourOf(look)})` }}
       />
     </svg>
   );

@@ -9,6 +9,8 @@ export type Value = number | null | undefined;
 
 export interface ILine {
   key: string;
+  /** Its colour and dash, where these are not those of its place in the chart. */
+  look?: number;
   label: string;
   values: Value[];
   /** The greatest values within the spans; of sums, which have none, the values. */

@@ -8,9 +8,11 @@ import { tickSteps, tickText } from './units';
 const HEIGHT = 150;
 export const LEFT = 76;
 export const RIGHT = 26;
+/** The room of an axis's name. */
+const NAME = 18;
 
 /** As many lines as these have colours of their own; `--hai-line-0` and so on in the style sheet. */
-export const COLOURS = 8;
+const COLOURS = 8;
 
 /** Dashes of lines, so that no line is told by its colour alone. */
 export const DASHES: readonly (readonly number[])[] = [
@@ -24,9 +26,14 @@ export const DASHES: readonly (readonly number[])[] = [
   [16, 3, 4, 3]
 ];
 
-/** The dash of a line, from its place. */
-export function dashOf(line: number): number[] {
-  return [...(DASHES[line % DASHES.length] ?? [])];
+/** The dash of a line of this look. */
+export function dashOf(look: number): number[] {
+  return [...(DASHES[look % DASHES.length] ?? [])];
+}
+
+/** The name of the colour of a line of this look. */
+export function colourOf(look: number): string {
+  return `--hai-line-${look % COLOURS}`;
 }
 
 /** Distances of ticks on an axis of lengths of time, in seconds. */
@@ -51,6 +58,12 @@ export function timeText(at: number, distance: number): string {
   });
 }
 
+/** What the axes are called. */
+export interface IAxisNames {
+  x: string;
+  y: string;
+}
+
 export interface IPlotOptions {
   host: HTMLElement;
   chart: IChart;
@@ -60,8 +73,12 @@ export interface IPlotOptions {
   sync: string;
   /** How places of the time axis are written, where these are no Unix times. */
   clock?: (at: number) => string;
+  /** What is written beside the axes; none: nothing. */
+  names?: IAxisNames;
   /** The pointer is at another moment: its place in `x`, or null. */
   onMoment: (index: number | null) => void;
+  /** A part of the time axis is chosen by dragging, or the whole of it by a double click (null). */
+  onZoom?: (part: readonly [number, number] | null) => void;
 }
 
 /** The curves of one chart; with one line, also the band from its least to its greatest values. */
@@ -86,7 +103,7 @@ export class Plot {
 
   resize(width: number): void {
     if (width > 0 && width !== this.plot.width) {
-      this.plot.setSize({ width, height: HEIGHT });
+      this.plot.setSize({ width, height: this.height });
     }
   }
 
@@ -117,6 +134,12 @@ export class Plot {
     }
   }
 
+  /** The moment that is shown, or the middle of what is seen. */
+  get moment(): number {
+    const [from, to] = this.window;
+    return (this.index === null ? null : this.chart.x[this.index]) ?? (from + to) / 2;
+  }
+
   /** Show no moment. */
   leave(): void {
     this.plot.setCursor({ left: -10, top: -10 });
@@ -144,21 +167,24 @@ export class Plot {
     const ink = (): string => this.colour('--jp-ui-font-color2');
     const grid = { stroke: () => this.colour('--jp-border-color2'), width: 1 };
     const font = ['11px', this.colour('--jp-ui-font-family')].join(' ');
+    const name = (label: string | undefined): uPlot.Axis =>
+      label === undefined ? {} : { label, labelFont: font, labelSize: NAME };
     return {
       width: Math.max(200, options.host.clientWidth),
-      height: HEIGHT,
+      height: this.height,
       padding: [8, RIGHT, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
-        drag: { x: false, y: false },
+        drag: { x: options.onZoom !== undefined, y: false, setScale: false },
+        bind: { dblclick: () => () => (options.onZoom?.(null), null) },
         points: { size: 6 },
         sync: { key: options.sync }
       },
       focus: { alpha: 0.25 },
       scales: {
         x: { time: options.clock === undefined, range: () => [...this.window] as uPlot.Range.MinMax },
-        y: { range: (_, __, most) => [0, this.top(most)] }
+        y: { range: (_, least, most) => this.span(least, most) }
       },
       axes: [
         {
@@ -167,6 +193,7 @@ export class Plot {
           ticks: grid,
           font,
           size: 28,
+          ...name(options.names?.x),
           values: (_, at, __, ___, distance) =>
             at.map(each => options.clock?.(each) ?? timeText(each, distance)),
           ...(options.clock ? { incrs: [...LENGTHS], space: 80 } : {})
@@ -176,7 +203,8 @@ export class Plot {
           grid,
           ticks: grid,
           font,
-          size: LEFT,
+          size: LEFT - (options.names ? NAME : 0),
+          ...name(options.names?.y),
           space: 28,
           incrs: tickSteps(chart.unit),
           values: (_, values) => values.map(value => tickText(value, chart.unit))
@@ -187,9 +215,9 @@ export class Plot {
         ...chart.lines.map((line, index) => ({
           label: line.label,
           width: 1.5,
-          dash: dashOf(index),
+          dash: dashOf(line.look ?? index),
           points: { fill: () => this.colour('--jp-layout-color1') },
-          stroke: () => this.colour(`--hai-line-${index % COLOURS}`)
+          stroke: () => this.colour(colourOf(line.look ?? index))
         })),
         ...(banded ? [edge(), edge()] : [])
       ],
@@ -203,14 +231,32 @@ export class Plot {
               options.onMoment(index);
             }
           }
+        ],
+        setSelect: [
+          plot => {
+            const { left, width } = plot.select;
+            if (width > 0) {
+              plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+              options.onZoom?.([plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x')]);
+            }
+          }
         ]
       }
     };
   }
 
-  /** The upper end of the scale. */
-  private top(most: number | null): number {
-    return this.chart.unit === '%' ? 100 : most !== null && most > 0 ? most * 1.08 : 1;
+  private get height(): number {
+    return HEIGHT + (this.options.names ? NAME : 0);
+  }
+
+  /** The ends of the scale of values. A job's own numbers may be negative, or lie close together far from 0. */
+  private span(least: number | null, most: number | null): uPlot.Range.MinMax {
+    const { unit } = this.chart;
+    if (unit === '' && least !== null && most !== null) {
+      const room = (most - least) * 0.08 || Math.abs(most) * 0.08 || 1;
+      return [least - room, most + room];
+    }
+    return [0, unit === '%' ? 100 : most !== null && most > 0 ? most * 1.08 : 1];
   }
 }
 

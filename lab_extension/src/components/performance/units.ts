@@ -2,7 +2,8 @@
 
 import { trans } from '../../text/translate';
 
-export type Unit = 'cores' | 'bytes' | 'bytes/s' | '%' | 'W';
+/** '': a number of the job's own, which has none. */
+export type Unit = 'cores' | 'bytes' | 'bytes/s' | '%' | 'W' | '';
 
 const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -15,6 +16,8 @@ export function valueText(value: number, unit: Unit): string {
       return bytesText(value);
     case 'bytes/s':
       return `${bytesText(value)}/s`;
+    case '':
+      return short(value);
     default:
       return `${rounded(value)} ${unit}`;
   }
@@ -36,7 +39,17 @@ export function tickSteps(unit: Unit): number[] {
   if (unit === 'bytes' || unit === 'bytes/s') {
     return Array.from({ length: 50 }, (_, power) => 2 ** power);
   }
-  return Array.from({ length: 14 }, (_, n) => 10 ** (n - 2)).flatMap(each => [each, 2 * each, 5 * each]);
+  const least = unit === '' ? -9 : -2;
+  return Array.from({ length: 12 - least }, (_, n) => 10 ** (n + least)).flatMap(each => [
+    each,
+    2 * each,
+    5 * each
+  ]);
+}
+
+/** A number with four digits. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(4)));
 }
 
 function bytesText(value: number): string {

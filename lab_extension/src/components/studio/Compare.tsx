@@ -1,4 +1,4 @@
-/** Two tasks beside each other: what differs is said in a column of its own, not by colour. */
+/** Tasks beside each other: what differs is said in a column of its own, not by colour. */
 
 import { useEffect, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
@@ -8,7 +8,9 @@ import { duration, environmentText, moment, percent, size, snapshotText } from '
 import { priorityOf, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
 import { Notice } from '../react';
+import { Sample } from '../performance/Chart';
 import { CompareCharts } from './CompareCharts';
+import { comparedQuery } from './compared';
 import { useStudio } from './context';
 import { Link } from './router';
 
@@ -45,64 +47,76 @@ export function factsOf(task: ITaskDetail): [string, string][] {
   ];
 }
 
-export function Compare(props: { first: number; second: number }): JSX.Element {
-  const { first, second } = props;
+export function Compare({ ids }: { ids: readonly number[] }): JSX.Element {
   const { api } = useStudio();
   const [tasks, setTasks] = useState<readonly ITaskDetail[] | null>(null);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
-    Promise.all([api.task(first), api.task(second)]).then(setTasks, (reason: unknown) =>
+    Promise.all(ids.map(id => api.task(id))).then(setTasks, (reason: unknown) =>
       setError(sentenceOf(reason))
     );
-  }, [api, first, second]);
-  const [one, other] = tasks ?? [];
+  }, [api, ids]);
   return (
-    <>
+    <div className="hai-Charts">
       <p className="hai-Crumbs">
-        <Link to={{ page: 'tasks' }}>{trans.__('Tasks')}</Link> / {first}, {second}
+        <Link to={{ page: 'tasks' }}>{trans.__('Tasks')}</Link> / {ids.join(', ')}
       </p>
-      <h1>{trans.__('Two tasks compared')}</h1>
+      <h1>{trans._n('%1 task compared', '%1 tasks compared', ids.length)}</h1>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {tasks === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
-      {one && other && (
+      {tasks && (
         <>
-          <Differences one={one} other={other} />
-          <CompareCharts one={one} other={other} />
+          <CompareCharts tasks={tasks} />
+          <Differences tasks={tasks} />
         </>
       )}
-    </>
+    </div>
   );
 }
 
-function Differences({ one, other }: { one: ITaskDetail; other: ITaskDetail }): JSX.Element {
-  const others = factsOf(other);
+function Differences({ tasks }: { tasks: readonly ITaskDetail[] }): JSX.Element {
+  const facts = tasks.map(factsOf);
+  const ids = tasks.map(task => task.id);
   return (
-    <table className="hai-Table hai-Compare" data-testid="hai-compare">
-      <thead>
-        <tr>
-          <th scope="col">{trans.__('What')}</th>
-          {[one, other].map(task => (
-            <th key={task.id} scope="col">
-              <Link to={{ page: 'tasks', id: task.id }}>#{task.id}</Link>
-            </th>
-          ))}
-          <th scope="col">{trans.__('Differs')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {factsOf(one).map(([word, text], index) => {
-          const second = others[index]?.[1] ?? '';
-          const differs = text !== second;
-          return (
-            <tr key={word} {...(differs ? { className: 'hai-mod-differs' } : {})}>
-              <th scope="row">{word}</th>
-              <td>{text}</td>
-              <td>{second}</td>
-              <td>{differs ? trans.__('differs') : ''}</td>
+    <>
+      <h2>{trans.__('What they are')}</h2>
+      <div className="hai-Table-scroll">
+        <table className="hai-Table hai-Compare" data-testid="hai-compare">
+          <thead>
+            <tr>
+              <th scope="col">{trans.__('What')}</th>
+              {tasks.map((task, place) => (
+                <th key={task.id} scope="col">
+                  <Sample look={place} /> <Link to={{ page: 'tasks', id: task.id }}>#{task.id}</Link>
+                  {tasks.length > 2 && (
+                    <div>
+                      <Link to={{ page: 'tasks', query: comparedQuery(ids.filter(id => id !== task.id)) }}>
+                        {trans.__('Leave out')}
+                      </Link>
+                    </div>
+                  )}
+                </th>
+              ))}
+              <th scope="col">{trans.__('Differs')}</th>
             </tr>
-          );
-        })}
-      </tbody>
-    </table>
+          </thead>
+          <tbody>
+            {facts[0]?.map(([word], row) => {
+              const texts = facts.map(each => each[row]?.[1] ?? '');
+              const differs = texts.some(text => text !== texts[0]);
+              return (
+                <tr key={word} {...(differs ? { className: 'hai-mod-differs' } : {})}>
+                  <th scope="row">{word}</th>
+                  {texts.map((text, place) => (
+                    <td key={ids[place]}>{text}</td>
+                  ))}
+                  <td>{differs ? trans.__('differs') : ''}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }

@@ -1,83 +1,101 @@
-/** What two tasks used, laid over each other by the time since each first ran. */
+/** What jobs reported and what their tasks used, laid over each other by the time since each first ran. */
 
-import { useEffect, useMemo, useState, type JSX } from 'react';
+import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
-import type { ITaskDetail, ITaskSeries } from '../../api/types';
+import type { ITaskDetail } from '../../api/types';
 import { NAMES } from '../../models/performance';
+import { RANKS } from '../../models/task';
 import { duration } from '../../text/format';
 import { trans } from '../../text/translate';
 import { Chart } from '../performance/Chart';
+import type { IChart } from '../performance/charts';
 import { Notice, useTheme } from '../react';
 import { useStudio } from './context';
-import { chartsOfTwo, spanOf, wasMeasured, type IMeasured } from './compared';
+import { comparedCharts, spanOf, wasMeasured, within, type IMeasured } from './compared';
 
-export function CompareCharts(props: { one: ITaskDetail; other: ITaskDetail }): JSX.Element {
-  const { one, other } = props;
+export function CompareCharts({ tasks }: { tasks: readonly ITaskDetail[] }): JSX.Element {
   const { api } = useStudio();
-  const theme = useTheme();
-  const [series, setSeries] = useState<readonly ITaskSeries[] | null>(null);
+  const [measured, setMeasured] = useState<readonly IMeasured[] | null>(null);
   const [error, setError] = useState<string | null>(null);
   useEffect(() => {
     let wanted = true;
-    const ask = (id: number): Promise<ITaskSeries> => api.metrics(id, { ranks: [0], names: NAMES });
-    Promise.all([ask(one.id), ask(other.id)]).then(
-      found => wanted && setSeries(found),
+    const ask = async (task: ITaskDetail): Promise<IMeasured> => {
+      const [used, reported] = await Promise.all([
+        api.metrics(task.id, { ranks: [0], names: NAMES }),
+        api.metrics(task.id, { ranks: RANKS, names: ['job_*'] })
+      ]);
+      return { task, used, reported };
+    };
+    Promise.all(tasks.map(ask)).then(
+      found => wanted && setMeasured(found),
       (reason: unknown) => wanted && setError(sentenceOf(reason))
     );
     return () => {
       wanted = false;
     };
-  }, [api, one.id, other.id]);
-  const measured = useMemo((): readonly [IMeasured, IMeasured] | null => {
-    const [first, second] = series ?? [];
-    return first && second
-      ? [
-          { task: one, series: first },
-          { task: other, series: second }
-        ]
-      : null;
-  }, [series, one, other]);
+  }, [api, tasks]);
   const charts = useMemo(
-    () => (measured === null ? [] : chartsOfTwo(measured, Date.now() / 1000)),
+    () => (measured === null ? [] : comparedCharts(measured, Date.now() / 1000)),
     [measured]
   );
-  const missing = measured?.filter(each => !wasMeasured(each)) ?? [];
   return (
     <section
       className="hai-Compare-charts"
-      aria-label={trans.__('What they used')}
+      aria-label={trans.__('What they reported and used')}
       data-testid="hai-compare-charts"
     >
-      <h2>{trans.__('What they used')}</h2>
+      <h2>{trans.__('What they reported and used')}</h2>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {measured === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
-      {missing.map(({ task }) => (
-        <p key={task.id} className="hai-Empty">
-          {trans.__('Nothing was measured of task %1.', task.id)}
-        </p>
-      ))}
-      {charts.length > 0 && (
-        <>
-          <p className="hai-Soft">
-            {trans.__(
-              'Rank 0 of each task, by the time since the task first ran; times between its turns count.'
-            )}
+      {measured
+        ?.filter(each => !wasMeasured(each))
+        .map(({ task }) => (
+          <p key={task.id} className="hai-Empty">
+            {trans.__('Nothing was measured of task %1.', task.id)}
           </p>
-          <div className="hai-Performance-charts">
-            {charts.map(chart => (
-              <Chart
-                key={chart.id}
-                chart={chart}
-                window={spanOf(charts)}
-                step={0}
-                sync={`hai-compare-${one.id}-${other.id}`}
-                theme={theme}
-                clock={duration}
-              />
-            ))}
-          </div>
-        </>
-      )}
+        ))}
+      {charts.length > 0 && <Charts charts={charts} />}
     </section>
   );
+}
+
+function Charts({ charts }: { charts: readonly IChart[] }): JSX.Element {
+  const theme = useTheme();
+  const whole = useMemo(() => spanOf(charts), [charts]);
+  const [part, setPart] = useState<readonly [number, number] | null>(null);
+  const zoom = useCallback((to: readonly [number, number] | null) => setPart(within(to, whole)), [whole]);
+  return (
+    <>
+      <p className="hai-Soft">
+        {trans.__(
+          'By the time since each task first ran; times between its turns count. What it used is of rank 0.'
+        )}{' '}
+        {trans.__('Drag over a chart to see a part of it, or press + and − there.')}{' '}
+        {part !== null && (
+          <button className="hai-Link" onClick={() => setPart(null)}>
+            {trans.__('Show the whole time')}
+          </button>
+        )}
+      </p>
+      <div className="hai-Performance-charts">
+        {charts.map(chart => (
+          <Chart
+            key={chart.id}
+            chart={chart}
+            window={part ?? whole}
+            step={0}
+            sync="hai-compare"
+            theme={theme}
+            clock={duration}
+            names={{ x: trans.__('time since the first start'), y: axisName(chart) }}
+            onZoom={zoom}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function axisName({ unit, title }: IChart): string {
+  return unit === 'cores' ? trans.__('cores') : title;
 }

@@ -7,6 +7,7 @@ import { trans } from '../../text/translate';
 import { Icon } from '../icons';
 import { useHost } from '../host';
 import { actionLabel, actOnAll, resultText, stopAll, suits, type IOutcome } from './bulk';
+import { comparedQuery, MOST_COMPARED } from './compared';
 import { useStudio } from './context';
 import { Link } from './router';
 
@@ -38,8 +39,6 @@ export function TaskActions(props: {
     host.notify(outcomes.some(each => each.now === null) ? 'error' : 'info', text);
     props.onDone({ text, outcomes });
   };
-  // The older one is on the left, whatever the order of the table.
-  const [one, other] = [...chosen].sort((a, b) => a.id - b.id);
   return (
     <div className="hai-Bulk" role="toolbar" aria-label={trans.__('Chosen tasks')}>
       <b>{trans._n('%1 chosen', '%1 chosen', chosen.length)}</b>
@@ -56,10 +55,16 @@ export function TaskActions(props: {
           </button>
         );
       })}
-      {one && other && chosen.length === 2 && (
-        <Link className="hai-Button" to={{ page: 'tasks', query: { compare: `${one.id},${other.id}` } }}>
+      {chosen.length > 1 && chosen.length <= MOST_COMPARED && (
+        <Link
+          className="hai-Button"
+          to={{ page: 'tasks', query: comparedQuery(chosen.map(task => task.id)) }}
+        >
           {trans.__('Compare')}
         </Link>
+      )}
+      {chosen.length > MOST_COMPARED && (
+        <span className="hai-Soft">{trans.__('Choose up to %1 tasks to compare them.', MOST_COMPARED)}</span>
       )}
       <button className="hai-Link" onClick={props.onNone}>
         {trans.__('Choose none')}

@@ -226,6 +226,19 @@ describe('the table of tasks', () => {
     expect(star().getAttribute('aria-pressed')).toBe('true');
   });
 
+  it('compares up to eight, and no more', async () => {
+    const { router } = await page({}, { many: 9 });
+    fireEvent.click(screen.getByLabelText('Choose all'));
+    expect(screen.queryByText('Compare')).toBeNull();
+    expect(screen.getByText('Choose up to 8 tasks to compare them.')).toBeTruthy();
+    fireEvent.click(screen.getByLabelText('Choose t3 (#4)'));
+    await act(async () => void fireEvent.click(screen.getByText('Compare')));
+    expect(router.route.query).toEqual({ compare: '1,2,3,5,6,7,8,9' });
+    expect(await screen.findByText('8 tasks compared')).toBeTruthy();
+    await act(async () => void fireEvent.click(screen.getAllByText('Leave out')[0]!));
+    expect(router.route.query).toEqual({ compare: '2,3,5,6,7,8,9' });
+  });
+
   it('compares two, and says in words what differs', async () => {
     const { router } = await page();
     fireEvent.click(screen.getByLabelText('Choose vit (#1)'));

@@ -1,4 +1,4 @@
-/** The tasks as a table; with a number in the address one of them, with `compare` two beside each other. */
+/** The tasks as a table; with a number in the address one of them, with `compare` several beside each other. */
 
 import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
 import { sentenceOf } from '../../api/request';
@@ -11,6 +11,7 @@ import { useHost } from '../host';
 import { Notice, useNow, useSignal } from '../react';
 import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
+import { comparedIn } from './compared';
 import { useModel, useStudio } from './context';
 import { changeQuery, useRouter } from './router';
 import { FILTERS, nextSort, sortOf, taskQuery } from './rows';
@@ -23,16 +24,12 @@ export function TasksPage(): JSX.Element {
   const { cluster } = useStudio();
   const { id, query } = useRouter().route;
   useSignal(cluster.changed);
+  const compared = useMemo(() => comparedIn(query.compare), [query.compare]);
   if (id !== null) {
     return <TaskPage key={id} id={id} />;
   }
-  const compared = (query.compare ?? '')
-    .split(',')
-    .map(Number)
-    .filter(each => Number.isInteger(each) && each > 0);
-  const [first, second] = compared;
-  if (first !== undefined && second !== undefined) {
-    return <Compare key={`${first},${second}`} first={first} second={second} />;
+  if (compared.length > 1) {
+    return <Compare key={query.compare ?? ''} ids={compared} />;
   }
   // Only admins may ask for those of others: the service refuses all others.
   const all = query.whose === 'all' && cluster.me?.admin === true;

@@ -4,7 +4,8 @@ import type { ITaskSeries } from '../../api/types';
 import { progressText } from '../../text/format';
 import { curvesOf, type ICurve } from '../../models/curves';
 import { aTask } from '../../testing/fakes';
-import { lines, Reported, short } from './Reported';
+import { short } from '../performance/units';
+import { lines, Reported } from './Reported';
 
 afterEach(cleanup);
 

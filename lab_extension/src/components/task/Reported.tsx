@@ -5,6 +5,7 @@ import type { ITaskDetail } from '../../api/types';
 import { progressText } from '../../text/format';
 import type { ICurve } from '../../models/curves';
 import { trans } from '../../text/translate';
+import { short } from '../performance/units';
 
 /** Curves that are shown until the reader asks for all. */
 const FEW = 6;
@@ -94,9 +95,4 @@ export function lines(curve: ICurve): readonly string[] {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-/** A number with four digits. */
-export function short(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }
