@@ -18,7 +18,7 @@ def test_the_example_for_python_submits_lists_reads_and_stops(
     monkeypatch.setenv("HAI_TOKEN", fakes.TOKEN)
     example = re.search(r"```python\n(.*?)```", text_of("docs/users.md").partition("### From Python")[2], re.DOTALL)
     assert example is not None
-    exec(compile(example[1], "docs/users.md", "exec"), {})  # noqa: S102 -- the page of this repository
+    exec(compile(example[1], "docs/users.md", "exec"), {})
     submitted = [call.body["command"] for call in platform.said("POST", "/tasks")]
     assert submitted == [["python", "train.py", "--lr", "0.1"], ["python", "train.py", "--lr", "0.01"]]
     assert "lr-0.1 queued" in capsys.readouterr().out
