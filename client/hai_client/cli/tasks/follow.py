@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from hai_client.backports import without_prefix
 from hai_client.cli.language import told, verdicts
 from hai_client.cli.shared.context import Context
-from hai_client.cli.shared.output import local_times
 from hai_client.cli.tasks import failing
 from hai_client.constants import ENDED_STATES
 from hai_client.errors import Unavailable
@@ -67,8 +66,8 @@ def _write(ctx: Context, line: LogLine, times: bool, raw: bool, width: int | Non
     if ctx.json:
         ctx.out.json(line, compact=True)
     elif line.rank is None:
-        text = local_times(without_prefix(line.text, "[hai] "), now=line.at)
-        ctx.out.line(_before(ctx, line, times, None) + ctx.out.style(f"[hai] {text}", "dim"))
+        said = ctx.out.style(f"[hai] {without_prefix(line.text, '[hai] ')}", "dim")
+        ctx.out.line(_before(ctx, line, times, None) + said)
     else:
         ctx.out.printed(line.text, before=_before(ctx, line, times, width), raw=raw)
 
