@@ -16,6 +16,7 @@ import aiohttp
 from jupyterhub.auth import Authenticator
 from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.user import User
+from sqlalchemy.exc import SQLAlchemyError
 from tornado.web import HTTPError
 
 from hai_hub.config.settings import SERVICE_NAME
@@ -155,10 +156,15 @@ def _asks_who_it_is(handler: Any) -> bool:
 async def _watch(archived: ArchivedUsers, handler: Any, before: Callable[[str], Awaitable[None]]) -> None:
     """Ask the service regularly, and stop the servers of archived users."""
     while True:
-        await before(service_token(handler))
-        await archived.look(service_token(handler))
-        for name in archived.names:
-            await _stop_servers(handler, name)
+        try:
+            await before(service_token(handler))
+            await archived.look(service_token(handler))
+            for name in archived.names:
+                await _stop_servers(handler, name)
+        except Exception as error:  # noqa: BLE001  # this must outlive any error: the next look tries again
+            if isinstance(error, SQLAlchemyError):
+                handler.db.rollback()
+            log.warning("Servers of archived users are looked for again: %s", type(error).__name__)
         await asyncio.sleep(EVERY_S)
 
 

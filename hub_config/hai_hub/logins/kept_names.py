@@ -102,6 +102,8 @@ class KeptNames:
         for name in sorted(self._deleted):
             try:
                 await self._archive(token, name, "deleted at the Hub by its settings")
+            except ValueError:
+                continue  # that one is refused, and the others may not be
             except NO_ANSWER:
                 return
             log.info("%s was deleted at the Hub, and is archived", name)

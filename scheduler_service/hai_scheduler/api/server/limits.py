@@ -126,7 +126,7 @@ class Gate:
         self.unit = unit
         self.budget = budget
         self.clock = clock
-        self._wait = wait if budget.waiting else 0.0
+        self._wait = wait
         self._refused = refused
         self._clients: dict[str, _Client] = {}
         #: Clients with requests that wait, in the order of their turns.
@@ -175,7 +175,7 @@ class Gate:
         if self._has_room(client) and not client.waiters:
             self._take(client)
             return
-        if not self._wait:
+        if not self.budget.waiting:
             raise self._no_place(client)
         turn = asyncio.get_running_loop().create_future()
         client.waiters.append(turn)

@@ -156,7 +156,9 @@ class HaiRules(Rules):
         return turn.kept and turn.idle_at is None
 
     def changes_at(self, turn: Turn, precedences: Iterable[float]) -> Iterator[datetime]:
-        """Yield when the turn has lasted long enough for each of the precedences (P2)."""
+        """Yield when the turn has lasted long enough for each of the precedences (P2), or becomes idle (I1, P3, P4)."""
+        if turn.idle_at is not None:
+            yield turn.idle_at
         for precedence in precedences:
             when = turn.free_at(int(precedence), self.policy)
             if when is not None:

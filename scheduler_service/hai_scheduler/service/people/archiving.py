@@ -58,7 +58,7 @@ class Archiving:
         """
         if not caller.archives:
             admins_only(caller)
-        if name == caller.name:
+        if caller.kind == "user" and name == caller.name:
             raise Conflict(f"You are {name}, and nobody can archive themselves: ask another admin.")
         async with self.store.write() as tx:
             user = (await tx.users.archived()).get(name)

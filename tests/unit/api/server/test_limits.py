@@ -227,6 +227,17 @@ async def test_the_log_names_who_is_refused_once_a_minute(caplog: pytest.LogCapt
     assert world.refused[Kind.READ, "at_once"] == 101
 
 
+async def test_who_is_sent_as_much_as_may_be_opens_another_stream_when_its_turn_comes() -> None:
+    world = World(DEFAULTS[Kind.STREAM], Kind.STREAM)
+    log = world.gate.arrive("bob")
+    await log.begin()
+    log.charge(DEFAULTS[Kind.STREAM].burst + 30)
+    began = world.clock.steady()
+    events = world.gate.arrive("bob")
+    await world.clock.run(events.begin())
+    assert world.clock.steady() - began == pytest.approx(2.1, abs=0.1)
+
+
 async def test_kinds_do_not_share_and_bytes_are_paid_for() -> None:
     limits = Limits(LimitSettings(), clock=VirtualClock())
     for _ in range(DEFAULTS[Kind.EXPENSIVE].at_once + DEFAULTS[Kind.EXPENSIVE].waiting):

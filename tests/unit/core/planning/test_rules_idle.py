@@ -96,6 +96,13 @@ def test_i1_who_waits_is_told_when_the_turn_may_end() -> None:
     assert made.verdicts[2].earliest_start == made.look_again == NOW + for_minutes(5)
 
 
+def test_i1_a_plan_is_made_again_when_a_turn_that_is_over_becomes_idle() -> None:
+    """A task of the same user waits: it could not have the nodes before (P3)."""
+    over = idle(runs(1, "node-1", minutes=600), 10)
+    made = decide(snapshot(over, waits(2, user="user1"), nodes=1), YIELD)
+    assert (reasons(made), made.look_again) == ([], NOW + for_minutes(5))
+
+
 def test_i1_neither_a_short_turn_nor_one_without_a_save_is_protected() -> None:
     protected = {"unsaved": 5, "rotations": (ago(4), ago(3), ago(2), ago(1)), "leaving_took": timedelta(hours=1)}
     assert reasons(decide(snapshot(one(**protected), waits(2), nodes=1), YIELD)) == [Reason.GPUS_IDLE]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
+from sqlalchemy.exc import OperationalError
 
+from hai_hub.logins import archived_users
 from hai_hub.logins.archived_users import ArchivedUsers, asking
 from kit.ports import free_port
+from kit.waiting import until
 
 
 class Service:
@@ -72,3 +76,27 @@ async def test_the_service_is_asked_with_its_token_and_a_strange_answer_is_refus
         assert seen == [("/api/archived-users", "Bearer secret")] * 3
     finally:
         await runner.cleanup()
+
+
+async def test_an_error_of_the_hubs_database_does_not_end_the_watch_over_archived_users(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(archived_users, "EVERY_S", 0)
+    looked: list[str] = []
+
+    def find_user(name: str) -> None:
+        looked.append(name)
+        if len(looked) == 1:
+            raise OperationalError("SELECT", {}, Exception("disk is full"))
+
+    rolled_back: list[None] = []
+    database = SimpleNamespace(rollback=lambda: rolled_back.append(None))
+    handler = SimpleNamespace(settings={}, find_user=find_user, db=database)
+
+    async def nothing(_token: str) -> None:
+        return
+
+    watch = asyncio.create_task(archived_users._watch(ArchivedUsers(Service().ask), handler, nothing))
+    await until("it looks again", lambda: len(looked) > 1 or watch.done())
+    assert (looked[:2], len(rolled_back)) == (["ann", "ann"], 1)
+    watch.cancel()

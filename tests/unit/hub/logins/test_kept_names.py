@@ -20,11 +20,14 @@ class Service:
     def __init__(self) -> None:
         self.archived: dict[str, str] = {}
         self.trouble: Exception | None = None
+        self.refused: set[str] = set()
 
     async def archive(self, token: str, name: str, note: str) -> None:
         assert token == "t"
         if self.trouble is not None:
             raise self.trouble
+        if name in self.refused:
+            raise ValueError("status 409")
         self.archived[name] = note
 
     async def ask(self, token: str) -> frozenset[str]:
@@ -91,6 +94,19 @@ async def test_whom_the_hub_deletes_by_itself_is_archived_as_soon_as_the_service
     for _ in range(2):
         await kept.archive_deleted("t")
         assert service.archived == {"old": "deleted at the Hub by its settings"}
+
+
+async def test_a_user_whom_the_service_does_not_archive_keeps_no_other_from_it(
+    kept: KeptNames, service: Service
+) -> None:
+    kept.note_deleted(None, None, user("ann"))
+    kept.note_deleted(None, None, user("bob"))
+    service.refused = {"ann"}
+    await kept.archive_deleted("t")
+    assert set(service.archived) == {"bob"}
+    service.refused = set()
+    await kept.archive_deleted("t")
+    assert set(service.archived) == {"ann", "bob"}
 
 
 @pytest.mark.parametrize(

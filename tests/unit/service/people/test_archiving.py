@@ -10,7 +10,8 @@ from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.ports.values import ArchivedUser, UserRecord
 from hai_scheduler.service.people import stopping
-from hai_scheduler.service.shared.errors import Forbidden
+from hai_scheduler.service.shared.caller import SCOPE_ARCHIVE, Caller
+from hai_scheduler.service.shared.errors import Conflict, Forbidden
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user
 
@@ -44,6 +45,14 @@ async def test_live_tasks_save_and_are_stopped_and_those_of_others_go_on(service
         Reason.OWNER_ARCHIVED,
         Left.SAVED,
     )
+
+
+async def test_nobody_archives_themselves_and_a_service_with_a_users_name_is_not_that_user(service: Service) -> None:
+    archiving = service.parts.services.archiving
+    with pytest.raises(Conflict, match="nobody can archive themselves"):
+        await archiving.archive(ADMIN, ADMIN.name)
+    hub = Caller(name="ann", kind="service", scopes=frozenset({SCOPE_ARCHIVE}))
+    assert (await archiving.archive(hub, "ann")).user.name == "ann"
 
 
 async def test_tasks_are_stopped_in_several_transactions(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
