@@ -16,6 +16,8 @@ export interface IColumnOptions {
   /** Whether the tasks are of all users. */
   all: boolean;
   now: number;
+  /** Whether there is room for the name alone: then the state is below it. */
+  narrow: boolean;
   /** A task is chosen, or no longer. */
   onChoose: (task: ITaskSummary) => void;
   onTags: (task: ITaskSummary, tags: readonly string[]) => void;
@@ -25,8 +27,8 @@ export interface IColumnOptions {
 
 /** They depend on nothing that changes with each event: a row is then drawn again only when its task has changed. */
 export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
-  const { all, now } = options;
-  return [
+  const { all, now, narrow } = options;
+  const columns = [
     {
       id: 'choice',
       title: trans.__('Choose'),
@@ -67,8 +69,17 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'name',
       title: trans.__('Name'),
       sorts: true,
-      width: '18%',
-      cell: task => <NameCell task={task} onTags={options.onTags} onTag={options.onTag} />
+      width: narrow ? 'auto' : '18%',
+      cell: task => (
+        <>
+          <NameCell task={task} onTags={options.onTags} onTag={options.onTag} />
+          {narrow && (
+            <div className="hai-Table-below">
+              <StateBadge task={task} /> {timeOf(task, now)}
+            </div>
+          )}
+        </>
+      )
     },
     ...(all
       ? [
@@ -131,7 +142,8 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
         return <span title={note}>{whatOf(task, note)}</span>;
       }
     }
-  ];
+  ] satisfies IColumn<ITaskSummary>[];
+  return narrow ? columns.filter(({ id }) => id === 'choice' || id === 'name') : columns;
 }
 
 /** What the run of a task uses now, or its latest run used. */
