@@ -56,6 +56,22 @@ export function useNarrow(): boolean {
   return narrow;
 }
 
+/** Characters at the end of a name that are always shown: names of a sweep differ there. */
+const END = 12;
+
+/** A name that is cut in its middle where it has too little room. */
+export function Name({ text, className = '' }: { text: string; className?: string }): JSX.Element {
+  // A short name is cut nowhere; and no character of two code units is cut in two.
+  const characters = [...text];
+  const at = characters.length > 2 * END ? characters.length - END : characters.length;
+  return (
+    <span className={`hai-Name ${className}`} title={text}>
+      <span>{characters.slice(0, at).join('')}</span>
+      <span>{characters.slice(at).join('')}</span>
+    </span>
+  );
+}
+
 /** A box that says what is wrong, with something to do about it. */
 export function Notice(props: { kind: 'error' | 'warning' | 'info'; children: ReactNode }): JSX.Element {
   return (

@@ -8,6 +8,7 @@ import { trans } from '../../text/translate';
 import { StateBadge } from '../StateBadge';
 import { noteOf, ordinal, timeOf } from '../overview/TaskList';
 import { valueText, type Unit } from '../performance/units';
+import { Name } from '../react';
 import { Link } from './router';
 import { Tags, TagsField } from './Tags';
 import type { IColumn } from './VirtualTable';
@@ -199,7 +200,7 @@ function NameCell(props: { task: ITaskSummary } & Pick<IColumnOptions, 'onTags' 
   return (
     <span title={task.name}>
       <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
-        {task.name}
+        <Name text={task.name} />
       </Link>
       <Tags task={task} onFind={props.onTag} onEdit={() => setEditing(true)} />
     </span>
