@@ -3,6 +3,9 @@
 import { useEffect, useReducer, useState, type ReactNode, type JSX } from 'react';
 import type { ISignal } from '@lumino/signaling';
 
+// eslint-disable-next-line hai/translated -- a query of CSS, which nobody reads
+const NARROW = '(width < 700px)';
+
 /** Draw again whenever the signal is emitted. */
 export function useSignal<T>(signal: ISignal<T, unknown>): void {
   const [, draw] = useReducer((n: number) => n + 1, 0);
@@ -37,6 +40,36 @@ export function useTheme(): number {
     return () => observer.disconnect();
   }, []);
   return theme;
+}
+
+/** Whether the window is as narrow as that of a phone. */
+export function useNarrow(): boolean {
+  const [query] = useState(() =>
+    typeof window.matchMedia === 'function' ? window.matchMedia(NARROW) : null
+  );
+  const [narrow, setNarrow] = useState(query?.matches === true);
+  useEffect(() => {
+    const look = (): void => setNarrow(query?.matches === true);
+    query?.addEventListener('change', look);
+    return () => query?.removeEventListener('change', look);
+  }, [query]);
+  return narrow;
+}
+
+/** Characters at the end of a name that are always shown: names of a sweep differ there. */
+const END = 12;
+
+/** A name that is cut in its middle where it has too little room. */
+export function Name({ text, className = '' }: { text: string; className?: string }): JSX.Element {
+  // A short name is cut nowhere; and no character of two code units is cut in two.
+  const characters = [...text];
+  const at = characters.length > 2 * END ? characters.length - END : characters.length;
+  return (
+    <span className={`hai-Name ${className}`} title={text}>
+      <span>{characters.slice(0, at).join('')}</span>
+      <span>{characters.slice(at).join('')}</span>
+    </span>
+  );
 }
 
 /** A box that says what is wrong, with something to do about it. */

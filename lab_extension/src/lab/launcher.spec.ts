@@ -18,6 +18,8 @@ describe('the section of the Launcher', () => {
       [CommandIDs.examples, null]
     ]);
     expect(added.map(item => item.rank)).toEqual([1, 2, 3, 4, 5]);
+    // JupyterLab's first section has rank 0.
+    expect(added.every(item => item.categoryRank === -1)).toBe(true);
     expect(added.every(item => item.category === 'HAI' && item.args?.isLauncher === true)).toBe(true);
   });
 });

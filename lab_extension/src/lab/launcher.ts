@@ -13,9 +13,9 @@ const CARDS: readonly { command: string; args: ReadonlyJSONObject }[] = [
   { command: CommandIDs.examples, args: { isLauncher: true } }
 ];
 
-/** Add the section. */
+/** Add the section, before those of JupyterLab: with a few kernels, what is last is below the edge of a small screen. */
 export function addCards(launcher: Pick<ILauncher, 'add'>): void {
   CARDS.forEach(({ command, args }, index) =>
-    launcher.add({ command, args, category: 'HAI', rank: index + 1 })
+    launcher.add({ command, args, category: 'HAI', rank: index + 1, categoryRank: -1 })
   );
 }

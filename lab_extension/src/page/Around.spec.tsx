@@ -93,6 +93,18 @@ describe('the page around Studio', () => {
     vi.unstubAllGlobals();
   });
 
+  it('has a menu for narrow screens, which Escape closes', () => {
+    const button = screen.getByRole('button', { name: 'Menu' });
+    const menu = document.getElementById(button.getAttribute('aria-controls')!)!;
+    expect(menu.textContent).toContain('Log out');
+    fireEvent.click(button);
+    expect(button.getAttribute('aria-expanded')).toBe('true');
+    expect(menu.classList.contains('hai-mod-open')).toBe(true);
+    fireEvent.keyDown(screen.getByText('Log out'), { key: 'Escape' });
+    expect(button.getAttribute('aria-expanded')).toBe('false');
+    expect(document.activeElement).toBe(button);
+  });
+
   it('keeps the theme that the user has chosen', () => {
     fireEvent.change(screen.getByLabelText('Theme'), { target: { value: 'dark' } });
     expect(document.documentElement.dataset.theme).toBe('dark');

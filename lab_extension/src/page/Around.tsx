@@ -1,6 +1,6 @@
 /** What is around Studio on the page: the bar at the top, what is said in the corner, and the dialog that asks. */
 
-import { useEffect, useId, useRef, type JSX } from 'react';
+import { useEffect, useId, useRef, useState, type JSX } from 'react';
 import { Details } from '../components/Details';
 import { Icon } from '../components/icons';
 import { Notice, useSignal } from '../components/react';
@@ -66,6 +66,9 @@ export function Around(props: IAroundProps): JSX.Element {
 
 function Top({ start, themes }: { start: IStart; themes: Themes }): JSX.Element {
   const { cluster } = useStudio();
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const rest = useId();
   useSignal(cluster.changed);
   return (
     <header className="hai-Top">
@@ -73,12 +76,33 @@ function Top({ start, themes }: { start: IStart; themes: Themes }): JSX.Element 
         <Logo /> {trans.__('HAI')}
       </a>
       <span className="hai-Spacer" />
-      <ThemeSwitch themes={themes} />
-      <LanguageSwitch start={start} />
-      <a href={`${start.hub}user-redirect/lab`}>{trans.__('JupyterLab')}</a>
-      <a href={`${start.hub}home`}>{trans.__('Hub')}</a>
-      {cluster.me && <span className="hai-Top-user">{cluster.me.name}</span>}
-      <a href={`${start.hub}logout`}>{trans.__('Log out')}</a>
+      {/* On a narrow screen the rest is below this button. */}
+      <button
+        ref={button}
+        className="hai-Button hai-mod-small hai-Top-menu"
+        aria-expanded={open}
+        aria-controls={rest}
+        onClick={() => setOpen(!open)}
+      >
+        {trans.__('Menu')}
+      </button>
+      <div
+        id={rest}
+        className={`hai-Top-rest ${open ? 'hai-mod-open' : ''}`}
+        onKeyDown={event => {
+          if (event.key === 'Escape') {
+            setOpen(false);
+            button.current?.focus();
+          }
+        }}
+      >
+        <ThemeSwitch themes={themes} />
+        <LanguageSwitch start={start} />
+        <a href={`${start.hub}user-redirect/lab`}>{trans.__('JupyterLab')}</a>
+        <a href={`${start.hub}home`}>{trans.__('Hub')}</a>
+        {cluster.me && <span className="hai-Top-user">{cluster.me.name}</span>}
+        <a href={`${start.hub}logout`}>{trans.__('Log out')}</a>
+      </div>
     </header>
   );
 }

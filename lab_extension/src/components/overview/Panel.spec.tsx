@@ -199,6 +199,28 @@ describe('the panel', () => {
     expect(screen.queryByRole('checkbox')).toBeNull();
   });
 
+  it('shows the end of a long name, and the whole of it to those who point at it', () => {
+    const name = 'digits-with-a-long-equal-beginning-seed-17';
+    panel({ tasks: [aTask({ id: 7, name }), aTask({ id: 8, name: 'short 😀' })] });
+    const shown = screen.getByTitle(name);
+    expect([...shown.children].map(part => part.textContent)).toEqual([name.slice(0, -12), 'ning-seed-17']);
+    expect(screen.getByTitle('short 😀').textContent).toBe('short 😀');
+  });
+
+  it('shows the latest ended tasks and those that are new; the others, when asked or looked for', () => {
+    const ended_at = '2026-11-21T04:50:00Z';
+    const ended = Array.from({ length: 50 }, (_, i) =>
+      aTask({ id: 100 - i, name: `t${i}`, state: 'failed', ended_at })
+    );
+    panel({ tasks: [aTask({ id: 200 }), ...ended], fresh: new Set([93]) });
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(9);
+    fireEvent.change(screen.getByLabelText('Filter tasks'), { target: { value: '#5' } });
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(9);
+    fireEvent.change(screen.getByLabelText('Filter tasks'), { target: { value: '' } });
+    fireEvent.click(screen.getByText('Show more (42 left)'));
+    expect(screen.getAllByTestId(/^hai-task-row-/)).toHaveLength(51);
+  });
+
   it('keeps what it knows when the platform is away, and says so', () => {
     panel({ error: 'It is away.', feed: 'lost', tasks: [aTask()] });
     expect(screen.getByRole('alert').textContent).toBe('It is away.');

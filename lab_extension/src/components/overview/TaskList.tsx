@@ -6,7 +6,7 @@ import { toggled } from '../../models/choice';
 import { between, duration, isUnfinished, progressText, relative, size } from '../../text/format';
 import { count, isWaiting, priorityOf, numberText } from '../../text/words';
 import { IdleBadge, StateBadge } from '../StateBadge';
-import { useNow } from '../react';
+import { Name, useNow } from '../react';
 import { MOST_COMPARED } from '../studio/compared';
 import { language, trans } from '../../text/translate';
 import { messageText } from '../../text/messages';
@@ -14,6 +14,15 @@ import { shortText, verdictText } from '../../text/verdicts';
 
 /** Rows that are drawn at first, and more with each click. */
 const STEP = 60;
+/** Ended tasks that are drawn until the user asks for more. */
+const FEW_ENDED = 5;
+
+/** How many rows there are without the ended tasks that nobody needs now: those beyond the latest, and beyond what is new. */
+export function rowsOfFew(tasks: readonly ITaskSummary[], fresh: ReadonlySet<number>): number {
+  const live = tasks.findIndex(task => !isUnfinished(task.state));
+  const newest = tasks.reduce((last, task, at) => (fresh.has(task.id) ? at : last), -1);
+  return live < 0 ? tasks.length : Math.min(tasks.length, Math.max(live + FEW_ENDED, newest + 1));
+}
 
 /** Tasks whose name, number, state or tag holds every word. */
 export function filterTasks(tasks: readonly ITaskSummary[], text: string): readonly ITaskSummary[] {
@@ -61,12 +70,14 @@ export function TaskList(props: {
   const { tasks, onOpen } = props;
   const [text, setText] = useState('');
   const [most, setMost] = useState(STEP);
+  const [all, setAll] = useState(false);
   /** The tasks to compare; null: none are chosen now. */
   const [chosen, setChosen] = useState<ReadonlySet<number> | null>(null);
   const choose = useCallback((id: number) => setChosen(before => before && toggled(before, id)), []);
   const now = useNow(15_000);
   const found = filterTasks(tasks, text);
-  const shown = found.slice(0, most);
+  const few = all || text !== '' ? found.length : rowsOfFew(found, props.fresh);
+  const shown = found.slice(0, Math.min(most, few));
   const firstEnded = shown.findIndex(task => !isUnfinished(task.state));
   return (
     <div data-testid="hai-tasks">
@@ -107,9 +118,12 @@ export function TaskList(props: {
         ))}
       </ul>
       {found.length === 0 && <p className="hai-Empty">{trans.__('No task matches “%1”.', text)}</p>}
-      {found.length > most && (
-        <button className="hai-Link" onClick={() => setMost(most + STEP)}>
-          {trans.__('Show more (%1 left)', numberText(found.length - most))}
+      {found.length > shown.length && (
+        <button
+          className="hai-Link"
+          onClick={() => (shown.length < few ? setMost(most + STEP) : setAll(true))}
+        >
+          {trans.__('Show more (%1 left)', numberText(found.length - shown.length))}
         </button>
       )}
     </div>
@@ -184,9 +198,7 @@ const TaskRow = memo(function TaskRow(props: IRowProps): JSX.Element {
           onClick={() => onOpen(task.id)}
         >
           <span className="hai-TaskRow-line">
-            <span className="hai-TaskRow-name" title={task.name}>
-              {task.name}
-            </span>
+            <Name className="hai-TaskRow-name" text={task.name} />
             <span className="hai-TaskRow-id">#{task.id}</span>
             {props.fresh && (
               <span className="hai-New" title={trans.__('Changed since you looked')}>

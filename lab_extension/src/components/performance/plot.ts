@@ -196,7 +196,9 @@ export class Plot {
           ...name(options.names?.x),
           values: (_, at, __, ___, distance) =>
             at.map(each => options.clock?.(each) ?? timeText(each, distance)),
-          ...(options.clock ? { incrs: [...LENGTHS], space: 80 } : {})
+          // A label such as 12:00:00 or 1 min 30 s has this room.
+          space: options.clock ? 90 : 70,
+          ...(options.clock ? { incrs: [...LENGTHS] } : {})
         },
         {
           stroke: ink,

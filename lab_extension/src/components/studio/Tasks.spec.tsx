@@ -144,6 +144,20 @@ describe('the table of tasks', () => {
     expect(screen.getByText('3,000 tasks')).toBeTruthy();
   });
 
+  it('has the state below the name where there is no room beside it', async () => {
+    const query = { matches: true, addEventListener: vi.fn(), removeEventListener: vi.fn() };
+    vi.stubGlobal('matchMedia', () => query);
+    try {
+      await page();
+      expect(screen.getAllByRole('columnheader')).toHaveLength(2);
+      const cell = screen.getByRole('cell', { name: /^vit/ });
+      expect(cell.textContent).toMatch(/^vit.*running.*(d|h|min)/);
+      expect(cell.closest('tr')!.style.top).toBe('104px');
+    } finally {
+      vi.stubGlobal('matchMedia', undefined);
+    }
+  });
+
   it('keeps filters and order in the address', async () => {
     const { router } = await page({ state: 'live' });
     await waitFor(() => expect(screen.queryByText('old')).toBeNull());

@@ -8,7 +8,7 @@ import { TaskPagesModel } from '../../models/taskPages';
 import { count, numberText } from '../../text/words';
 import { trans } from '../../text/translate';
 import { useHost } from '../host';
-import { Notice, useNow, useSignal } from '../react';
+import { Notice, useNarrow, useNow, useSignal } from '../react';
 import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
 import { comparedIn } from './compared';
@@ -44,6 +44,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
   const [done, setDone] = useState<IDone | null>(null);
   const now = useNow(15_000);
+  const narrow = useNarrow();
   const model = useModel(() => new TaskPagesModel(api, feed, taskQuery(query, all)));
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
   useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
@@ -61,12 +62,13 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
     return columnsOf({
       all,
       now,
+      narrow,
       onChoose: task => setSelected(before => toggled(before, task.id)),
       onTags: (task: ITaskSummary, tags) => void change(model.setTags(task.id, tags)),
       onTag: tag => changeQuery(router, { tag }),
       onStar: task => void change(model.setStar(task.id, task.starred !== true))
     });
-  }, [all, now, model, router, host]);
+  }, [all, now, narrow, model, router, host]);
   const total = model.total ?? rows.length;
   return (
     <div className="hai-TasksPage">
@@ -113,6 +115,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           sort={sortOf(query.sort)}
           onSort={by => changeQuery(router, { sort: nextSort(sortOf(query.sort), by) })}
           selected={selected}
+          {...(narrow ? { rowHeight: 52 } : {})}
         />
       ) : (
         model.ready && !model.pending && <Nothing none={FILTERS.every(word => query[word] === undefined)} />

@@ -13,7 +13,7 @@ import {
 import { flushSync } from 'react-dom';
 import { trans } from '../../text/translate';
 
-/** The height of a row in pixels; the style sheet has the same number. */
+/** The height of a row in pixels, if the table says nothing else; the head's in the style sheet is the same. */
 export const ROW = 30;
 /** Rows beyond the edges that are drawn too, so that a fast scroll shows no gap. */
 const BEYOND = 12;
@@ -23,9 +23,9 @@ const FAST = 6;
 const CALM = 200;
 
 /** The rows to draw: the first one, and the one after the last one. */
-export function windowOf(scrolled: number, height: number, rows: number): [number, number] {
-  const first = Math.max(0, Math.floor(scrolled / ROW) - BEYOND);
-  const last = Math.min(rows, Math.ceil((scrolled + height) / ROW) + BEYOND);
+export function windowOf(scrolled: number, height: number, rows: number, row = ROW): [number, number] {
+  const first = Math.max(0, Math.floor(scrolled / row) - BEYOND);
+  const last = Math.min(rows, Math.ceil((scrolled + height) / row) + BEYOND);
   // A list that has become shorter is scrolled beyond its end for a moment.
   return [Math.min(first, last), last];
 }
@@ -64,6 +64,8 @@ export interface ITableProps<T> {
   /** Rows that are marked. */
   selected: ReadonlySet<number | string>;
   testId: string;
+  /** The height of a row in pixels: more than usual for cells of several lines. */
+  rowHeight?: number;
 }
 
 /**
@@ -71,7 +73,7 @@ export interface ITableProps<T> {
  * them. Elements that are not laid out as a table say by their roles that they are one.
  */
 export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
-  const { columns, items, onNeed } = props;
+  const { columns, items, onNeed, rowHeight = ROW } = props;
   const total = Math.max(props.total ?? 0, items.length);
   const box = useRef<HTMLDivElement>(null);
   const [[first, last], setWindow] = useState<[number, number]>([0, 60]);
@@ -82,14 +84,14 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       return undefined;
     }
     const look = (): void => {
-      const next = windowOf(element.scrollTop, element.clientHeight, total);
+      const next = windowOf(element.scrollTop, element.clientHeight, total, rowHeight);
       setWindow(now => (now[0] === next[0] && now[1] === next[1] ? now : next));
     };
     let [top, leapt] = [element.scrollTop, -Infinity];
     let calm: ReturnType<typeof setTimeout> | undefined;
     const scrolled = (): void => {
       const now = performance.now();
-      const leaps = Math.abs(element.scrollTop - top) >= FAST * ROW;
+      const leaps = Math.abs(element.scrollTop - top) >= FAST * rowHeight;
       // One leap is no flight: who pages reads each page.
       const flies = leaps && now - leapt < CALM;
       [top, leapt] = [element.scrollTop, leaps ? now : leapt];
@@ -113,7 +115,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
       clearTimeout(calm);
       setFlying(false);
     };
-  }, [total]);
+  }, [total, rowHeight]);
   useEffect(() => onNeed?.(last), [onNeed, last]);
   useLayoutEffect(() => {
     if (box.current) {
@@ -129,7 +131,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
         role="table"
         aria-rowcount={total + 1}
         data-testid={props.testId}
-        style={{ '--hai-columns': template } as CSSProperties}
+        style={{ '--hai-columns': template, '--hai-row': `${rowHeight}px` } as CSSProperties}
       >
         <thead role="rowgroup">
           <tr role="row" aria-rowindex={1}>
@@ -144,7 +146,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
             ))}
           </tr>
         </thead>
-        <tbody role="rowgroup" style={{ height: `${total * ROW}px` }}>
+        <tbody role="rowgroup" style={{ height: `${total * rowHeight}px` }}>
           {items.slice(first, last).map((item, index) => {
             const key = props.keyOf(item);
             return (
@@ -153,6 +155,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
                 columns={columns as readonly IColumn<unknown>[]}
                 item={item}
                 index={first + index}
+                height={rowHeight}
                 name={flying ? props.nameOf(item) : null}
                 nameColumn={name}
                 selected={props.selected.has(key)}
@@ -160,7 +163,7 @@ export function VirtualTable<T>(props: ITableProps<T>): JSX.Element {
             );
           })}
           {/* Rows that can be seen are still on their way. */}
-          {last > items.length && <Gap first={items.length} rows={total - items.length} />}
+          {last > items.length && <Gap first={items.length} rows={total - items.length} height={rowHeight} />}
         </tbody>
       </table>
     </div>
@@ -175,6 +178,7 @@ interface ICells {
 
 interface IRow extends ICells {
   index: number;
+  height: number;
   /** Its name, if rows fly past; null: they do not. */
   name: string | null;
   /** The number of the column of the name. */
@@ -183,7 +187,7 @@ interface IRow extends ICells {
 
 /** A row at its place. What has been drawn stays drawn; what comes into sight in flight has its name alone. */
 const Row = memo(function RowOf(props: IRow): JSX.Element {
-  const { columns, item, selected, index, name } = props;
+  const { columns, item, selected, index, height, name } = props;
   const [whole, setWhole] = useState(name === null);
   if (!whole && name === null) {
     setWhole(true);
@@ -192,7 +196,7 @@ const Row = memo(function RowOf(props: IRow): JSX.Element {
     <tr
       role="row"
       aria-rowindex={index + 2}
-      style={{ top: `${index * ROW}px` }}
+      style={{ top: `${index * height}px` }}
       {...(selected ? { className: 'hai-mod-selected' } : {})}
     >
       {whole || name === null ? (
@@ -220,12 +224,12 @@ const Cells = memo(function CellsOf({ columns, item, selected }: ICells): JSX.El
 });
 
 /** The rows that were not read yet. */
-function Gap(props: { first: number; rows: number }): JSX.Element {
+function Gap(props: { first: number; rows: number; height: number }): JSX.Element {
   return (
     <tr
       aria-hidden="true"
       className="hai-Virtual-gap"
-      style={{ top: `${props.first * ROW}px`, height: `${props.rows * ROW}px` }}
+      style={{ top: `${props.first * props.height}px`, height: `${props.rows * props.height}px` }}
     >
       <td>
         <span className="hai-Virtual-loading">{trans.__('Loading…')}</span>

@@ -8,6 +8,7 @@ import { trans } from '../../text/translate';
 import { StateBadge } from '../StateBadge';
 import { noteOf, ordinal, timeOf } from '../overview/TaskList';
 import { valueText, type Unit } from '../performance/units';
+import { Name } from '../react';
 import { Link } from './router';
 import { Tags, TagsField } from './Tags';
 import type { IColumn } from './VirtualTable';
@@ -16,6 +17,8 @@ export interface IColumnOptions {
   /** Whether the tasks are of all users. */
   all: boolean;
   now: number;
+  /** Whether there is room for the name alone: then the state is below it. */
+  narrow: boolean;
   /** A task is chosen, or no longer. */
   onChoose: (task: ITaskSummary) => void;
   onTags: (task: ITaskSummary, tags: readonly string[]) => void;
@@ -25,8 +28,8 @@ export interface IColumnOptions {
 
 /** They depend on nothing that changes with each event: a row is then drawn again only when its task has changed. */
 export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
-  const { all, now } = options;
-  return [
+  const { all, now, narrow } = options;
+  const columns = [
     {
       id: 'choice',
       title: trans.__('Choose'),
@@ -67,8 +70,17 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
       id: 'name',
       title: trans.__('Name'),
       sorts: true,
-      width: '18%',
-      cell: task => <NameCell task={task} onTags={options.onTags} onTag={options.onTag} />
+      width: narrow ? 'auto' : '18%',
+      cell: task => (
+        <>
+          <NameCell task={task} onTags={options.onTags} onTag={options.onTag} />
+          {narrow && (
+            <div className="hai-Table-below">
+              <StateBadge task={task} /> {timeOf(task, now)}
+            </div>
+          )}
+        </>
+      )
     },
     ...(all
       ? [
@@ -131,7 +143,8 @@ export function columnsOf(options: IColumnOptions): IColumn<ITaskSummary>[] {
         return <span title={note}>{whatOf(task, note)}</span>;
       }
     }
-  ];
+  ] satisfies IColumn<ITaskSummary>[];
+  return narrow ? columns.filter(({ id }) => id === 'choice' || id === 'name') : columns;
 }
 
 /** What the run of a task uses now, or its latest run used. */
@@ -187,7 +200,7 @@ function NameCell(props: { task: ITaskSummary } & Pick<IColumnOptions, 'onTags' 
   return (
     <span title={task.name}>
       <Link className="hai-Table-name" to={{ page: 'tasks', id: task.id }}>
-        {task.name}
+        <Name text={task.name} />
       </Link>
       <Tags task={task} onFind={props.onTag} onEdit={() => setEditing(true)} />
     </span>

@@ -5,6 +5,7 @@ import type { IRun, ITaskDetail } from '../../api/types';
 import { between, duration, endingOf, moment, nodeList, type RunEnding } from '../../text/format';
 import { count, priorityLabel, reasonText, numberText } from '../../text/words';
 import { layOut, type IRunBar } from './timeline';
+import { useNarrow } from '../react';
 import { trans } from '../../text/translate';
 
 export const ENDING_WORDS: Record<RunEnding, () => string> = {
@@ -43,7 +44,8 @@ export function runSentence(run: IRun, now: number): string {
 export function Timeline(props: { task: ITaskDetail; now: number }): JSX.Element {
   const { task, now } = props;
   const [hovered, setHovered] = useState<number | null>(null);
-  const timeline = layOut(task, now);
+  const narrow = useNarrow();
+  const timeline = layOut(task, now, narrow ? 3 : 7);
   const shown = timeline.bars.find(bar => bar.run.number === hovered);
   const endings = [...new Set(timeline.bars.map(bar => bar.ending))];
   return (

@@ -240,7 +240,7 @@ describe('the timeline', () => {
   });
 
   it.each([1, 45, 3_600, 90_000, 40 * 86_400])('has a few round ticks over %d seconds', seconds => {
-    const ticks = ticksOf(NOW, NOW + seconds * 1000);
+    const ticks = ticksOf(NOW, NOW + seconds * 1000, 7);
     expect(ticks.length).toBeLessThanOrEqual(8);
     expect(ticks.every(at => at >= NOW && at <= NOW + seconds * 1000)).toBe(true);
   });

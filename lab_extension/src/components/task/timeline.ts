@@ -34,15 +34,15 @@ const LEAST = 0.6;
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 
-/** Lay the runs of a task out from its submission to its end, or to now. */
-export function layOut(task: ITaskDetail, now: number): ITimeline {
+/** Lay the runs of a task out from its submission to its end, or to now, with at most about `most` marks on the axis. */
+export function layOut(task: ITaskDetail, now: number, most = 7): ITimeline {
   const start = Date.parse(task.submitted_at);
   const last = task.ended_at !== null && !isUnfinished(task.state) ? Date.parse(task.ended_at) : now;
   const ends = task.runs.map(run => (run.ended_at === null ? now : Date.parse(run.ended_at)));
   const end = Math.max(last, start + 1000, ...ends);
   const place = (at: number): number => (100 * (at - start)) / (end - start);
   const bars = task.runs.map(run => layOutRun(run, now, place));
-  return { start, end, bars, ticks: ticksOf(start, end).map(at => ({ at, left: place(at) })) };
+  return { start, end, bars, ticks: ticksOf(start, end, most).map(at => ({ at, left: place(at) })) };
 }
 
 function layOutRun(run: IRun, now: number, place: (at: number) => number): IRunBar {
@@ -62,8 +62,8 @@ function layOutRun(run: IRun, now: number, place: (at: number) => number): IRunB
   };
 }
 
-/** Round moments between two others, at most about seven. */
-export function ticksOf(start: number, end: number, most = 7): number[] {
+/** Round moments between two others, at most about `most`. */
+export function ticksOf(start: number, end: number, most: number): number[] {
   const seconds = (end - start) / 1000;
   const step = STEPS.find(each => seconds / each <= most) ?? Math.ceil(seconds / most / 86_400) * 86_400;
   const offset = new Date(start).getTimezoneOffset() * 60_000;
