@@ -345,7 +345,7 @@ class Evidence:
 
 
 def _is_record(path: str) -> bool:
-    return why_not(FileFacts(path, place=os.path.dirname(path), size=1)) == RECORD
+    return why_not(FileFacts(path, place=os.path.dirname(path), size=1, text=True)) == RECORD
 
 
 def is_newer(seen_at: float, told: dict[str, Any] | None, told_at: float | None) -> bool:

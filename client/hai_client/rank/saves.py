@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 
-from hai_client.rank.judging import is_below, is_record, looks_like_checkpoint
+from hai_client.rank.judging import is_below, is_database, is_record, looks_like_checkpoint
 from hai_client.rank.openfiles import files_for_writing
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ class Saves:
         for path in known:
             if path not in self._open and self._counts(path):
                 self.closed.append(path)
-        self.open = frozenset(self._open)
+        self.open = frozenset(path for path in self._open if not is_database(path))
 
     def going_on(self, now: float) -> bool:
         """Return whether a checkpoint was being written at the last look."""
@@ -111,14 +111,14 @@ class Saves:
 
     def tear(self, pids: Iterable[int]) -> None:
         """Mark the files that these processes have open as torn: the processes are about to be ended."""
-        self.torn |= frozenset(path for path in files_for_writing(pids) if self._may_be(path))
+        self.torn |= frozenset(path for path in files_for_writing(pids) if self._may_be(path) and not is_database(path))
 
     def tear_open(self) -> None:
         """Mark the files open at the last look as torn: the processes were killed from outside."""
         self.torn |= self.open
 
     def _may_be(self, path: str) -> bool:
-        return not is_below(path, self._own) and not is_record(os.path.basename(path))
+        return not is_below(path, self._own) and (path in self.roots or not is_record(os.path.basename(path)))
 
     def _counts(self, path: str) -> bool:
         return is_below(path, self.roots) or looks_like_checkpoint(os.path.basename(path))

@@ -8,7 +8,6 @@ import os
 import time
 from collections import OrderedDict
 
-from hai_client.rank.complete import general
 from hai_client.rank.judging import (
     RECORD_FOLDERS,
     FileFacts,
@@ -18,6 +17,7 @@ from hai_client.rank.judging import (
     is_text,
     looks_like_checkpoint,
     may_be_text,
+    over_time,
 )
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ class Sweep:
         #: Folders in which only files with the name of a checkpoint count; folders below them are not searched.
         self._learned: OrderedDict[str, None] = OrderedDict()
         self._files: OrderedDict[str, Found] = OrderedDict()
-        #: The smallest size of complete files, by their paths without numbers.
+        #: The smallest size of complete files, by what `over_time` says of their paths.
         self._sizes: OrderedDict[str, int] = OrderedDict()
         #: When files and folders were renamed into place, nanoseconds since the epoch.
         self._came: OrderedDict[str, int] = OrderedDict()
@@ -119,7 +119,8 @@ class Sweep:
             file.path,
             place=next((root for root in self._roots if is_below(file.path, (root,))), None),
             size=file.size,
-            before=self._sizes.get(general(file.path)),
+            before=self._sizes.get(over_time(file.path)),
+            moved=self._was_moved(file),
             torn=torn,
             text=bool(file.head) and is_text(file.head),
             grows=file.grows is True,
@@ -132,7 +133,12 @@ class Sweep:
 
     def is_whole(self, file: Found) -> bool:
         """Return whether a file was certainly written to its end: it was renamed, or is as long as those before."""
-        return _came_at(self._came, file.path) > 0 or file.size >= self._sizes.get(general(file.path), file.size + 1)
+        return self._was_moved(file) or file.size >= self._sizes.get(over_time(file.path), file.size + 1)
+
+    def _was_moved(self, file: Found) -> bool:
+        came = _came_at(self._came, file.path)
+        # What was written after it had come was written in place.
+        return came > 0 and file.mtime <= came
 
     def is_unchanged(self, file: Found) -> bool:
         """Return whether a file is still what it was when it was found; True where it cannot be looked at."""
@@ -286,7 +292,7 @@ def _came_at(came: OrderedDict[str, int], path: str) -> int:
 
 def _note_size(sizes: OrderedDict[str, int], path: str, size: int) -> None:
     if size:
-        name = general(path)
+        name = over_time(path)
         _remember(sizes, name, min(size, sizes.get(name, size)))
 
 

@@ -8,8 +8,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hai_client.rank.complete import general
-from hai_client.rank.judging import ELSEWHERE, FileFacts, is_below, is_text, why_not
+from hai_client.rank.judging import ELSEWHERE, FileFacts, is_below, is_database, is_text, over_time, why_not
 from hai_client.rank.times import seconds_of
 from hai_client.rehearsal.facts import First, SeenCheckpoint
 
@@ -57,6 +56,7 @@ class RehearsalEvidence:
                 place=place,
                 size=file.size,
                 before=self._before(path),
+                moved=self._was_moved(path),
                 text=bool(file.head) and is_text(file.head),
                 grows=file.grows is True,
             )
@@ -65,7 +65,12 @@ class RehearsalEvidence:
     def is_whole(self, path: str) -> bool:
         """Return whether a file was certainly written to its end: it was renamed, or is as long as those before."""
         before, file = self._before(path), self._files.found.get(path)
-        return path in self._files.moved or (before is not None and file is not None and file.size >= before)
+        return self._was_moved(path) or (before is not None and file is not None and file.size >= before)
+
+    def _was_moved(self, path: str) -> bool:
+        """Return whether a file was renamed into place, and not written there since."""
+        times = self._files.written.get(path, [])
+        return bool(times) and self._files.moved.get(path) == times[-1]
 
     def is_checkpoint(self, path: str) -> bool:
         """Return whether a file counts as a checkpoint."""
@@ -77,16 +82,16 @@ class RehearsalEvidence:
         return why is None or (why == ELSEWHERE and (len(times) > 1 or any(at >= self._told_at for at in times)))
 
     def _before(self, path: str) -> int | None:
-        """Return the size of the shortest file before this one of the same name but for numbers; None: none was."""
+        """Return the size of the shortest one before this file (`over_time`); None: there was none."""
         written = self._files.sizes.get(path, [])
         if not written:
             return None
-        name, last = general(path), written[-1][0] - SAVE_S
+        name, last = over_time(path), written[-1][0] - SAVE_S
         sizes = [
             size
             for other, known in self._files.sizes.items()
             for at, size in known
-            if at < last and size and general(other) == name
+            if at < last and size and over_time(other) == name
         ]
         return min(sizes, default=None)
 
@@ -116,6 +121,7 @@ class RehearsalEvidence:
         cut: str | None = None
         for at, path in self._seen():
             cut_off = cut_after is not None and at > cut_after and self._files.moved.get(path) != at
+            cut_off = cut_off and not is_database(path)
             if cut_off and not (failed and self.is_whole(path)):
                 cut = path
             else:

@@ -10,44 +10,58 @@ from functools import lru_cache
 
 MASK = "***"
 _WORDS = r"(?:token|secret|passw(?:or)?d|passphrase|pwd|credentials?|api[-_]?key|(?:access|private|auth)[-_]?key)"
+#: What follows an option in a sentence about it.
+_PROSE = r"(?:and|are|as|can|cannot|does|for|has|have|in|is|may|must|needs?|on|or|takes|to|was|were|with|without)"
+#: https://user:password@host; a password may have a slash or an @ in it. It is looked for in a word up to its last @.
+_USER = (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]*:(?!\d+(?:[/\s?#'\"]|$))[^\s'\"<>]*@", rf"\1{MASK}@")
+_WORD = r"[^\s'\"<>]+"
+#: Each is linear, because a text of others may be long, and must keep no service busy: none looks far from many places.
 _KINDS = (
-    # https://user:password@host, https://token@host; a password may have a slash or an @ in it.
-    (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]*:(?!\d+(?:[/\s?#'\"]|$))[^\s'\"<>]*@", rf"\1{MASK}@"),
+    # https://token@host
     (r"(:/{1,2})(?-i:(?!USER@))[^\s/?#'\"<>]+@", rf"\1{MASK}@"),
     # One that was cut before its @.
     (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]+:(?!\d{1,5}(?!\w)|(?-i:PORT))[^\s/@'\"<>]{3,}(?=['\"…]|\.\.\.|$)", rf"\1{MASK}"),
-    (r"(?<![\w/.@+:-])[\w.%+-]+:[^\s:/@'\"]+@(?=[\w-]+[.:/\w-])(?!sha\d+:)", f"{MASK}@"),
+    (r"(?<![\w/.@%+:-])[\w.%+-]+:[^\s:/@'\"]+@(?=[\w-]+[.:/\w-])(?!sha\d+:)", f"{MASK}@"),
     # ?token=..., &X-Amz-Signature=..., PIP_PASSWORD=..., "api_key": "...", --password=... and --password ...
-    ((rf"((?:[?&;#]|\b)(?:[\w.%-]{{0,60}}{_WORDS}|(?:[\w.%-]{{0,60}}-)?(?:sig|signature|auth|jwt|sessionid))=)"
+    ((rf"((?:{_WORDS}|\b(?:sig|signature|auth|jwt|sessionid))=)"
      r"(?:\\*\"[^\"\\]*|\\*'[^'\\]*|[^\s&;#'\"\\]+)"), rf"\1{MASK}"),
     (r"([?&](?:key|code|pass|session)=)[^\s&;#'\"]+", rf"\1{MASK}"),
     (rf"(\\?[\"'][\w.-]{{0,60}}{_WORDS}\\?[\"']\s*:\s*)(?:\"[^\"]*\"|'[^']*'|\\\"[^\"]*\\\")", rf'\1"{MASK}"'),
-    (rf"(--[\w-]{{0,60}}{_WORDS}\s+)(?-i:(?!-|(?:FILE|NAME|PATH)\b))[^\s'\"]+", rf"\1{MASK}"),
+    (rf"((?<![\w-])--[\w-]{{0,60}}{_WORDS}\s+)(?!-|(?-i:FILE|NAME|PATH)\b|{_PROSE}\s)[^\s'\"]+", rf"\1{MASK}"),
     # Authorization: Bearer ...
     (r"(authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\"\\]+",
      rf"\1{MASK}"),
-    (r"((?:private-token|job-token|x-[\w-]{0,60}(?:token|key))\\?[\"']?:\s*\\?[\"']?)[^\s'\"\\]+", rf"\1{MASK}"),
+    (r"((?:private-token|job-token|(?<![\w-])x-[\w-]{0,60}(?:token|key))\\?[\"']?:\s*\\?[\"']?)[^\s'\"\\]+",
+     rf"\1{MASK}"),
     (r"(\bcookie\\?[\"']?:\s*\\?[\"']?)[^'\"\\\n]+", rf"\1{MASK}"),
     (r"\b(bearer\s+)[\w.~+/=-]{8,}", rf"\1{MASK}"),
     # Channels of conda, and webhooks, whose path is what lets in.
-    (r"(:/[^\s'\"]*?/t/)[\w-]+(?=/[^\s])", rf"\1{MASK}"),
-    (r"(://(?:hooks\.[\w.-]+/|[\w.-]*webhook[\w.-]*/|[\w.:-]+/(?:api/webhooks|hooks)/))[^\s'\"]+", rf"\1{MASK}"),
+    (r"(:/(?:(?!:/)[^\s'\"])*?/t/)[\w-]+(?=/[^\s])", rf"\1{MASK}"),
+    (r"(://(?:hooks\.[\w.-]+/|(?=[\w.-]*webhook)[\w.-]+/|[\w.:-]+/(?:api/webhooks|hooks)/))[^\s'\"]+", rf"\1{MASK}"),
     # Tokens that are known by their beginnings.
     (r"\b(?:(?:gh[pousr]_|github_pat_|hf_)\w{16,}|(?:glpat-|xox[abeprs]-|pypi-AgE|sk-proj-|sk-ant-)[\w-]{16,})", MASK),
 )  # fmt: skip
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> list[tuple[re.Pattern[str], str]]:
+def _compiled() -> tuple[re.Pattern[str], list[tuple[re.Pattern[str], str]]]:
     # Not at the import: compiling takes longer than most commands take to start, and few of them have to mask.
-    return [(re.compile(pattern, re.IGNORECASE), into) for pattern, into in _KINDS]
+    return re.compile(_WORD), [(re.compile(pattern, re.IGNORECASE), into) for pattern, into in (_USER, *_KINDS)]
 
 
 def masked(text: str) -> str:
     """Return a text with `***` for each secret in it. Shorten it afterwards: half a secret is not known as one."""
-    for pattern, into in _compiled():
+    word, ((user, masked_user), *kinds) = _compiled()
+    if "@" in text:
+        text = word.sub(lambda found: _up_to_last_at(found[0], user, masked_user), text)
+    for pattern, into in kinds:
         text = pattern.sub(into, text)
     return text
+
+
+def _up_to_last_at(word: str, pattern: re.Pattern[str], into: str) -> str:
+    until = word.rfind("@") + 1
+    return pattern.sub(into, word[:until]) + word[until:]
 
 
 def quoted(text: str, longest: int = 80) -> str:

@@ -313,3 +313,27 @@ def test_what_was_written_just_before_the_command_failed_counts_if_it_is_whole(
     evidence.last_look(forced=False, failed=True)
     assert (evidence.newest is not None) is counts
     assert (evidence.refused is None) is counts
+
+
+def test_a_part_of_a_checkpoint_that_is_smaller_than_its_other_parts_is_no_torn_one(tmp_path: Path) -> None:
+    evidence = run_of(tmp_path)
+    folder = tmp_path / "checkpoints"
+    for number, size in ((1, 5000), (2, 5000), (3, 2000)):
+        save(folder / f"model-0000{number}-of-00003.safetensors", size, 15 - 4 * number)
+        evidence._step()
+    assert evidence.refused is None
+    assert evidence.newest is not None
+    assert Path(evidence.newest.path).name == "model-00003-of-00003.safetensors"
+
+
+def test_a_shorter_state_that_replaces_the_one_before_is_whole(tmp_path: Path) -> None:
+    # The list of what is left to do becomes shorter with each save.
+    evidence = run_of(tmp_path)
+    state = tmp_path / "checkpoints" / "state.json"
+    for size, age in ((1000, 10), (500, 5)):
+        save(tmp_path / "checkpoints" / "state.json.tmp", size, age)
+        (tmp_path / "checkpoints" / "state.json.tmp").replace(state)
+        evidence._step()
+    evidence.last_look(forced=False)
+    assert evidence.newest is not None
+    assert (evidence.newest.size, evidence.refused, evidence.spoilt) == (500, None, False)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hai_client.rank.judging import AT_LEAST, RECORD, TORN, FileFacts, is_draft, is_text, may_be_text, why_not
+from hai_client.rank.judging import (
+    AT_LEAST,
+    RECORD,
+    TORN,
+    FileFacts,
+    is_draft,
+    is_text,
+    may_be_text,
+    over_time,
+    why_not,
+)
 
 PLACE = "/data/out"
 
@@ -29,6 +39,18 @@ def facts(path: str, **more: object) -> FileFacts:
         ("/data/out/model.pt", {"before": 1000}),
         ("/data/out/model.pt", {"before": 1100}),
         ("/data/out/state.json", {"size": 9, "before": 10, "text": True}),
+        ("/data/out/model.pt", {"before": 3000, "moved": True}),
+        ("/data/out/params", {}),
+        ("/data/out/loss.dat", {}),
+        ("/data/out/state.yaml", {"text": True}),
+        ("/data/out/checkpoint-20.csv", {"text": True}),
+        ("/data/out/exp_new/model.pt", {}),
+        ("/data/out/temp-0.7/model.pt", {}),
+        ("/data/out/lr_temp_1/model.pt", {}),
+        ("/data/out/study.db", {}),
+        ("/data/results.csv", {"place": "/data/results.csv", "text": True, "grows": True}),
+        ("/data/log.txt", {"place": "/data/log.txt", "text": True}),
+        ("/data/state.tmp", {"place": "/data/state.tmp"}),
         ("/elsewhere/ckpt.pt", {}),
         ("/tmp/run/ckpt.pt", {}),
     ],
@@ -55,6 +77,11 @@ def test_a_checkpoint(path: str, more: dict[str, object]) -> None:
         ("/data/out/epochs.txt", {"text": True, "grows": True}, RECORD),
         ("/data/out/version_0/hparams.yaml", {"text": True}, RECORD),
         ("/data/out/config.json", {"text": True}, RECORD),
+        ("/data/out/params", {"text": True}, RECORD),
+        ("/data/out/restart.log", {"text": True}, RECORD),
+        ("/data/out/study.db-wal", {}, RECORD),
+        ("/data/out/model.pt.new", {}, "draft"),
+        ("/data/out/temp-checkpoint-20/model.pt", {}, "draft"),
         ("/data/out/metrics.json", {"text": True}, RECORD),
         ("/data/out/opt.toml", {"text": True}, RECORD),
         ("/data/out/train.log", {}, RECORD),
@@ -92,6 +119,25 @@ def test_an_unfinished_empty_temporary_or_shrunken_file_is_none(
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_a_file_that_is_no_shorter_is_never_called_shrunken(before: int, more: int) -> None:
     assert why_not(facts("/data/out/model.pt", size=before + more, before=before)) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("checkpoint-20/model.pt", "checkpoint-40/model.pt", True),
+        ("model-20.pt", "model-40.pt", True),
+        ("ckpt-20/model-00001-of-00003.safetensors", "ckpt-40/model-00001-of-00003.safetensors", True),
+        ("ckpt-20/model-00001-of-00003.safetensors", "ckpt-20/model-00003-of-00003.safetensors", False),
+        ("ckpt/rank0.pt", "ckpt/rank1.pt", False),
+        ("step-2/layer_00-model.pt", "step-2/layer_11-model.pt", False),
+        ("step-2/__0_0.distcp", "step-2/__1_0.distcp", False),
+        ("step-2/__0_0.distcp", "step-4/__0_0.distcp", True),
+    ],
+)
+def test_sizes_are_compared_over_time_and_not_between_the_parts_of_one_checkpoint(
+    one: str, other: str, *, same: bool
+) -> None:
+    assert (over_time(one) == over_time(other)) is same
 
 
 def test_what_is_text() -> None:

@@ -105,3 +105,19 @@ def test_a_file_that_is_open_for_reading_is_none(saves: Saves, tmp_path: Path) -
     with (tmp_path / "checkpoints" / "model.pt").open():
         saves.look([os.getpid()], 100.0)
         assert not saves.going_on(100.0)
+
+
+def test_a_database_that_is_open_at_the_end_is_not_torn(saves: Saves, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    with (folder / "study.db").open("wb"), (folder / "study.db-wal").open("wb"), (folder / "model.pt").open("wb"):
+        saves.look([os.getpid()], 1.0)
+        saves.tear([os.getpid()])
+        assert saves.open == saves.torn == {str(folder / "model.pt")}
+
+
+def test_a_file_that_was_named_is_a_save_though_its_name_is_that_of_a_record(saves: Saves, tmp_path: Path) -> None:
+    named = tmp_path / "results.csv"
+    saves.roots = (str(named),)
+    with named.open("wb"), (tmp_path / "train.log").open("wb"):
+        saves.tear([os.getpid()])
+        assert saves.torn == {str(named)}

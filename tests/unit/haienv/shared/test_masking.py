@@ -60,12 +60,22 @@ def test_json_stays_json() -> None:
         "numpy=1.2=b", "mail: ann@example.org", "users/ann/vision@3", "https://h/a:b@c",
         "--hash=sha256:12", "--token FILE",
         "http://127.0.0.1:8000/services/hai/api/v1/tasks?limit=5", "/home/t/x/y", "pypi-attestations-of-somebody==1",
-        "key=value", "a=b", "x @ https://h/x.whl#sha256=12", "12:30:00 ann@h",
+        "key=value", "a=b", "--password has to be given", "the option --token is missing", "--api-key must be set",
+        "git@github.com:x/y.git", "scp a ann@host:/x", "token: 5 tokens left", "--max-tokens 2048",
+        "x @ https://h/x.whl#sha256=12", "12:30:00 ann@h",
         "use sqlite:///PATH or postgresql://USER@HOST/NAME", "write redis://HOST:6379/0", "http://127.0.0.1:8000, then",
         "'http://127.0.0.1:8000'", "http://HOST:PORT", "it is at http://h:80: look",
     ],
 )  # fmt: skip
 def test_what_is_no_secret_is_left(text: str) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize("piece", [":/", "://", "://a:", "%", "://x/", "http://hooks.", "webhook", "--", "x-", "a-"])
+@pytest.mark.parametrize("before", ["", "://", "x@y "])
+def test_a_long_text_of_beginnings_is_looked_through(piece: str, before: str) -> None:
+    # With a pattern that looks far from each of them this takes minutes, and the limit of a test ends it.
+    text = before + piece * 60_000
     assert masked(text) == text
 
 
