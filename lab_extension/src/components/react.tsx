@@ -1,6 +1,16 @@
 /** Small pieces that several panels use. */
 
-import { useEffect, useReducer, useState, type ReactNode, type JSX } from 'react';
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useLayoutEffect,
+  useReducer,
+  useState,
+  useSyncExternalStore,
+  type ReactNode,
+  type JSX
+} from 'react';
 import type { ISignal } from '@lumino/signaling';
 
 // eslint-disable-next-line hai/translated -- a query of CSS, which nobody reads
@@ -72,13 +82,74 @@ export function Name({ text, className = '' }: { text: string; className?: strin
   );
 }
 
-/** A box that says what is wrong, with something to do about it. */
-export function Notice(props: { kind: 'error' | 'warning' | 'info'; children: ReactNode }): JSX.Element {
-  return (
-    <div className={`hai-Notice hai-mod-${props.kind}`} role={props.kind === 'error' ? 'alert' : 'status'}>
-      {props.children}
-    </div>
+/** The sentences that are said in a view now, by those who say them, the first one first. */
+class Sayings {
+  private readonly said = new Map<string, readonly symbol[]>();
+  private readonly listeners = new Set<() => void>();
+
+  /** Say a sentence until the function is called that this gives. */
+  say(text: string, who: symbol): () => void {
+    this.set(text, [...(this.said.get(text) ?? []), who]);
+    return () => this.set(text, this.said.get(text)?.filter(each => each !== who) ?? []);
+  }
+
+  isFirst(text: string, who: symbol): boolean {
+    return this.said.get(text)?.[0] === who;
+  }
+
+  readonly listen = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  };
+
+  private set(text: string, who: readonly symbol[]): void {
+    this.said.set(text, who);
+    if (who.length === 0) {
+      this.said.delete(text);
+    }
+    this.listeners.forEach(listener => listener());
+  }
+}
+
+const Said = createContext<Sayings | null>(null);
+
+/** Below it each sentence of a `Notice` is said once: when the platform is away, all models of a view know the same. */
+export function SaidOnce({ children }: { children: ReactNode }): JSX.Element {
+  const around = useContext(Said);
+  const [own] = useState(() => new Sayings());
+  return <Said.Provider value={around ?? own}>{children}</Said.Provider>;
+}
+
+/** Whether nobody else in the view says the same; null: it is no sentence that others say. */
+function useFirst(text: string | null): boolean {
+  const said = useContext(Said);
+  const [who] = useState(() => Symbol());
+  const first = useSyncExternalStore(
+    said?.listen ?? nothing,
+    () => said === null || text === null || said.isFirst(text, who)
   );
+  useLayoutEffect(
+    () => (said === null || text === null ? undefined : said.say(text, who)),
+    [said, text, who]
+  );
+  return first;
+}
+
+function nothing(): () => void {
+  return () => undefined;
+}
+
+/** A box that says what is wrong, with something to do about it. */
+export function Notice(props: {
+  kind: 'error' | 'warning' | 'info';
+  children: ReactNode;
+}): JSX.Element | null {
+  const { children } = props;
+  return useFirst(typeof children === 'string' ? children : null) ? (
+    <div className={`hai-Notice hai-mod-${props.kind}`} role={props.kind === 'error' ? 'alert' : 'status'}>
+      {children}
+    </div>
+  ) : null;
 }
 
 /** A bar of parts of a whole. The numbers are said in words by `label`. */

@@ -163,7 +163,7 @@ describe('the panel', () => {
 
   it('says how many notifications are not read, and leads to them', () => {
     const props = panel({ unread: 120 });
-    const bell = screen.getByRole('button', { name: 'Notifications: 120 are not read' });
+    const bell = screen.getByRole('button', { name: 'Notifications of HAI: 120 are not read' });
     expect(bell.textContent).toBe('99+');
     fireEvent.click(bell);
     expect(props.onNotifications).toHaveBeenCalledOnce();

@@ -42,12 +42,13 @@ const FEED_WORDS: Record<FeedStatus, () => string> = {
 
 export function Panel(props: IPanelProps): JSX.Element {
   const { cluster, me, tasks, file, unread } = props;
-  const bell =
+  // JupyterLab has a bell, with a number of its own: what it has shown of all programs since the page was opened.
+  const inbox =
     unread === 0
-      ? trans.__('Notifications')
+      ? trans.__('Notifications of HAI')
       : trans._n(
-          'Notifications: %2 is not read',
-          'Notifications: %2 are not read',
+          'Notifications of HAI: %2 is not read',
+          'Notifications of HAI: %2 are not read',
           unread,
           numberText(unread)
         );
@@ -65,12 +66,12 @@ export function Panel(props: IPanelProps): JSX.Element {
         <span className="hai-Spacer" />
         <button
           className="hai-IconButton"
-          aria-label={bell}
-          title={bell}
+          aria-label={inbox}
+          title={inbox}
           data-testid="hai-notifications-open"
           onClick={props.onNotifications}
         >
-          <Icon name="bell" />
+          <Icon name="inbox" />
           {unread > 0 && <span className="hai-Badge">{unread > 99 ? '99+' : unread}</span>}
         </button>
         <button

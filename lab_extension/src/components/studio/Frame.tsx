@@ -3,7 +3,7 @@
 import type { JSX } from 'react';
 import { trans } from '../../text/translate';
 import type { FeedStatus } from '../../models/feed';
-import { Notice, useSignal } from '../react';
+import { Notice, SaidOnce, useSignal } from '../react';
 import { useStudio } from './context';
 import { pagesFor } from './pages';
 import { Link, useRouter } from './router';
@@ -43,8 +43,10 @@ export function Frame(): JSX.Element {
         </span>
       </nav>
       <div className="hai-Studio-page" data-testid={`hai-page-${route.page}`}>
-        {feed.status === 'lost' && feed.error !== null && <Notice kind="warning">{feed.error}</Notice>}
-        {Shown === undefined ? <Missing /> : <Shown />}
+        <SaidOnce>
+          {feed.status === 'lost' && feed.error !== null && <Notice kind="warning">{feed.error}</Notice>}
+          {Shown === undefined ? <Missing /> : <Shown />}
+        </SaidOnce>
       </div>
     </div>
   );

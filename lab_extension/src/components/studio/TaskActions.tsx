@@ -21,6 +21,8 @@ export interface IDone {
 
 export function TaskActions(props: {
   chosen: readonly ITaskSummary[];
+  /** What does the same in a terminal; null: there is no such command. */
+  command: string | null;
   onDone: (done: IDone) => void;
   onNone: () => void;
 }): JSX.Element {
@@ -69,6 +71,11 @@ export function TaskActions(props: {
       <button className="hai-Link" onClick={props.onNone}>
         {trans.__('Choose none')}
       </button>
+      {props.command !== null && (
+        <span className="hai-Soft">
+          {trans.__('In a terminal, also with suspend, hold or resume:')} <code>{props.command}</code>
+        </span>
+      )}
     </div>
   );
 }

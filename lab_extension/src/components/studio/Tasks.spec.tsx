@@ -34,7 +34,7 @@ interface IFakes {
 
 async function page(
   query: Query = {},
-  given: { host?: Partial<IHost>; many?: number; admin?: boolean } = {}
+  given: { host?: Partial<IHost>; many?: number; tags?: string[]; admin?: boolean } = {}
 ): Promise<{
   router: MemoryRouter;
   actions: ReturnType<typeof vi.fn>;
@@ -45,7 +45,9 @@ async function page(
   const all =
     given.many === undefined
       ? TASKS
-      : Array.from({ length: given.many }, (_, n) => aTask({ id: n + 1, name: `t${n}` }));
+      : Array.from({ length: given.many }, (_, n) =>
+          aTask({ id: n + 1, name: `t${n}`, tags: given.tags ?? [] })
+        );
   const actions = vi.fn(async (_: string, ids: readonly number[]) => ({
     items: ids.map(id => ({
       task: String(id),
@@ -156,6 +158,16 @@ describe('the table of tasks', () => {
     } finally {
       vi.stubGlobal('matchMedia', undefined);
     }
+  });
+
+  it('chooses all that match, also those that were not read yet', async () => {
+    const { actions } = await page({ tag: 'sweep' }, { many: 292, tags: ['sweep'] });
+    fireEvent.click(await screen.findByLabelText('Choose all'));
+    await screen.findByText('292 chosen');
+    expect(screen.getByLabelText<HTMLInputElement>('Choose all').checked).toBe(true);
+    expect(screen.getByText('hai stop --tag=sweep')).toBeTruthy();
+    await act(async () => void fireEvent.click(screen.getByText('Stop 292')));
+    await waitFor(() => expect(actions.mock.calls.flatMap(([, ids]) => ids as number[])).toHaveLength(292));
   });
 
   it('keeps filters and order in the address', async () => {

@@ -9,6 +9,7 @@ import { count, numberText } from '../../text/words';
 import { trans } from '../../text/translate';
 import { useHost } from '../host';
 import { Notice, useNarrow, useNow, useSignal } from '../react';
+import { commandOf } from './bulk';
 import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
 import { comparedIn } from './compared';
@@ -42,6 +43,8 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   const router = useRouter();
   const { query } = router.route;
   const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
+  /** Whether all that match are to be chosen, which must be read before. */
+  const [choosing, setChoosing] = useState(false);
   const [done, setDone] = useState<IDone | null>(null);
   const now = useNow(15_000);
   const narrow = useNarrow();
@@ -70,6 +73,17 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
     });
   }, [all, now, narrow, model, router, host]);
   const total = model.total ?? rows.length;
+  const read = model.ready && !model.pending && rows.length >= total;
+  useEffect(() => {
+    if (choosing && read) {
+      setSelected(new Set(rows.map(task => task.id)));
+      setChoosing(false);
+    } else if (choosing) {
+      model.need(total);
+    }
+  }, [choosing, read, rows, total, model]);
+  useEffect(() => setChoosing(false), [query]);
+  const everything = choosing || (read && chosen.length > 0 && chosen.length === rows.length);
   return (
     <div className="hai-TasksPage">
       <header className="hai-Studio-head">
@@ -89,9 +103,11 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
         onChange={words => changeQuery(router, words)}
       />
       {done && <Results done={done} onClose={() => setDone(null)} />}
-      {chosen.length > 0 && (
+      {choosing && <p role="status">{trans.__('Reading all %1 to choose them…', count(total, 'task'))}</p>}
+      {chosen.length > 0 && !choosing && (
         <TaskActions
           chosen={chosen}
+          command={everything ? commandOf(query) : null}
           onDone={what => {
             what.outcomes.forEach(each => each.now && model.put(each.now));
             setDone(what);
@@ -105,7 +121,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           label={trans.__('Tasks')}
           testId="hai-tasks-table"
           columns={columns}
-          heads={headsOf(rows, selected, setSelected)}
+          heads={headsOf(everything, on => (on ? setChoosing(true) : setSelected(new Set())))}
           items={rows}
           total={total}
           onNeed={need}

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { aTask, aWaitingTask } from '../../testing/fakes';
-import { actOnAll, resultText, stopAll, suits } from './bulk';
+import { actOnAll, commandOf, resultText, stopAll, suits } from './bulk';
 
 describe('one action on several tasks', () => {
   it('is for those for which it makes sense', () => {
@@ -39,6 +39,18 @@ describe('one action on several tasks', () => {
     const outcomes = await actOnAll({ actions }, 'hold', [aTask({ id: 1, name: 'a' })]);
     expect(outcomes.map(each => each.text)).toEqual([expect.stringContaining('The service is away.')]);
     expect(resultText('hold', outcomes)).toBe('1 task was refused.');
+  });
+
+  it('is a command where the command has the same filters', () => {
+    expect(commandOf({ tag: 'sweep', q: "it's 1", state: 'waiting', starred: '1', sort: 'name' })).toBe(
+      `hai stop --tag=sweep '--text=it'"'"'s 1' --state=queued,suspended --starred`
+    );
+    // The command takes unfinished ones by itself.
+    expect(commandOf({ tag: 'sweep', state: 'live' })).toBe('hai stop --tag=sweep');
+    const without = [{}, { state: 'live' }, { tag: 'a', group: 'b' }, { tag: 'a', whose: 'all' }];
+    expect([...without, { tag: 'a', state: 'failed' }, { tag: 'a', priority: 'LOW' }].map(commandOf)).toEqual(
+      new Array(6).fill(null)
+    );
   });
 
   it('asks before it stops, with the names of all', () => {

@@ -4,10 +4,13 @@ import type { TaskAction } from '../../api/client';
 import { MOST, type IOperations } from '../../api/operations';
 import { sentenceOf } from '../../api/request';
 import type { ITaskActionResult, ITaskSummary } from '../../api/types';
+import { joinCommand } from '../../text/commandLine';
 import { isUnfinished } from '../../text/format';
 import { isWaiting, stateLabel } from '../../text/words';
 import { trans } from '../../text/translate';
 import type { IQuestion } from '../host';
+import type { Query } from './router';
+import { taskQuery } from './rows';
 
 /** Whether the action makes sense for a task as it is now. */
 export function suits(action: TaskAction, task: ITaskSummary): boolean {
@@ -41,6 +44,23 @@ export function stopAll(tasks: readonly ITaskSummary[]): IQuestion {
     accept: trans.__('Stop them'),
     keep: trans.__('Keep them')
   };
+}
+
+/**
+ * The command that stops all unfinished tasks of the user that these filters find; null: it has no such filter, or there is
+ * none.
+ */
+export function commandOf(query: Query): string | null {
+  const { text, tag, state, starred } = taskQuery(query, false);
+  const others = [query.priority, query.group, query.whose].some(word => word !== undefined);
+  const options = [
+    ...(tag === undefined ? [] : [`--tag=${tag}`]),
+    ...(text === undefined ? [] : [`--text=${text}`]),
+    ...(state === undefined || query.state === 'live' ? [] : [`--state=${state}`]),
+    ...(starred === true ? ['--starred'] : [])
+  ];
+  const ended = query.state === 'ended' || query.state === 'failed';
+  return options.length === 0 || others || ended ? null : joinCommand(['hai', 'stop', ...options]);
 }
 
 function nameText(task: ITaskSummary): string {

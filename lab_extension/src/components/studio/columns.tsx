@@ -162,20 +162,10 @@ function used(title: string, key: 'gpu_use' | 'gpu_memory', unit: Unit): IColumn
 }
 
 /** What the heads show in place of their titles: one of them chooses all. */
-export function headsOf(
-  rows: readonly ITaskSummary[],
-  selected: ReadonlySet<number | string>,
-  onSelect: (selected: ReadonlySet<number | string>) => void
-): Record<string, ReactNode> {
-  const all = rows.length > 0 && selected.size >= rows.length && rows.every(task => selected.has(task.id));
+export function headsOf(all: boolean, onAll: (all: boolean) => void): Record<string, ReactNode> {
   return {
     choice: (
-      <input
-        type="checkbox"
-        aria-label={trans.__('Choose all')}
-        checked={all}
-        onChange={() => onSelect(new Set(all ? [] : rows.map(task => task.id)))}
-      />
+      <input type="checkbox" aria-label={trans.__('Choose all')} checked={all} onChange={() => onAll(!all)} />
     ),
     star: <span className="hai-Hidden">{trans.__('Star')}</span>
   };

@@ -140,7 +140,9 @@ export function Header(props: IHeaderProps): JSX.Element {
         </Fact>
         <Fact label={trans.__('Saved')}>
           {task.checkpoint === null ? (
-            <span className="hai-Soft">{trans.__('not yet')}</span>
+            <span className="hai-Soft">
+              {isUnfinished(task.state) ? trans.__('not yet') : trans.__('never')}
+            </span>
           ) : (
             <span title={task.checkpoint.path ?? moment(task.checkpoint.at, now)}>
               {task.checkpoint.source === 'seen'

@@ -11,7 +11,7 @@ import type { TaskModel } from '../../models/task';
 import { isUnfinished } from '../../text/format';
 import { useHost, type IQuestion } from '../host';
 import { PerformanceView } from '../performance/View';
-import { Notice, useNow, useSignal } from '../react';
+import { Notice, SaidOnce, useNow, useSignal } from '../react';
 import { AgainButton } from './AgainButton';
 import { BoardButton } from './BoardButton';
 import { DecisionLog } from './DecisionLog';
@@ -36,16 +36,24 @@ export interface ITaskModels {
   recordings: RecordingsModel;
 }
 
+export interface ITaskViewProps extends ITaskModels {
+  tab: TaskTab;
+  onTab: (tab: TaskTab) => void;
+  onChanged: (task: ITaskDetail) => void;
+  /** Submits a task again, where the program around has no form. */
+  api?: Pick<IApi, 'submit'>;
+}
+
 /** A task with all that is known of it. */
-export function TaskView(
-  props: ITaskModels & {
-    tab: TaskTab;
-    onTab: (tab: TaskTab) => void;
-    onChanged: (task: ITaskDetail) => void;
-    /** Submits a task again, where the program around has no form. */
-    api?: Pick<IApi, 'submit'>;
-  }
-): JSX.Element {
+export function TaskView(props: ITaskViewProps): JSX.Element {
+  return (
+    <SaidOnce>
+      <Task {...props} />
+    </SaidOnce>
+  );
+}
+
+function Task(props: ITaskViewProps): JSX.Element {
   const { model, log } = props;
   const host = useHost();
   useSignal(model.changed);

@@ -109,7 +109,7 @@ describe('the policy numbers', () => {
 
   it('say what they do, their default, the value in force and where it comes from', async () => {
     await page({ policy: aPolicy({ slice: setSlice('1h') }) });
-    const row = screen.getByRole('row', { name: /^slice P2/ });
+    const row = screen.getByRole('row', { name: /^slice interruptions among equals \(P2\)/ });
     const cells = within(row)
       .getAllByRole('cell')
       .map(cell => cell.textContent);

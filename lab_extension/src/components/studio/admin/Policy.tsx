@@ -4,6 +4,7 @@ import { useRef, useState, type JSX } from 'react';
 import type { IPolicy, IPolicyNumber } from '../../../api/types';
 import { AdminModel } from '../../../models/admin';
 import { choiceText, meaningText } from '../../../text/policyNumbers';
+import { rulesText } from '../../../text/rules';
 import { trans } from '../../../text/translate';
 import { useHost } from '../../host';
 import { Notice } from '../../react';
@@ -257,7 +258,8 @@ function NumberLine(props: {
   return (
     <tr>
       <th scope="row">
-        <code>{number.name}</code> <span className="hai-Soft">{number.rule}</span>
+        <code>{number.name}</code>
+        <div className="hai-Soft">{rulesText(number.rule)}</div>
         {text !== undefined && (
           <span className="hai-Tag">{text === null ? trans.__('reset') : trans.__('changed')}</span>
         )}
