@@ -9,20 +9,21 @@ import re
 from functools import lru_cache
 
 MASK = "***"
+# Each pattern looks at a few hundred characters from where it begins, so that a long text takes a time in proportion.
 _WORDS = r"(?:token|secret|passw(?:or)?d|passphrase|pwd|credentials?|api[-_]?key|(?:access|private|auth)[-_]?key)"
 _KINDS = (
     # https://user:password@host, https://token@host; a password may have a slash or an @ in it.
-    (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]*:(?!\d+(?:[/\s?#'\"]|$))[^\s'\"<>]*@", rf"\1{MASK}@"),
+    (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]*:(?!\d+(?:[/\s?#'\"]|$))[^\s'\"<>]{0,1000}@", rf"\1{MASK}@"),
     (r"(:/{1,2})(?-i:(?!USER@))[^\s/?#'\"<>]+@", rf"\1{MASK}@"),
     # One that was cut before its @.
     (r"(:/{1,2})(?!\[)[^\s/@:'\"<>]+:(?!\d{1,5}(?!\w)|(?-i:PORT))[^\s/@'\"<>]{3,}(?=['\"…]|\.\.\.|$)", rf"\1{MASK}"),
-    (r"(?<![\w/.@+:-])[\w.%+-]+:[^\s:/@'\"]+@(?=[\w-]+[.:/\w-])(?!sha\d+:)", f"{MASK}@"),
+    (r"(?<![\w/.%@+:-])[\w.%+-]+:[^\s:/@'\"]+@(?=[\w-]+[.:/\w-])(?!sha\d+:)", f"{MASK}@"),
     # ?token=..., &X-Amz-Signature=..., PIP_PASSWORD=..., "api_key": "...", --password=... and --password ...
-    ((rf"((?:[?&;#]|\b)(?:[\w.%-]{{0,60}}{_WORDS}|(?:[\w.%-]{{0,60}}-)?(?:sig|signature|auth|jwt|sessionid))=)"
+    ((rf"((?:[?&;#]|(?<![\w.%-]))(?:[\w.%-]{{0,60}}{_WORDS}|(?:[\w.%-]{{0,60}}-)?(?:sig|signature|auth|jwt|sessionid))=)"
      r"(?:\\*\"[^\"\\]*|\\*'[^'\\]*|[^\s&;#'\"\\]+)"), rf"\1{MASK}"),
     (r"([?&](?:key|code|pass|session)=)[^\s&;#'\"]+", rf"\1{MASK}"),
     (rf"(\\?[\"'][\w.-]{{0,60}}{_WORDS}\\?[\"']\s*:\s*)(?:\"[^\"]*\"|'[^']*'|\\\"[^\"]*\\\")", rf'\1"{MASK}"'),
-    (rf"(--[\w-]{{0,60}}{_WORDS}\s+)(?-i:(?!-|(?:FILE|NAME|PATH)\b))[^\s'\"]+", rf"\1{MASK}"),
+    (rf"((?<![\w-])--[\w-]{{0,60}}{_WORDS}\s+)(?-i:(?!-|(?:FILE|NAME|PATH)\b))[^\s'\"]+", rf"\1{MASK}"),
     # Authorization: Bearer ...
     (r"(authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?:(?:bearer|basic|token|digest|negotiate)\s+)?[^\s'\"\\]+",
      rf"\1{MASK}"),
@@ -30,7 +31,7 @@ _KINDS = (
     (r"(\bcookie\\?[\"']?:\s*\\?[\"']?)[^'\"\\\n]+", rf"\1{MASK}"),
     (r"\b(bearer\s+)[\w.~+/=-]{8,}", rf"\1{MASK}"),
     # Channels of conda, and webhooks, whose path is what lets in.
-    (r"(:/[^\s'\"]*?/t/)[\w-]+(?=/[^\s])", rf"\1{MASK}"),
+    (r"(:/[^\s'\"]{0,200}?/t/)[\w-]+(?=/[^\s])", rf"\1{MASK}"),
     (r"(://(?:hooks\.[\w.-]+/|[\w.-]*webhook[\w.-]*/|[\w.:-]+/(?:api/webhooks|hooks)/))[^\s'\"]+", rf"\1{MASK}"),
     # Tokens that are known by their beginnings.
     (r"\b(?:(?:gh[pousr]_|github_pat_|hf_)\w{16,}|(?:glpat-|xox[abeprs]-|pypi-AgE|sk-proj-|sk-ant-)[\w-]{16,})", MASK),
