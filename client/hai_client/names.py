@@ -74,9 +74,8 @@ def make_name(text: str) -> str:
     seen = (letter for letter in spelled(text) if unicodedata.category(letter) != "Cf")
     name = "".join(letter if _in_name(letter) else " " for letter in seen if not _UNSEEN.match(letter))
     name = re.sub(" +", "-", name)
-    while name and not _leads(name[0]):
-        name = name[1:]
-    name = name[:NAME_LENGTH].rstrip("._-")
+    first = next((place for place, letter in enumerate(name) if _leads(letter)), len(name))
+    name = name[first : first + NAME_LENGTH].rstrip("._-")
     if not name:
         return "task"
     return f"task-{name}"[:NAME_LENGTH] if name.isdigit() else name

@@ -41,6 +41,12 @@ def tell_database_errors() -> None:
     BaseHandler.prepare = prepare_or_refuse
 
 
+def roll_back(session: Any, error: BaseException) -> None:
+    """Make the Hub's session good for the next question, if it was the database that erred."""
+    if isinstance(error, SQLAlchemyError):
+        session.rollback()
+
+
 def sentence(error: BaseException) -> str:
     """Return what users are told of an error of the database; it shows no internals of the platform."""
     said = str(error).lower()

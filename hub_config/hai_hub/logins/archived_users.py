@@ -18,6 +18,7 @@ from jupyterhub.handlers.base import BaseHandler
 from jupyterhub.user import User
 from tornado.web import HTTPError
 
+from hai_hub.config.database_errors import roll_back
 from hai_hub.config.settings import SERVICE_NAME
 
 log = logging.getLogger("hai_hub")
@@ -161,8 +162,7 @@ async def _watch(archived: ArchivedUsers, handler: Any, before: Callable[[str], 
             for name in archived.names:
                 await _stop_servers(handler, name)
         except Exception as error:  # noqa: BLE001  # this must outlive any error: the next look tries again
-            # After an error of the database its session does nothing else before this.
-            handler.db.rollback()
+            roll_back(handler.db, error)
             log.warning("Servers of archived users are looked for again: %s", type(error).__name__)
         await asyncio.sleep(EVERY_S)
 

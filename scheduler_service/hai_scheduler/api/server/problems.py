@@ -22,6 +22,9 @@ CONTENT_TYPE: Final = "application/problem+json"
 
 #: The most faults of a body that are looked at: each costs some microseconds, and a body may be nothing but faults.
 MOST_ERRORS: Final = 1000
+#: The most characters of a sentence, and of a value that may be repeated in part.
+MOST_TOLD: Final = 4000
+MOST_LOOKED_AT: Final = 1000
 #: Status and title of every code that an answer can have.
 CODES: Final[Mapping[str, tuple[int, str]]] = {
     "invalid": (400, "The request is wrong"),
@@ -119,7 +122,7 @@ def incident() -> tuple[str, Problem]:
 def make(code: str, detail: str, errors: Sequence[FieldError] = ()) -> Problem:
     """Return the problem document of a code."""
     status, title = CODES[code]
-    return Problem(title=title, status=status, detail=masked(detail), code=code, errors=list(errors))
+    return Problem(title=title, status=status, detail=_told(detail), code=code, errors=list(errors))
 
 
 def gone(error: HaiError) -> Refused:
@@ -144,7 +147,12 @@ def _of_tornado(error: HTTPError) -> Problem | None:
 
 
 def _field(name: str, value: Any, message: str) -> FieldError:
-    return FieldError(field=name, value=_shown(name, value), message=masked(message))
+    return FieldError(field=name, value=_shown(name, value), message=_told(message))
+
+
+def _told(text: str) -> str:
+    """Return a sentence without secrets. One that quotes a long value is cut: it would take long to look at."""
+    return masked(text if len(text) <= MOST_TOLD else f"{text[:MOST_TOLD]}…")
 
 
 def _shown(name: str, value: Any) -> Any:
@@ -152,6 +160,8 @@ def _shown(name: str, value: Any) -> Any:
     if name.startswith(("env.", "env[", "variables.", "spec.environments.")):
         return None
     if isinstance(value, str):
+        if len(value) > MOST_LOOKED_AT:
+            return None
         value = masked(value)
         return value if len(value) <= 200 else f"{value[:200]}…"
     if value is None or isinstance(value, bool | int | float):
@@ -160,7 +170,7 @@ def _shown(name: str, value: Any) -> Any:
         text = json.dumps(value)
     except (TypeError, ValueError):
         return None
-    return value if masked(text) == text and len(text) <= 200 and name not in ("env", "variables") else None
+    return value if len(text) <= 200 and masked(text) == text and name not in ("env", "variables") else None
 
 
 def _of_pydantic(error: ErrorDetails) -> FieldError:

@@ -148,10 +148,11 @@ def _said(task: Task, run: Run, shown: dict[int, RankObservation], now: datetime
 def _spoilt(run: Run, shown: dict[int, RankObservation], now: datetime) -> Spoilt | None:
     """Return an event if a rank has spoilt the checkpoint of the run; all ranks need it, so the oldest left counts."""
     left = [rank.checkpoint for rank in shown.values() if rank.spoilt]
-    if run.checkpoint is None or not left:
+    if not left:
         return None
     oldest = None if None in left else min((one for one in left if one is not None), key=lambda one: one.at)
-    if oldest is not None and oldest.at >= run.checkpoint.at:
+    known = run.checkpoint
+    if oldest == known or (oldest is not None and known is not None and oldest.at >= known.at):
         return None
     return Spoilt(at=now, checkpoint=oldest)
 

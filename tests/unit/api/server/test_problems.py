@@ -58,6 +58,7 @@ def test_a_wrong_field_is_named_with_value_and_remedy() -> None:
     ("field", "value", "shown"),
     [
         ("name", "x" * 300, "x" * 200 + "…"),
+        ("name", ":/" * 1000, None),
         ("env.TOKEN", "secret", None),
         ("spec.environments.TOKEN", "secret", None),
         ("env", {"TOKEN": "secret"}, None),

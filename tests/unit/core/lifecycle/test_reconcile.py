@@ -348,6 +348,7 @@ def test_a_run_of_a_restored_database_was_told_to_leave_if_any_of_its_ranks_was(
     assert not any(isinstance(event, AskedToSuspend) for event in seen.events)
 
 
+@pytest.mark.parametrize("known", [90, None], ids=["told", "not told, as the service was away"])
 @pytest.mark.parametrize(
     ("ranks", "found"),
     [
@@ -358,9 +359,10 @@ def test_a_run_of_a_restored_database_was_told_to_leave_if_any_of_its_ranks_was(
     ],
 )
 def test_the_oldest_checkpoint_that_is_left_counts_where_one_is_spoilt(
-    ranks: list[tuple[int | None, bool]], found: int | None
+    ranks: list[tuple[int | None, bool]], found: int | None, known: int | None
 ) -> None:
-    task = replace(starting(checkpoint=a_checkpoint(at=at(90))), state=TaskState.RUNNING)
+    checkpoint = None if known is None else a_checkpoint(at=at(known))
+    task = replace(starting(checkpoint=checkpoint), state=TaskState.RUNNING)
     seen = [
         is_up(number, spoilt=spoilt, checkpoint=None if second is None else a_checkpoint(at=at(second)))
         for number, (second, spoilt) in enumerate(ranks)

@@ -102,6 +102,13 @@ def test_an_error_holds_no_secret_in_any_of_its_forms() -> None:
     assert SECRET not in f"{error} {error!r} {error.args}"
 
 
+@pytest.mark.parametrize("unit", ["://", ":/", "/::", "a%", "a-", "--", "/a:"])
+def test_a_long_text_is_looked_at_once(unit: str) -> None:
+    """A pattern that looks from each place on to the end takes minutes here."""
+    text = unit * (100_000 // len(unit))
+    assert masked(text) == text
+
+
 def test_both_packages_mask_by_the_same_text() -> None:
     assert inspect.getsource(hai_client.masking) == inspect.getsource(haienv.shared.masking)
 
