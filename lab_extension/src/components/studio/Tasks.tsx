@@ -1,6 +1,14 @@
 /** The tasks as a table; with a number in the address one of them, with `compare` several beside each other. */
 
-import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+  type Dispatch,
+  type JSX,
+  type SetStateAction
+} from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ITaskSummary } from '../../api/types';
 import { toggled } from '../../models/choice';
@@ -37,14 +45,59 @@ export function TasksPage(): JSX.Element {
   return <Tasks key={String(all)} all={all} />;
 }
 
+interface IChoice {
+  selected: ReadonlySet<number | string>;
+  setSelected: Dispatch<SetStateAction<ReadonlySet<number | string>>>;
+  chosen: readonly ITaskSummary[];
+  /** Choose all that match: they are read before. */
+  chooseAll: () => void;
+  /** Whether all that match are being read, to be chosen. */
+  choosing: boolean;
+  /** Whether all that match are chosen, or will be. */
+  everything: boolean;
+}
+
+function useChoice(model: TaskPagesModel, query: Readonly<Record<string, string | undefined>>): IChoice {
+  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
+  const [choosing, setChoosing] = useState(false);
+  const rows = model.items;
+  const total = model.total ?? rows.length;
+  const read = model.ready && !model.pending && rows.length >= total;
+  const chosen = selected.size === 0 ? [] : rows.filter(task => selected.has(task.id));
+  useEffect(() => {
+    if (choosing && read) {
+      setSelected(new Set(rows.map(task => task.id)));
+      setChoosing(false);
+    } else if (choosing) {
+      model.need(total);
+    }
+  }, [choosing, read, rows, total, model]);
+  useEffect(() => setChoosing(false), [query]);
+  const everything = choosing || (read && chosen.length > 0 && chosen.length === rows.length);
+  return { selected, setSelected, chosen, chooseAll: () => setChoosing(true), choosing, everything };
+}
+
+function Head({ model }: { model: TaskPagesModel }): JSX.Element {
+  const rows = model.items.length;
+  const total = model.total ?? rows;
+  return (
+    <header className="hai-Studio-head">
+      <h1>{trans.__('Tasks')}</h1>
+      <span className="hai-Soft" role="status">
+        {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
+      </span>
+      {model.ready && rows < total && (
+        <span className="hai-Soft">{trans.__('%1 read so far', numberText(rows))}</span>
+      )}
+    </header>
+  );
+}
+
 function Tasks({ all }: { all: boolean }): JSX.Element {
   const { api, cluster, feed } = useStudio();
   const host = useHost();
   const router = useRouter();
   const { query } = router.route;
-  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
-  /** Whether all that match are to be chosen, which must be read before. */
-  const [choosing, setChoosing] = useState(false);
   const [done, setDone] = useState<IDone | null>(null);
   const now = useNow(15_000);
   const narrow = useNarrow();
@@ -52,7 +105,8 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
   useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
   const rows = model.items;
-  const chosen = selected.size === 0 ? [] : rows.filter(task => selected.has(task.id));
+  const total = model.total ?? rows.length;
+  const { selected, setSelected, chosen, choosing, chooseAll, everything } = useChoice(model, query);
   const need = useCallback((row: number) => model.need(row), [model]);
   const columns = useMemo(() => {
     const change = async (work: Promise<void>): Promise<void> => {
@@ -71,30 +125,10 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       onTag: tag => changeQuery(router, { tag }),
       onStar: task => void change(model.setStar(task.id, task.starred !== true))
     });
-  }, [all, now, narrow, model, router, host]);
-  const total = model.total ?? rows.length;
-  const read = model.ready && !model.pending && rows.length >= total;
-  useEffect(() => {
-    if (choosing && read) {
-      setSelected(new Set(rows.map(task => task.id)));
-      setChoosing(false);
-    } else if (choosing) {
-      model.need(total);
-    }
-  }, [choosing, read, rows, total, model]);
-  useEffect(() => setChoosing(false), [query]);
-  const everything = choosing || (read && chosen.length > 0 && chosen.length === rows.length);
+  }, [all, now, narrow, model, router, host, setSelected]);
   return (
     <div className="hai-TasksPage">
-      <header className="hai-Studio-head">
-        <h1>{trans.__('Tasks')}</h1>
-        <span className="hai-Soft" role="status">
-          {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
-        </span>
-        {model.ready && rows.length < total && (
-          <span className="hai-Soft">{trans.__('%1 read so far', numberText(rows.length))}</span>
-        )}
-      </header>
+      <Head model={model} />
       {model.error !== null && <Notice kind="error">{model.error}</Notice>}
       <TaskFilters
         query={query}
@@ -121,7 +155,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           label={trans.__('Tasks')}
           testId="hai-tasks-table"
           columns={columns}
-          heads={headsOf(everything, on => (on ? setChoosing(true) : setSelected(new Set())))}
+          heads={headsOf(everything, on => (on ? chooseAll() : setSelected(new Set())))}
           items={rows}
           total={total}
           onNeed={need}
