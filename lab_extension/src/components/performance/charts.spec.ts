@@ -4,7 +4,7 @@ import { aDay, aRank, aRunSeries, aSeries } from '../../testing/series';
 import { chartsOf, hasGpus, spacing, type IChart } from './charts';
 import { meanOf, peakOf, RUN_COLUMNS, runRows, sentenceOf } from './figures';
 import { marksOf } from './marks';
-import { dashOf, DASHES, timeText } from './plot';
+import { broken, dashOf, DASHES, timeText } from './plot';
 import { parseRanks, ranksText } from './ranks';
 import { energyText, tickSteps, tickText, valueText, type Unit } from './units';
 
@@ -268,5 +268,25 @@ describe('values', () => {
   it('of eight lines differ in their dash', () => {
     expect(new Set(DASHES.map(String)).size).toBe(8);
     expect(dashOf(9)).toEqual(DASHES[1]);
+  });
+});
+
+describe('a line', () => {
+  it.each([
+    // Where others have points between its own and the break, these are of the break too.
+    [
+      [1, undefined, null, undefined, undefined, 2],
+      [1, null, null, null, null, 2]
+    ],
+    [
+      [undefined, 1, undefined, 2, null, undefined],
+      [undefined, 1, undefined, 2, null, null]
+    ],
+    [
+      [1, undefined, 2],
+      [1, undefined, 2]
+    ]
+  ])('that is broken is so up to its next points: %j', (values, shown) => {
+    expect(broken(values)).toEqual(shown);
   });
 });

@@ -1,7 +1,7 @@
 /** A chart on a canvas, by uPlot. It has no words: title, legend and table are beside it. */
 
 import uPlot from 'uplot';
-import type { IChart } from './charts';
+import type { IChart, Value } from './charts';
 import { tickSteps, tickText } from './units';
 
 /** The height of a chart, its time axis included, and the room left and right of its curves; in pixels. */
@@ -62,6 +62,22 @@ export function timeText(at: number, distance: number): string {
 export interface IAxisNames {
   x: string;
   y: string;
+}
+
+/**
+ * The values of a line in which it is broken all the way: uPlot leaves out only what is beside a null, and where the line has
+ * no point of its own, others may have some.
+ */
+export function broken(values: readonly Value[]): Value[] {
+  const whole = [...values];
+  const spread = (at: number, by: 1 | -1): void => {
+    if (whole[at] === null && at + by in whole && whole[at + by] === undefined) {
+      whole[at + by] = null;
+    }
+  };
+  whole.forEach((_, at) => spread(at, 1));
+  whole.forEach((_, at) => spread(whole.length - 1 - at, -1));
+  return whole;
 }
 
 export interface IPlotOptions {
@@ -153,7 +169,7 @@ export class Plot {
     const { x, lines } = this.chart;
     const [only] = lines;
     const band = lines.length === 1 && only?.least ? [only.greatest, only.least] : [];
-    return [x, ...lines.map(line => line.values), ...band];
+    return [x, ...[...lines.map(line => line.values), ...band].map(broken)];
   }
 
   private colour(name: string): string {
