@@ -1,6 +1,6 @@
 """Tells a Hub whose database errs from a token or a cookie that the Hub does not know.
 
-JupyterHub takes whoever it cannot look up for nobody: while its disk is full, each token would be refused as unknown,
+To JupyterHub a user whom it cannot look up is nobody: while its disk is full, each token would be refused as unknown,
 and each page would lead to the login. Like `hub_process`, this changes internals of JupyterHub.
 """
 

@@ -25,7 +25,7 @@ YIELD = Policy(idle_action="yield")
 
 
 def idle(task: Task, *minutes: float | None) -> Task:
-    """The task, whose ranks have been idle for so many minutes; None: that rank works. One number stands for all."""
+    """The task, whose ranks have been idle for these minutes; None: that rank works. One number stands for all."""
     assert task.run is not None
     each = minutes if len(minutes) > 1 else minutes * len(task.run.ranks)
     ranks = tuple(
