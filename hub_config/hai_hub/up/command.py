@@ -349,7 +349,7 @@ class _Up:
     def _welcome(self, seconds: float) -> str:
         settings = self._settings
         gpus = self._gpus_of_nodes()
-        nodes = "unknown" if gpus is None else welcome.nodes_of(gpus, welcome.real_gpus())
+        nodes = "unknown" if gpus is None else welcome.nodes_of(gpus, welcome.real_gpus() if any(gpus) else 0)
         example = 1 if gpus is not None and len(gpus) == 1 else 2
         lines = [
             f"\nHAI is ready after {seconds:.1f} s.",

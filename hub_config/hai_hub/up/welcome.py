@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
-from hai_client.metrics import nvml
+_COUNT: Final = "from hai_client.metrics import nvml; print(nvml.count())"
 
 
 def nodes_of(gpus: Sequence[int], real: int) -> str:
@@ -28,12 +31,22 @@ def nodes_of(gpus: Sequence[int], real: int) -> str:
     return f"1, with {each}" if len(gpus) == 1 else f"{len(gpus)}, each with {each}"
 
 
-def real_gpus() -> int:
-    """Return how many GPUs of NVIDIA this machine has."""
+def real_gpus(patience_s: float = 10.0) -> int:
+    """Return how many GPUs of NVIDIA this machine has; 0 if their driver does not answer in that time."""
+    # In a process of its own: a driver that hangs must not keep `hai up` from being ready.
+    words = [sys.executable, "-P", "-c", _COUNT]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
     try:
-        return len(nvml.open_gpus(None))
-    except nvml.NoLibrary:
+        out, _ = process.communicate(timeout=patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.stdout.close()
+        # One that hangs in the kernel does not end.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(1.0)
         return 0
+    return 0 if process.returncode else int(out)
 
 
 def haienv_export(root: Path | None) -> list[str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_hub.up.welcome import activation, haienv_export, nodes_of
+from hai_hub.up import welcome
+from hai_hub.up.welcome import activation, haienv_export, nodes_of, real_gpus
 
 
 def test_an_environment_that_is_not_active_is_to_be_activated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -51,3 +52,15 @@ def test_the_folder_of_environments_is_told_where_the_shell_has_another_one(monk
 )
 def test_the_nodes_are_told_with_the_gpus_of_each(gpus: list[int], real: int, said: str) -> None:
     assert nodes_of(gpus, real) == said
+
+
+@pytest.mark.parametrize(
+    ("count", "patience_s", "found"),
+    [("print(3)", 60.0, 3), ("raise SystemExit('no driver')", 60.0, 0), ("import time; time.sleep(600)", 0.1, 0)],
+    ids=["answers", "none", "hangs"],
+)
+def test_a_driver_that_hangs_does_not_hold_up_the_start(
+    count: str, patience_s: float, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(welcome, "_COUNT", count)
+    assert real_gpus(patience_s) == found
