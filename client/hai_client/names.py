@@ -70,9 +70,9 @@ def check_name(text: str) -> str:
 
 def make_name(text: str) -> str:
     """Return a valid name made of any text, with as much of the text as possible."""
-    # What is not seen is left out, so that the name has no gap where nobody sees one.
-    seen = (letter for letter in spelled(text) if unicodedata.category(letter) != "Cf")
-    name = "".join(letter if _in_name(letter) else " " for letter in seen if not _UNSEEN.match(letter))
+    # What is not seen is left out, so that the name has no gap where nobody sees one; then letters may join.
+    seen = (letter for letter in text if unicodedata.category(letter) != "Cf" and not _UNSEEN.match(letter))
+    name = "".join(letter if _in_name(letter) else " " for letter in spelled("".join(seen)))
     name = re.sub(" +", "-", name)
     first = next((place for place, letter in enumerate(name) if _leads(letter)), len(name))
     name = name[first : first + NAME_LENGTH].rstrip("._-")

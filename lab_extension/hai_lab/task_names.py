@@ -13,8 +13,8 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\
 
 def task_name(stem: str) -> str:
     """Return a valid task name that is as close as possible to a file's name."""
-    seen = (letter for letter in unicodedata.normalize("NFC", stem) if unicodedata.category(letter) != "Cf")
-    name = "".join(letter if _in_name(letter) else " " for letter in seen if not _UNSEEN.match(letter))
+    seen = (letter for letter in stem if unicodedata.category(letter) != "Cf" and not _UNSEEN.match(letter))
+    name = "".join(letter if _in_name(letter) else " " for letter in unicodedata.normalize("NFC", "".join(seen)))
     name = re.sub(" +", "-", name)
     while name and (name[0] in "._-" or unicodedata.category(name[0])[0] == "M"):
         name = name[1:]

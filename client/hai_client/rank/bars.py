@@ -17,7 +17,7 @@ MOST_ROWS = 64
 _UP = re.compile(rb"\x1b\[\d*[AF]")
 _MOVE = re.compile(rb"\n|\r|\x1b\[(\d*)([ABEFJK])")
 #: The beginning of an order to the terminal whose end has not arrived.
-_HALF = re.compile(rb"\x1b(?:\[\d*)?\Z")
+_HALF = re.compile(rb"\x1b(?:\[\d{0,8})?\Z")
 
 
 def goes_up(data: bytes) -> bool:

@@ -87,7 +87,7 @@ class Reading:
     def _hear(self, path: str, kind: int, *, folder: bool) -> None:
         if kind & OVERFLOW:
             self._read = True
-        elif folder or is_record(os.path.basename(path)):
+        elif folder or (path != self.path and is_record(os.path.basename(path))):
             return
         elif kind & (MODIFY | CLOSE_WRITE):
             self._opened.discard(path)

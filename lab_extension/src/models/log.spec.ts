@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '../api/request';
+import type { ILogPage } from '../api/types';
 import { aLine, aStoredLog, FakeStream } from '../testing/fakes';
 import { LogModel } from './log';
 import { CHUNK } from './logWindow';
@@ -275,6 +276,35 @@ describe('a long log', () => {
     await model.earlier();
     expect(texts()).not.toEqual(last);
     expect(texts()[0]).toBe(`line ${LINES - 1_500}`);
+  });
+
+  it('shows no lines that do not adjoin, when it goes on while lines before it are read', async () => {
+    make(false);
+    model.open();
+    await settle();
+    let answer: (page: ILogPage) => void = () => undefined;
+    const page = await log.logPage(41, 0, { before: `1:${(LINES - 1_000) * 10}`, limit: 500 });
+    log.logPage.mockReturnValueOnce(new Promise(resolve => (answer = resolve)));
+    const reading = model.earlier();
+    // The reader is at the end again, and the first lines are dropped meanwhile.
+    for (let n = 1; n <= 200; n++) {
+      streams.at(-1)!.send('line', { ...aLine(`line ${LINES - 1 + n}`), cursor: `1:${200_000 + n}` });
+    }
+    await settle();
+    answer(page);
+    await reading;
+    const first = LINES + 200 - model.lineCount;
+    expect(texts()[0]).toBe(`line ${first}`);
+    expect(first).toBeGreaterThan(LINES - 1_000);
+  });
+
+  it('is at its end where nothing comes, though it is said to be longer', async () => {
+    make(false);
+    log.logExtents.mockResolvedValue({ items: [{ run: 1, start: 0, end: LINES * 10 + 7 }] });
+    model.open();
+    await settle();
+    await model.jump(log.lines[LINES - 1]!.cursor);
+    expect([model.atEnd, model.status]).toEqual([true, 'live']);
   });
 
   it('is followed again when the reader has come back to its end', async () => {

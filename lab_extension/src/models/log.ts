@@ -137,7 +137,8 @@ export class LogModel implements IDisposable {
     const { begins } = this.window;
     await this.read(async signal => {
       const page = await this.api.logPage(this.id, this._rank, { before: begins, limit: PAGE }, signal);
-      if (!isOver(signal)) {
+      // Meanwhile the first lines may have been dropped, or the end may have been read again.
+      if (!isOver(signal) && this.window.begins === begins) {
         this.window.prepend(page.lines, page.prev_cursor);
         if (this.window.dropLast(this.limit)) {
           this.leaveEnd();
@@ -268,7 +269,10 @@ export class LogModel implements IDisposable {
     this._complete ||= page.final;
     if (page.final) {
       this._atEnd = true;
-    } else if (page.lines.length < limit && !(this._places.before(page.next_cursor) < this._places.size)) {
+    } else if (
+      page.lines.length === 0 ||
+      (page.lines.length < limit && this._places.before(page.next_cursor) >= this._places.size)
+    ) {
       // There is nothing more by now: what comes is followed.
       this._atEnd = true;
       this.abort = new AbortController();

@@ -46,7 +46,9 @@ def test_a_command_names_its_task(command: list[str], name: str) -> None:
     assert check_name(name) == name
 
 
-@pytest.mark.parametrize("text", ["", "-", "日本", "9" * 80, "a/b", "--x--", "._-", "١٢", "\u0301", "-" + "训" * 80])
+@pytest.mark.parametrize(
+    "text", ["", "-", "日本", "9" * 80, "a/b", "--x--", "._-", "١٢", "\u0301", "-" + "训" * 80, "e\u200d\u0301"]
+)
 def test_every_made_name_is_valid(text: str) -> None:
     made = make_name(text)
     assert check_name(made) == made

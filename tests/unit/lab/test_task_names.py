@@ -20,6 +20,7 @@ from hai_lab.task_names import task_name
         ("模型", "模型"),
         ("🚀", "task"),
         ("\u0301a\u200b", "a"),
+        ("e\u200d\u0301", "é"),
         ("x" * 80, "x" * 63),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hai_client.backports import without_prefix
@@ -18,6 +18,7 @@ from hai_client.slurm.getting import KnownOptions
 from hai_client.slurm.hostlist import expand, join
 from hai_client.slurm.options import BadOption
 from hai_client.slurm.queries import number_of, states_of
+from hai_client.wire.schema import TaskSummary
 
 _SCANCEL = KnownOptions(
     {
@@ -35,11 +36,13 @@ _SCONTROL = KnownOptions(
      "yaml": "yaml", "cluster": "clusters="},
 )  # fmt: skip
 _UNKNOWN = "Invalid job id specified"
+#: Options that choose jobs.
+_CHOICES = frozenset({"name", "user", "me", "state", "partition", "qos", "account", "nodelist"})
 _CONFIG = {"AccountingStorageType": "accounting_storage/slurmdbd", "ClusterName": "hai", "SLURM_VERSION": VERSION}
 
 
 def scancel(argv: Sequence[str], ctx: Context) -> int:
-    """Cancel tasks: by their ids, or the user's own by their name, state, node group or priority."""
+    """Cancel tasks: by their ids, by their name, state, user, node group or priority, or those of both."""
     given, words = _SCANCEL.split(argv)
     chosen = dict(given)
     for refused in ("interactive", "reservation", "wckey", "cron"):
@@ -53,8 +56,10 @@ def scancel(argv: Sequence[str], ctx: Context) -> int:
     if steps:
         # The whole task would be another thing than its step.
         raise BadOption(f"{steps[0]}: HAI cannot cancel a step: name the job, or end the step in the task")
-    if not jobs:
-        jobs = _chosen(chosen, ctx)
+    if not jobs and not _CHOICES & chosen.keys():
+        raise BadOption("no job is named; write for example scancel 41, or scancel --me")
+    if _CHOICES & chosen.keys():
+        jobs = _chosen(jobs, chosen, ctx)
     # Go on after an error, so that all of them are tried.
     found = [_cancel(job, ctx, quiet="quiet" in chosen) for job in jobs]
     return 0 if all(found) else 1
@@ -81,24 +86,38 @@ def _number(job: str) -> str:
     return number
 
 
-def _chosen(chosen: dict[str, str], ctx: Context) -> list[str]:
-    if not {"name", "user", "me", "state", "partition", "qos", "account", "nodelist"} & chosen.keys():
-        raise BadOption("no job is named; write for example scancel 41, or scancel --me")
-    user = user_of(chosen["user"], ctx) if "user" in chosen else None
+def _chosen(jobs: list[str], chosen: dict[str, str], ctx: Context) -> list[str]:
+    """Return the jobs that the options choose: of those that are named, else of all; and those that are not known."""
+    user = user_of(chosen["user"], ctx) if "user" in chosen else ctx.client.me().name if "me" in chosen else None
     states = states_of(chosen["state"]) if "state" in chosen else set()
     # The service finds all names that hold the text.
     name = make_name(chosen["name"]) if "name" in chosen else None
-    rows = (row_of(task) for task in ctx.client.tasks(user=user, state="live", name=name))
-    return [
+    unknown: list[str] = []
+    tasks: Iterable[TaskSummary] = (
+        _named(jobs, unknown, ctx) if jobs else ctx.client.tasks(user=user, state="live", name=name)
+    )
+    rows = [row_of(task) for task in tasks]
+    return unknown + [
         row["JOBID"]
         for row in rows
         if name in (None, row["NAME"])
+        and user in (None, row["USER"])
         and (not states or row["STATE"] in states)
         and chosen.get("partition") in (None, row["PARTITION"])
         and chosen.get("qos", row["QOS"]).lower() == row["QOS"].lower()
         and chosen.get("account") in (None, row["ACCOUNT"])
         and ("nodelist" not in chosen or set(row["NODELIST"].split(",")) & set(expand(chosen["nodelist"])))
     ]
+
+
+def _named(jobs: list[str], unknown: list[str], ctx: Context) -> list[TaskSummary]:
+    found: list[TaskSummary] = []
+    for job in jobs:
+        try:
+            found.append(ctx.client.task(_number(job)))
+        except NotFound:  # noqa: PERF203 -- of each job by itself
+            unknown.append(job)
+    return found
 
 
 def scontrol(argv: Sequence[str], ctx: Context) -> int:

@@ -93,7 +93,8 @@ def check(data: bytes) -> None:
 def directives(text: str) -> Words:
     """Return the options in the `#SBATCH` lines before the first command. Raises BadOption."""
     found = Words()
-    for number, line in enumerate(text.splitlines(), 1):
+    # Not `splitlines`: it also ends a line at characters that are the middle of a comment for a shell.
+    for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
             break

@@ -34,7 +34,7 @@ def batch_script(command: Sequence[str]) -> str | None:
 def _directives(text: str) -> list[str]:
     """Return the options in the `#SBATCH` lines before the first command; Slurm ignores later ones."""
     found = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line.startswith("#SBATCH"):
             found.append(line[len("#SBATCH") :].strip())
         elif line.strip() and not line.lstrip().startswith("#"):

@@ -54,6 +54,7 @@ export function LogLines(props: { model: LogModel; query: string; times: boolean
     },
     [model]
   );
+  useEffect(() => model.setHold(!following), [following, model]);
 
   /** Read what the view has come near to. */
   const look = useCallback(() => {

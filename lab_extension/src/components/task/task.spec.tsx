@@ -332,6 +332,11 @@ describe('the log view', () => {
     scrollTo(300);
     scrollTo(800);
     expect(log.dataset.following).toBe('true');
+    scrollTo(300);
+    // Another rank's log is followed, too.
+    const setHold = vi.spyOn(model, 'setHold');
+    await act(async () => model.open(1));
+    expect(setHold.mock.lastCall).toEqual([false]);
     model.dispose();
   });
 

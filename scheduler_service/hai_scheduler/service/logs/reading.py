@@ -127,7 +127,8 @@ class Logs:
             if one is wanted[-1] and before is None:
                 end = behind
             kept = own + kept
-            if len(kept) >= lines:
+            if len(kept) >= lines or begins.offset is not None:
+                # The rest of this run comes before the runs before it.
                 break
         return Page(lines=kept, cursor=end, final=_over(task, runs, run, end), begins=_if_not_first(begins, runs, run))
 

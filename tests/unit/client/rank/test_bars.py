@@ -50,3 +50,10 @@ def test_it_does_not_matter_where_the_output_is_cut(parts: list[bytes]) -> None:
     screen = Screen(10)
     found = [line for part in b"".join(parts).partition(b"[") for line in screen.feed(part)] + screen.finish()
     assert all(line.strip(b"abc") == b"" for line in found)
+
+
+def test_an_order_to_the_terminal_that_never_ends_is_not_kept() -> None:
+    screen = Screen(100)
+    for piece in (b"\x1b[", *[b"1" * 100] * 1000):
+        screen.feed(piece)
+    assert len(screen._half) < 100

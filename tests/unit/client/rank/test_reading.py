@@ -76,6 +76,16 @@ def test_the_index_above_a_numbered_folder_counts_too(tmp_path: Path) -> None:
     found.close()
 
 
+def test_a_checkpoint_of_any_name_is_heard_to_be_read(tmp_path: Path) -> None:
+    found = reading_of(tmp_path, "out/results.csv")
+    (tmp_path / "out" / "train.log").write_text("x")
+    (tmp_path / "out" / "train.log").read_text()
+    assert not found.has_read()
+    (tmp_path / "out" / "results.csv").read_text()
+    assert found.has_read()
+    found.close()
+
+
 def test_where_nothing_can_be_heard_nothing_is_said(tmp_path: Path) -> None:
     found = Reading(a_spec(tmp_path, checkpoint=str(tmp_path / "gone" / "model.pt")), None)
     found.start()

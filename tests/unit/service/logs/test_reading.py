@@ -239,6 +239,22 @@ async def test_a_tail_looks_at_a_bounded_part_of_a_log(monkeypatch) -> None:
     assert cluster.read < 1100, "not all of it to find its end"
 
 
+async def test_a_tail_that_reads_a_part_of_a_run_leaves_the_runs_before_it_for_later(monkeypatch) -> None:
+    monkeypatch.setattr(logs_module, "TAIL_BYTES", 500)
+    monkeypatch.setattr(logs_module, "CHUNK", 100)
+    written = b"".join(line(f"line {n}") for n in range(50))
+    logs = await story_of(
+        Kept({("1.1", 0): written, ("1.2", 0): written}, piece=100), a_run(1, ended=Reason.PREEMPTED), a_run(2)
+    )
+    page = await logs.tail(ALICE, "t", lines=400)
+    assert {one.run for one in page.lines} == {2}
+    backwards = list(page.lines)
+    while page.begins is not None:
+        page = await logs.tail(ALICE, "t", lines=400, before=page.begins)
+        backwards[:0] = page.lines
+    assert [one.text for one in backwards] == [one.text for one in (await logs.page(ALICE, "t")).lines]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     texts=st.lists(st.text("ab✓", max_size=40), max_size=40),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -25,6 +27,26 @@ def test_scontrol_steers_and_shows(slurm: Run, platform: Any) -> None:
     assert slurm("scontrol", "release", "41")[0] == 0
     assert [len(platform.said("POST", f"/tasks/41/{verb}")) for verb in ("hold", "resume")] == [1, 1]
     assert "not known" in slurm("scontrol", "update", "JobId=41")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "stopped"),
+    [
+        (["--state=PENDING"], [42]),
+        (["-t", "RUNNING"], [41]),
+        (["--name=train", "--me"], [41]),
+        (["--user=bob"], []),
+        (["--partition=none"], []),
+    ],
+)
+def test_of_the_jobs_that_are_named_scancel_stops_those_that_its_options_choose(
+    slurm: Run, platform: Any, options: list[str], stopped: list[int]
+) -> None:
+    platform.add("train", state="running")
+    platform.add("waits", state="queued")
+    code, _, err = slurm("scancel", *options, "41", "42", "999")
+    assert (code, "job id 999" in err) == (1, True)
+    assert [number for number in (41, 42) if platform.said("POST", f"/tasks/{number}/stop")] == stopped
 
 
 def test_scancel_by_name_stops_tasks_of_that_name_alone(slurm: Run, platform: Any) -> None:
