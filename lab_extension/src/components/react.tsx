@@ -13,7 +13,6 @@ import {
 } from 'react';
 import type { ISignal } from '@lumino/signaling';
 
-// eslint-disable-next-line hai/translated -- a query of CSS, which nobody reads
 const NARROW = '(width < 700px)';
 
 /** Draw again whenever the signal is emitted. */
@@ -72,7 +71,7 @@ const END = 12;
 /** A name that is cut in its middle where it has too little room. */
 export function Name({ text, className = '' }: { text: string; className?: string }): JSX.Element {
   // A short name is cut nowhere; and no character of two code units is cut in two.
-  const characters = [...text];
+  const characters = Array.from(text);
   const at = characters.length > 2 * END ? characters.length - END : characters.length;
   return (
     <span className={`hai-Name ${className}`} title={text}>

@@ -1,6 +1,14 @@
 /** The tasks as a table; with a number in the address one of them, with `compare` several beside each other. */
 
-import { useCallback, useEffect, useMemo, useState, type JSX } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useState,
+  type Dispatch,
+  type JSX,
+  type SetStateAction
+} from 'react';
 import { sentenceOf } from '../../api/request';
 import type { ITaskSummary } from '../../api/types';
 import { toggled } from '../../models/choice';
@@ -14,7 +22,7 @@ import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
 import { comparedIn } from './compared';
 import { useModel, useStudio } from './context';
-import { changeQuery, useRouter } from './router';
+import { changeQuery, useRouter, type Query } from './router';
 import { FILTERS, nextSort, sortOf, taskQuery } from './rows';
 import { Results, TaskActions, type IDone } from './TaskActions';
 import { TaskFilters } from './TaskFilters';
@@ -42,9 +50,6 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   const host = useHost();
   const router = useRouter();
   const { query } = router.route;
-  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
-  /** Whether all that match are to be chosen, which must be read before. */
-  const [choosing, setChoosing] = useState(false);
   const [done, setDone] = useState<IDone | null>(null);
   const now = useNow(15_000);
   const narrow = useNarrow();
@@ -52,7 +57,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
   useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
   const rows = model.items;
-  const chosen = selected.size === 0 ? [] : rows.filter(task => selected.has(task.id));
+  const { selected, chosen, choosing, everything, setSelected, chooseAll } = useChosen(model, query);
   const need = useCallback((row: number) => model.need(row), [model]);
   const columns = useMemo(() => {
     const change = async (work: Promise<void>): Promise<void> => {
@@ -71,30 +76,11 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       onTag: tag => changeQuery(router, { tag }),
       onStar: task => void change(model.setStar(task.id, task.starred !== true))
     });
-  }, [all, now, narrow, model, router, host]);
+  }, [all, now, narrow, model, router, host, setSelected]);
   const total = model.total ?? rows.length;
-  const read = model.ready && !model.pending && rows.length >= total;
-  useEffect(() => {
-    if (choosing && read) {
-      setSelected(new Set(rows.map(task => task.id)));
-      setChoosing(false);
-    } else if (choosing) {
-      model.need(total);
-    }
-  }, [choosing, read, rows, total, model]);
-  useEffect(() => setChoosing(false), [query]);
-  const everything = choosing || (read && chosen.length > 0 && chosen.length === rows.length);
   return (
     <div className="hai-TasksPage">
-      <header className="hai-Studio-head">
-        <h1>{trans.__('Tasks')}</h1>
-        <span className="hai-Soft" role="status">
-          {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
-        </span>
-        {model.ready && rows.length < total && (
-          <span className="hai-Soft">{trans.__('%1 read so far', numberText(rows.length))}</span>
-        )}
-      </header>
+      <Head model={model} total={total} />
       {model.error !== null && <Notice kind="error">{model.error}</Notice>}
       <TaskFilters
         query={query}
@@ -121,7 +107,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           label={trans.__('Tasks')}
           testId="hai-tasks-table"
           columns={columns}
-          heads={headsOf(everything, on => (on ? setChoosing(true) : setSelected(new Set())))}
+          heads={headsOf(everything, chooseAll)}
           items={rows}
           total={total}
           onNeed={need}
@@ -138,6 +124,54 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       )}
     </div>
   );
+}
+
+function Head({ model, total }: { model: TaskPagesModel; total: number }): JSX.Element {
+  const read = model.items.length;
+  return (
+    <header className="hai-Studio-head">
+      <h1>{trans.__('Tasks')}</h1>
+      <span className="hai-Soft" role="status">
+        {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
+      </span>
+      {model.ready && read < total && (
+        <span className="hai-Soft">{trans.__('%1 read so far', numberText(read))}</span>
+      )}
+    </header>
+  );
+}
+
+/** Which tasks of the list are chosen. */
+interface IChosen {
+  selected: ReadonlySet<number | string>;
+  chosen: readonly ITaskSummary[];
+  /** Whether all that match are to be chosen, which must be read before. */
+  choosing: boolean;
+  /** Whether these are all that match. */
+  everything: boolean;
+  setSelected: Dispatch<SetStateAction<ReadonlySet<number | string>>>;
+  chooseAll: (all: boolean) => void;
+}
+
+function useChosen(model: TaskPagesModel, query: Query): IChosen {
+  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
+  const [choosing, setChoosing] = useState(false);
+  const { items } = model;
+  const total = model.total ?? items.length;
+  const read = model.ready && !model.pending && items.length >= total;
+  useEffect(() => {
+    if (choosing && read) {
+      setSelected(new Set(items.map(task => task.id)));
+      setChoosing(false);
+    } else if (choosing) {
+      model.need(total);
+    }
+  }, [choosing, read, items, total, model]);
+  useEffect(() => setChoosing(false), [query]);
+  const chosen = selected.size === 0 ? [] : items.filter(task => selected.has(task.id));
+  const everything = choosing || (read && chosen.length > 0 && chosen.length === items.length);
+  const chooseAll = (all: boolean): void => (all ? setChoosing(true) : setSelected(new Set()));
+  return { selected, chosen, choosing, everything, setSelected, chooseAll };
 }
 
 function Nothing({ none }: { none: boolean }): JSX.Element {
