@@ -200,16 +200,9 @@ class Sweep:
             below: list[str] = []
             yield from self._folder(folder, limit=HOT_ENTRIES, below=below)
             for path in below[:HOT_ENTRIES]:
-                if path not in folders and self._is_new(path):
+                if path not in folders and _is_new(path, self._since):
                     yield from self._folder(path, limit=HOT_ENTRIES, below=[])
                 yield
-
-    def _is_new(self, path: str) -> bool:
-        """Return whether an entry was made in a folder, or removed from it, since the run began."""
-        try:
-            return os.stat(path).st_mtime_ns > self._since
-        except OSError:
-            return False
 
     def _is_inside(self, path: str) -> bool:
         return any(path == root or path.startswith(f"{root}/") for root in self._roots)
@@ -327,3 +320,11 @@ def _head(path: str) -> bytes:
         return b""
     finally:
         os.close(fd)
+
+
+def _is_new(path: str, since: int) -> bool:
+    """Return whether an entry was made in a folder, or removed from it, since the run began."""
+    try:
+        return os.stat(path).st_mtime_ns > since
+    except OSError:
+        return False

@@ -24,7 +24,7 @@ function View(props: { said: readonly string[] }): JSX.Element {
 describe('what a view says', () => {
   const shown = (): (string | null)[] => screen.queryAllByText(/away|full/).map(each => each.textContent);
 
-  it('is said once, whoever knows it, as long as anybody does', () => {
+  it('is said once by all that know it, as long as one of them does', () => {
     const { rerender } = render(<View said={['It is away.', 'It is away.', 'It is full.']} />);
     expect(shown()).toEqual(['It is away.', 'It is full.']);
     rerender(<View said={['', 'It is away.', 'It is full.']} />);

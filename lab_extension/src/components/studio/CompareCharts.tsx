@@ -41,10 +41,10 @@ export function CompareCharts({ tasks }: { tasks: readonly ITaskDetail[] }): JSX
   return (
     <section
       className="hai-Compare-charts"
-      aria-label={trans.__('What they reported and used')}
+      aria-label={trans.__('Their curves')}
       data-testid="hai-compare-charts"
     >
-      <h2>{trans.__('What they reported and used')}</h2>
+      <h2>{trans.__('Their curves')}</h2>
       {error !== null && <Notice kind="error">{error}</Notice>}
       {measured === null && error === null && <p className="hai-Empty">{trans.__('Loading…')}</p>}
       {measured
@@ -64,6 +64,10 @@ function Charts({ charts }: { charts: readonly IChart[] }): JSX.Element {
   const whole = useMemo(() => spanOf(charts), [charts]);
   const [part, setPart] = useState<readonly [number, number] | null>(null);
   const zoom = useCallback((to: readonly [number, number] | null) => setPart(within(to, whole)), [whole]);
+  const kinds: [string, readonly IChart[]][] = [
+    [trans.__('What they reported'), charts.filter(chart => chart.unit === '')],
+    [trans.__('What they used'), charts.filter(chart => chart.unit !== '')]
+  ];
   return (
     <>
       <p className="hai-Soft">
@@ -77,21 +81,29 @@ function Charts({ charts }: { charts: readonly IChart[] }): JSX.Element {
           </button>
         )}
       </p>
-      <div className="hai-Performance-charts">
-        {charts.map(chart => (
-          <Chart
-            key={chart.id}
-            chart={chart}
-            window={part ?? whole}
-            step={0}
-            sync="hai-compare"
-            theme={theme}
-            clock={duration}
-            names={{ x: trans.__('time since the first start'), y: axisName(chart) }}
-            onZoom={zoom}
-          />
-        ))}
-      </div>
+      {kinds.map(
+        ([title, of]) =>
+          of.length > 0 && (
+            <section key={title} aria-label={title}>
+              <h3>{title}</h3>
+              <div className="hai-Performance-charts">
+                {of.map(chart => (
+                  <Chart
+                    key={chart.id}
+                    chart={chart}
+                    window={part ?? whole}
+                    step={0}
+                    sync="hai-compare"
+                    theme={theme}
+                    clock={duration}
+                    names={{ x: trans.__('time since the first start'), y: axisName(chart) }}
+                    onZoom={zoom}
+                  />
+                ))}
+              </div>
+            </section>
+          )
+      )}
     </>
   );
 }

@@ -22,7 +22,7 @@ import { columnsOf, headsOf } from './columns';
 import { Compare } from './Compare';
 import { comparedIn } from './compared';
 import { useModel, useStudio } from './context';
-import { changeQuery, useRouter } from './router';
+import { changeQuery, useRouter, type Query } from './router';
 import { FILTERS, nextSort, sortOf, taskQuery } from './rows';
 import { Results, TaskActions, type IDone } from './TaskActions';
 import { TaskFilters } from './TaskFilters';
@@ -45,54 +45,6 @@ export function TasksPage(): JSX.Element {
   return <Tasks key={String(all)} all={all} />;
 }
 
-interface IChoice {
-  selected: ReadonlySet<number | string>;
-  setSelected: Dispatch<SetStateAction<ReadonlySet<number | string>>>;
-  chosen: readonly ITaskSummary[];
-  /** Choose all that match: they are read before. */
-  chooseAll: () => void;
-  /** Whether all that match are being read, to be chosen. */
-  choosing: boolean;
-  /** Whether all that match are chosen, or will be. */
-  everything: boolean;
-}
-
-function useChoice(model: TaskPagesModel, query: Readonly<Record<string, string | undefined>>): IChoice {
-  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
-  const [choosing, setChoosing] = useState(false);
-  const rows = model.items;
-  const total = model.total ?? rows.length;
-  const read = model.ready && !model.pending && rows.length >= total;
-  const chosen = selected.size === 0 ? [] : rows.filter(task => selected.has(task.id));
-  useEffect(() => {
-    if (choosing && read) {
-      setSelected(new Set(rows.map(task => task.id)));
-      setChoosing(false);
-    } else if (choosing) {
-      model.need(total);
-    }
-  }, [choosing, read, rows, total, model]);
-  useEffect(() => setChoosing(false), [query]);
-  const everything = choosing || (read && chosen.length > 0 && chosen.length === rows.length);
-  return { selected, setSelected, chosen, chooseAll: () => setChoosing(true), choosing, everything };
-}
-
-function Head({ model }: { model: TaskPagesModel }): JSX.Element {
-  const rows = model.items.length;
-  const total = model.total ?? rows;
-  return (
-    <header className="hai-Studio-head">
-      <h1>{trans.__('Tasks')}</h1>
-      <span className="hai-Soft" role="status">
-        {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
-      </span>
-      {model.ready && rows < total && (
-        <span className="hai-Soft">{trans.__('%1 read so far', numberText(rows))}</span>
-      )}
-    </header>
-  );
-}
-
 function Tasks({ all }: { all: boolean }): JSX.Element {
   const { api, cluster, feed } = useStudio();
   const host = useHost();
@@ -105,8 +57,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
   useEffect(() => model.ask(taskQuery(query, all)), [model, query, all]);
   useEffect(() => (all ? feed.hearAll() : undefined), [feed, all]);
   const rows = model.items;
-  const total = model.total ?? rows.length;
-  const { selected, setSelected, chosen, choosing, chooseAll, everything } = useChoice(model, query);
+  const { selected, chosen, choosing, everything, setSelected, chooseAll } = useChosen(model, query);
   const need = useCallback((row: number) => model.need(row), [model]);
   const columns = useMemo(() => {
     const change = async (work: Promise<void>): Promise<void> => {
@@ -126,9 +77,10 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       onStar: task => void change(model.setStar(task.id, task.starred !== true))
     });
   }, [all, now, narrow, model, router, host, setSelected]);
+  const total = model.total ?? rows.length;
   return (
     <div className="hai-TasksPage">
-      <Head model={model} />
+      <Head model={model} total={total} />
       {model.error !== null && <Notice kind="error">{model.error}</Notice>}
       <TaskFilters
         query={query}
@@ -155,7 +107,7 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
           label={trans.__('Tasks')}
           testId="hai-tasks-table"
           columns={columns}
-          heads={headsOf(everything, on => (on ? chooseAll() : setSelected(new Set())))}
+          heads={headsOf(everything, chooseAll)}
           items={rows}
           total={total}
           onNeed={need}
@@ -172,6 +124,54 @@ function Tasks({ all }: { all: boolean }): JSX.Element {
       )}
     </div>
   );
+}
+
+function Head({ model, total }: { model: TaskPagesModel; total: number }): JSX.Element {
+  const read = model.items.length;
+  return (
+    <header className="hai-Studio-head">
+      <h1>{trans.__('Tasks')}</h1>
+      <span className="hai-Soft" role="status">
+        {model.ready && !model.pending ? count(total, 'task') : trans.__('Loading…')}
+      </span>
+      {model.ready && read < total && (
+        <span className="hai-Soft">{trans.__('%1 read so far', numberText(read))}</span>
+      )}
+    </header>
+  );
+}
+
+/** Which tasks of the list are chosen. */
+interface IChosen {
+  selected: ReadonlySet<number | string>;
+  chosen: readonly ITaskSummary[];
+  /** Whether all that match are to be chosen, which must be read before. */
+  choosing: boolean;
+  /** Whether these are all that match. */
+  everything: boolean;
+  setSelected: Dispatch<SetStateAction<ReadonlySet<number | string>>>;
+  chooseAll: (all: boolean) => void;
+}
+
+function useChosen(model: TaskPagesModel, query: Query): IChosen {
+  const [selected, setSelected] = useState<ReadonlySet<number | string>>(new Set());
+  const [choosing, setChoosing] = useState(false);
+  const { items } = model;
+  const total = model.total ?? items.length;
+  const read = model.ready && !model.pending && items.length >= total;
+  useEffect(() => {
+    if (choosing && read) {
+      setSelected(new Set(items.map(task => task.id)));
+      setChoosing(false);
+    } else if (choosing) {
+      model.need(total);
+    }
+  }, [choosing, read, items, total, model]);
+  useEffect(() => setChoosing(false), [query]);
+  const chosen = selected.size === 0 ? [] : items.filter(task => selected.has(task.id));
+  const everything = choosing || (read && chosen.length > 0 && chosen.length === items.length);
+  const chooseAll = (all: boolean): void => (all ? setChoosing(true) : setSelected(new Set()));
+  return { selected, chosen, choosing, everything, setSelected, chooseAll };
 }
 
 function Nothing({ none }: { none: boolean }): JSX.Element {

@@ -105,6 +105,18 @@ describe('tasks over each other', () => {
     expect(lines[1]!.values).toEqual([7, undefined, undefined, undefined]);
   });
 
+  it('share their moments, whenever each began', () => {
+    const charts = comparedCharts(
+      [measured(3, FIRST + 3.2, cpu(FIRST, [1, 2])), measured(9, LATER + 9, cpu(LATER, [3, 4]))],
+      LATER + 60
+    );
+    expect(charts[0]!.lines.map(line => line.values.filter(value => typeof value === 'number'))).toEqual([
+      [1, 2],
+      [3, 4]
+    ]);
+    expect(charts[0]!.x.filter(at => at % 10 === 0)).toEqual([10, 20]);
+  });
+
   it('have no chart of one task with several lines', () => {
     const both = aSeries([aRunSeries(1, [aRank([FIRST + 10], { disk_read: [1], disk_written: [2] })])]);
     const charts = comparedCharts([measured(3, FIRST, both), measured(9, LATER, aSeries([]))], LATER);

@@ -36,7 +36,9 @@ export function wasMeasured({ used, reported }: IMeasured): boolean {
 
 /** The charts of several tasks, with a line for each; the axis has seconds since the first start. `now`: Unix time in seconds. */
 export function comparedCharts(tasks: readonly IMeasured[], now: number): IChart[] {
-  const began = tasks.map(({ task }) => timesOf(task.runs)?.began ?? 0);
+  // Points end at multiples of their step: moved by one, those of all tasks are at the same places, and share a moment.
+  const step = Math.max(...tasks.map(({ used, reported }) => Math.max(used.step, reported.step)));
+  const began = tasks.map(({ task }) => Math.floor((timesOf(task.runs)?.began ?? 0) / step) * step);
   return [...reportedCharts(tasks, began), ...usedCharts(tasks, began, now)];
 }
 
