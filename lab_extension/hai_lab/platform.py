@@ -89,8 +89,7 @@ class Platform:
             response = await self.client.send(request, stream=True)
         except (httpx.ConnectError, httpx.ConnectTimeout):
             raise restarting(
-                "HAI is restarting, or cannot be reached. Running tasks go on; "
-                "try again in a moment, and tell an administrator if it lasts."
+                "HAI is restarting, or cannot be reached. Try again in a moment, and tell an administrator if it lasts."
             ) from None
         except httpx.HTTPError as error:
             raise unreachable(type(error).__name__) from None
@@ -111,8 +110,8 @@ PASSED_TYPES = frozenset(
 def unreachable(why: str) -> Problem:
     """Return the problem for an answer that does not come from the platform."""
     return unavailable(
-        f"The HAI scheduler service cannot be reached ({why}). Running tasks go on; "
-        "try again in a moment, and tell an administrator if it lasts."
+        f"The HAI scheduler service cannot be reached ({why}). "
+        "Try again in a moment, and tell an administrator if it lasts."
     )
 
 
