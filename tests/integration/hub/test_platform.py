@@ -22,7 +22,7 @@ API = "/services/hai/api/v1"
 
 
 def test_it_says_where_it_is_who_may_log_in_and_what_to_type(up: Up) -> None:
-    for word in (up.url, "ann", up.password, "3 with 6 GPUs", str(up.state), "hai submit --nodes 2"):
+    for word in (up.url, "ann", up.password, "3, each with 2 simulated GPUs", str(up.state), "hai submit --nodes 2"):
         assert word in up.output
     assert len(up.password) >= 8
 

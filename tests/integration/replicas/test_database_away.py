@@ -169,7 +169,7 @@ async def test_a_service_whose_database_is_frozen_at_its_start_waits_too(service
     [
         (
             "mysql://hai:s3cret@db/hai",
-            "HaiScheduler.db_url: the state database 'mysql://hai:***@db/hai' is not supported",
+            "HaiScheduler.db_url: the state database 'mysql://***@db/hai' is not supported",
         ),
         ("postgresql://hai@/no-such-database?host={behind}", "does not let the service in"),
         ("sqlite:////proc/hai/hai.sqlite", "cannot be written"),
