@@ -1,1 +1,1 @@
-"""Effects on the cluster after a commit: runs are launched, notified and ended."""
+"""Effects on the cluster after a commit: runs are launched and ended."""
