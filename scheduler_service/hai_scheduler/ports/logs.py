@@ -63,7 +63,7 @@ class LogSource(Protocol):
             ended: Whether the cluster is sure that the rank has ended, so that the end of its log is final.
 
         Raises:
-            NotFound: Nothing of that rank's log was ever kept.
+            Absent: Nothing of that rank's log was ever kept.
         """
         ...
 
