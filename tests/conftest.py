@@ -76,6 +76,16 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, object, object]:
+    """Remove the stores of the test, after its fixtures."""
+    try:
+        return (yield)
+    finally:
+        if stores := sys.modules.get("kit.stores"):
+            stores.close_scratch_stores()
+
+
 @cache
 def rank_of(path: Path) -> int:
     """The index in LONGEST of the tests at `path`; for all other tests the length of LONGEST."""

@@ -24,7 +24,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from integration.api.conftest import PLACES, PREFIX, served
 from integration.api.fakes import READ, WRITE, FakeHub, a_user_model
 from kit.both_roles import Parts, assemble
@@ -40,7 +40,7 @@ class Crowd:
     """The service, and clients of it."""
 
     root: str
-    store: SqlStore
+    store: Store
     cluster: MemoryCluster
     parts: Parts
     hub: FakeHub

@@ -36,7 +36,7 @@ from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.both_roles import assemble
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from kit.waiting import until
 
 #: A command that kills its parent, the supervisor, at once.
@@ -51,7 +51,7 @@ class Platform:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.clock = VirtualClock()
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         self.policies = Policies(default=Policy())
         self.clusters: list[LocalCluster] = []
         self.restart()

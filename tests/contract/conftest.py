@@ -1,4 +1,4 @@
-"""Stores of every adapter, for the contract suites."""
+"""The store on every database, for its suites."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from contract.store_kit import Opener, checked_out
-from hai_scheduler.ports.store import Store
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from kit.databases import empty_postgres, postgres_url, sqlite_url
-from kit.memory.store import MemoryStore
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +26,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres"])
 async def opener(request: pytest.FixtureRequest, tmp_path: Path, template: Path) -> AsyncIterator[Opener]:
     """A function that opens stores on the same state; at the end no connection may be checked out."""
-    if request.param == "memory":
-        memory = MemoryStore()
-
-        async def the_same() -> Store:
-            return memory
-
-        yield the_same
-        return
     if request.param == "sqlite":
         shutil.copy(template, tmp_path / "hai.sqlite")
         url = sqlite_url(tmp_path / "hai.sqlite")
@@ -46,7 +36,7 @@ async def opener(request: pytest.FixtureRequest, tmp_path: Path, template: Path)
         url = postgres_url()
         await (await open_store(url)).close()
         await empty_postgres(url)
-    opened: list[SqlStore] = []
+    opened: list[Store] = []
 
     async def open_again() -> Store:
         opened.append(await open_store(url))

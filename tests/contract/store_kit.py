@@ -7,8 +7,6 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
@@ -16,8 +14,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
-from hai_scheduler.ports.store import Store
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 from kit.builders import (
     T0,
     a_checkpoint,
@@ -35,13 +32,10 @@ MINUTE = timedelta(minutes=1)
 # Opens a store; all stores of a test have the same state.
 Opener = Callable[[], Awaitable[Store]]
 
-#: For tests of what only a store on disk does.
-on_disk = pytest.mark.parametrize("opener", ["sqlite", "postgres"], indirect=True)
-
 
 def checked_out(store: Store) -> int:
-    """The number of connections that are checked out of the pool of `store`; 0 for a store without a pool."""
-    return store.engine.pool.checkedout() if isinstance(store, SqlStore) else 0  # type: ignore[attr-defined]
+    """The number of connections that are checked out of the pool of the store."""
+    return store.engine.pool.checkedout()  # type: ignore[attr-defined,no-any-return]
 
 
 async def add(store: Store, *tasks: Task) -> list[Task]:

@@ -1,4 +1,4 @@
-"""The contract of a bus (hai_scheduler/ports, Bus and Ears), on every adapter."""
+"""The contract of a bus, on every adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a clock (hai_scheduler/ports, Clock), on every adapter."""
+"""The contract of a clock, on every adapter."""
 
 from __future__ import annotations
 

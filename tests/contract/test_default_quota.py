@@ -12,9 +12,9 @@ from hai_scheduler.app.service_secret import compare_secrets
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.quota.default import decide, in_words, warn_if_closed
+from hai_scheduler.store.store import Store
 from kit.builders import a_quota, an_event
 
 

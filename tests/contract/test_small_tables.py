@@ -9,11 +9,11 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import event
 
-from contract.store_kit import Opener, on_disk
+from contract.store_kit import Opener
 from hai_scheduler.core.model.node import NodeCondition, NodeMark
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 from kit.builders import a_node, a_quota, a_spec, a_strike, a_task, a_use, an_event, at
 
 
@@ -71,11 +71,9 @@ async def facts(tx: Tx) -> list[object]:
     ]
 
 
-@on_disk
 @pytest.mark.parametrize("seed", range(4))
 async def test_small_tables_are_read_as_they_are(opener: Opener, seed: int) -> None:
     walk, other = FactWalk(seed, [await opener(), await opener()]), await opener()
-    assert isinstance(other, SqlStore)
     async with other.write() as tx:
         # Strikes are of a task that there is: it says whose they are.
         await tx.tasks.add(a_task(), a_spec())
@@ -86,10 +84,8 @@ async def test_small_tables_are_read_as_they_are(opener: Opener, seed: int) -> N
             assert await facts(tx) == await facts(fresh)
 
 
-@on_disk
 async def test_a_transaction_that_finds_nothing_new_asks_once(opener: Opener) -> None:
     store = await opener()
-    assert isinstance(store, SqlStore)
     async with store.write() as tx:
         await tx.users.put(UserRecord(name="alice"))
         await tx.tasks.add(a_task(), a_spec())

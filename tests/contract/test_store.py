@@ -1,4 +1,4 @@
-"""Tasks, runs and versions in every store (hai_scheduler/ports, Store and Tx)."""
+"""Tasks, runs and versions in every store."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank
 from hai_scheduler.core.model.task import Retry, TaskSpec, TaskState
 from hai_scheduler.ports.errors import Absent, WriteConflict
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.store.store import Store
 from kit.builders import (
     a_checkpoint,
     a_notice,

@@ -1,4 +1,4 @@
-"""How much every store keeps of each user (hai_scheduler/ports/bounds.py)."""
+"""How much every store keeps of each user."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.sizes import size_of
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.stored.storage import UserStorage
+from hai_scheduler.ports.values import UserStorage
+from hai_scheduler.store.store import Store
 from kit.builders import a_spec, a_task, an_event, at
 
 

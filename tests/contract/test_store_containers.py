@@ -1,4 +1,4 @@
-"""Development containers that live, in every store (hai_scheduler/ports/stored/containers.py)."""
+"""Development containers that live, in every store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from contract.store_kit import Opener
 from hai_scheduler.core.ledger.development import DevelopmentContainer
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import T0, at
 
 

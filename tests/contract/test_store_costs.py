@@ -1,4 +1,4 @@
-"""Rates, budgets and capacity in every store (hai_scheduler/ports, StoredRates and its neighbours)."""
+"""Rates, budgets and capacity in every store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hai_scheduler.core.costs.budgets import GroupBudget, Measure
 from hai_scheduler.core.costs.capacity import NodeTime
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.model.priority import Priority
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import T0
 
 HOUR = timedelta(hours=1)

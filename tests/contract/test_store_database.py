@@ -1,4 +1,4 @@
-"""The origin and the mark of a store, in every store (hai_scheduler/ports, Mark; decision 0016)."""
+"""The origin and the mark of a store, in every store."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from contract.store_kit import Opener, add, get, on_disk
+from contract.store_kit import Opener, add, get
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.marks import LostPast, Mark
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import a_run, a_task, at
 
 
@@ -92,7 +92,6 @@ class TestANewEpoch:
             await tx.tasks.delete(task.id)
         assert [task.id for task in await add(await opener(), a_task())] == [2002]
 
-    @on_disk
     async def test_submissions_at_the_same_time_get_ids_of_their_own(self, opener: Opener) -> None:
         first, second = await opener(), await opener()
         await asyncio.gather(

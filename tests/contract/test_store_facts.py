@@ -1,4 +1,4 @@
-"""Events, quotas, users, marks, settings and the lease in every store (hai_scheduler/ports, Store and Tx)."""
+"""Events, quotas, users, marks, settings and the lease in every store."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hai_scheduler.core.workspace.abi import FoundMachine
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, MountKind, MountRule
 from hai_scheduler.ports.errors import LeaseLost
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease, UserRecord
+from hai_scheduler.store.store import Store
 from kit.builders import (
     T0,
     a_mount_rule,

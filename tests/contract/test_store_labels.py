@@ -11,8 +11,8 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import NewTask, TaskFilter, TaskKey, TaskSort, sort_value
+from hai_scheduler.store.store import Store
 from kit.builders import a_spec, a_task, at
 
 ANY = TaskFilter()

@@ -1,4 +1,4 @@
-"""The ledger in every store (hai_scheduler/ports/stored/ledger.py)."""
+"""The ledger in every store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from contract.store_kit import Opener, add, on_disk
+from contract.store_kit import Opener, add
 from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion
 from hai_scheduler.core.ledger.cutting import GpuUse
 from hai_scheduler.core.ledger.histograms import bucket_of_wait
@@ -21,8 +21,7 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 from kit.builders import T0, a_notice, a_run, a_task, at
 from kit.ledger import all_time, ended_rows, rows_for, sums_of_rows
 
@@ -274,9 +273,7 @@ class TestWritingAgain:
             assert await tx.ledger.of_runs([RunId("1.1")]) == {}
         assert await ask(store, all_time(rows)) == []
 
-    @on_disk
     async def test_sums_that_were_spoilt_are_right_after_they_are_made_again(self, store: Store) -> None:
-        assert isinstance(store, SqlStore)
         rows = ended_rows(hours=30)
         await put(store, rows)
         async with store.engine.begin() as connection:

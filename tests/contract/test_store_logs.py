@@ -1,4 +1,4 @@
-"""Logs that ranks have sent, in every store (hai_scheduler/ports, LogStore)."""
+"""Logs that ranks have sent, in every store."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from contract.store_kit import Opener, on_disk
+from contract.store_kit import Opener
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch
-from hai_scheduler.ports.logs import LogStore
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.log_store import LogStore
+from hai_scheduler.store.store import Store
 
 RUN = RunId("7.1")
 MUCH = 1 << 24
@@ -137,7 +137,6 @@ async def test_of_two_pieces_for_one_place_one_is_kept(opener: Opener) -> None:
     assert await read_all(stores[0].logs, limit=MUCH) == b"".join(line(n) for n in range(0, 2000, 100))
 
 
-@on_disk
 async def test_a_log_outlives_the_store(opener: Opener) -> None:
     await write((await opener()).logs, line(1))
     assert await read_all((await opener()).logs, limit=1000) == line(1)

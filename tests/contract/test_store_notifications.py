@@ -1,4 +1,4 @@
-"""Notifications, deliveries and rules in every store (hai_scheduler/ports, StoredNotifications)."""
+"""Notifications, deliveries and rules in every store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hai_scheduler.core.notifying.values import (
     NotificationRules,
     deliveries_of,
 )
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import T0, at
 
 HOUR = timedelta(hours=1)

@@ -1,12 +1,12 @@
-"""Visits, archived users and the audit in every store (hai_scheduler/ports, StoredUsers and StoredAudit)."""
+"""Visits, archived users and the audit in every store."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
 
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, AuditFilter, UserVisit
+from hai_scheduler.store.store import Store
 from kit.builders import T0
 
 HOUR = timedelta(hours=1)

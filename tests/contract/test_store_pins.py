@@ -8,7 +8,7 @@ from contract.store_kit import save
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import a_pin, a_run, a_spec, a_task, at
 
 

@@ -19,7 +19,7 @@ from hai_scheduler.core.profiling.recordings import (
     RecordingPart,
 )
 from hai_scheduler.ports.errors import Absent, OffsetMismatch
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import a_task, at
 
 

@@ -1,4 +1,4 @@
-"""Series of metrics, in every store (hai_scheduler/ports, SeriesStore)."""
+"""Series of metrics, in every store."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from contract.store_kit import Opener, on_disk
+from contract.store_kit import Opener
 from hai_scheduler.core.metrics.retention import DAY, HOUR
 from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.series import SeriesStore
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.series_store import SeriesStore
+from hai_scheduler.store.store import Store
 
 RUN, OTHER = RunId("7.1"), RunId("7.2")
 #: A moment at which days, hours and minutes begin.
@@ -245,7 +245,6 @@ async def test_the_newest_points_have_the_metrics_that_are_asked_for(series: Ser
         }
 
 
-@on_disk
 async def test_what_was_acknowledged_survives_the_process(opener: Opener) -> None:
     await (await opener()).series.append(RUN, 0, points(0, 60))
     assert await ends((await opener()).series) == [10, 20, 30, 40, 50, 60]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from contract.store_kit import save
 from hai_scheduler.core.model.code import CodeSnapshot
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.builders import a_spec, a_task, at
 
 

@@ -1,4 +1,4 @@
-"""Several tasks stored at once, and tasks found by their keys (hai_scheduler/ports, Tx)."""
+"""Several tasks stored at once, and tasks found by their keys."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from contract.store_kit import Opener, add, get, save
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import NewTask
+from hai_scheduler.store.store import Store
 from kit.builders import a_run, a_spec, a_task, at
 
 

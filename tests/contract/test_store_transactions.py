@@ -1,4 +1,4 @@
-"""Transactions, submissions and restarts in every store (hai_scheduler/ports, Store and Tx)."""
+"""Transactions, submissions and restarts in every store."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, on_disk, save
+from contract.store_kit import MINUTE, Opener, add, checked_out, full_task, get, save
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 from kit.builders import (
     T0,
     a_quota,
@@ -235,7 +236,6 @@ class TestIdempotency:
             assert (await tx.tasks.add(over, a_spec(), idempotency_key="k")).id > first.id
 
 
-@on_disk
 class TestRestart:
     async def test_everything_committed_is_there_after_closing_and_opening_again(self, opener: Opener) -> None:
         store = await opener()

@@ -11,16 +11,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import delete, insert, select, text
 
-from contract.store_kit import Opener, add, on_disk, save
+from contract.store_kit import Opener, add, save
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.store import known as known_module
 from hai_scheduler.store.known import COMPARE_EVERY_S
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 from hai_scheduler.store.tables import TASKS
 from kit.builders import a_run, a_spec, a_task, at
 
@@ -98,7 +97,6 @@ async def test_all_processes_read_what_any_process_has_committed(opener: Opener,
         assert await unfinished(walk.choose.choice(walk.stores)) == walk.now()
 
 
-@on_disk
 async def test_what_has_not_changed_is_neither_read_nor_made_again(opener: Opener) -> None:
     store = await opener()
     one, two = await add(store, a_task(), a_task())
@@ -115,20 +113,17 @@ async def test_what_has_not_changed_is_neither_read_nor_made_again(opener: Opene
 
 async def rows_of(store: Store) -> list[dict[str, object]]:
     """The rows of the table of tasks, as a backup has them."""
-    assert isinstance(store, SqlStore)
     async with store.engine.connect() as connection:
         return [dict(row) for row in (await connection.execute(select(TASKS))).mappings()]
 
 
 async def put_back(store: Store, rows: list[dict[str, object]]) -> None:
     """Restore the rows under a running service, by hand, so that the restore gets no number."""
-    assert isinstance(store, SqlStore)
     async with store.engine.begin() as connection:
         await connection.execute(delete(TASKS))
         await connection.execute(insert(TASKS), rows)
 
 
-@on_disk
 @pytest.mark.parametrize("writes", range(8))
 async def test_a_database_that_went_back_is_read_again(opener: Opener, writes: int) -> None:
     store, other = await opener(), await opener()
@@ -145,7 +140,6 @@ async def test_a_database_that_went_back_is_read_again(opener: Opener, writes: i
     assert await unfinished(store) == expected
 
 
-@on_disk
 async def test_in_a_new_epoch_everything_is_read_again(opener: Opener) -> None:
     store = await opener()
     (task,) = await add(store, a_task())
@@ -158,12 +152,10 @@ async def test_in_a_new_epoch_everything_is_read_again(opener: Opener) -> None:
 
 async def by_hand(store: Store) -> None:
     """Write without a number, as an older version does."""
-    assert isinstance(store, SqlStore)
     async with store.engine.begin() as connection:
         await connection.execute(text("UPDATE hai_tasks SET held = (1 = 1), version = version + 1"))
 
 
-@on_disk
 async def test_a_write_without_a_number_is_found_in_half_a_minute(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,10 +169,8 @@ async def test_a_write_without_a_number_is_found_in_half_a_minute(
     assert task.held
 
 
-@on_disk
 async def test_after_an_error_of_the_database_everything_is_read_again(opener: Opener) -> None:
     store = await opener()
-    assert isinstance(store, SqlStore)
     await add(store, a_task())
     await unfinished(store)
     await by_hand(store)

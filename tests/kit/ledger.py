@@ -15,8 +15,8 @@ from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.ledger.sums import Sums, by_hour, total
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.store.store import Store
 from kit.builders import T0, a_run, a_task
 
 #: GPUs of the nodes of `training`, as `a_node` has them.

@@ -35,7 +35,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from kit.both_roles import Parts, assemble
 
 TOPIC = "trivial tasks through the scheduler alone"
@@ -110,7 +110,7 @@ def _bare(count: int) -> float:
 @dataclass(slots=True)
 class _Service:
     parts: Parts
-    store: SqlStore
+    store: Store
 
     async def submit(self, tasks: int) -> None:
         """Submit `tasks` trivial tasks, one after the other."""

@@ -33,7 +33,7 @@ from hai_scheduler.store.ledger_rows import ledger_values
 from hai_scheduler.store.ledger_sums import ALL_USERS, SumReach, differences
 from hai_scheduler.store.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
 from hai_scheduler.store.rows import to_instant
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 
 USERS, GROUPS = 200, 20
 #: The months, and the days of each with runs: every month has that number.
@@ -50,7 +50,7 @@ _ReachKey = tuple[SumReach, LedgerKey]
 Values = Sequence[Mapping[str, Any]]
 
 
-async def fill(stores: Sequence[SqlStore], runs: int) -> None:
+async def fill(stores: Sequence[Store], runs: int) -> None:
     """Write runs of a year into the empty ledgers of these stores."""
     ids = {key: number for number, key in enumerate(_keys(), 1)}
     keys = [

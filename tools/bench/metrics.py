@@ -28,11 +28,10 @@ from hai_scheduler.core.metrics.series_piece import RankPiece, read_piece
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.shared.caller import Caller
-from hai_scheduler.store.store import open_store
+from hai_scheduler.store.store import Store, open_store
 from kit import nvml
 from kit.builders import a_run, a_spec, a_task
 

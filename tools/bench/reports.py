@@ -19,7 +19,7 @@ from hai_scheduler.core.ledger.asking import By
 from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from kit.databases import empty_postgres, postgres_url
 from kit.memory.clock import VirtualClock
 
@@ -59,7 +59,7 @@ async def _measure(report: Report, runs: int) -> None:
                 await store.close()
 
 
-async def _ask(report: Report, topic: str, store: SqlStore) -> None:
+async def _ask(report: Report, topic: str, store: Store) -> None:
     async with store.write() as tx:
         for day in (BEGIN, BEGIN + timedelta(days=100)):
             rate = Rate(
@@ -92,7 +92,7 @@ async def _ask(report: Report, topic: str, store: SqlStore) -> None:
     await _check(reports, store)
 
 
-async def _check(reports: Reports, store: SqlStore) -> None:
+async def _check(reports: Reports, store: Store) -> None:
     """Make the sums of a day again as the service does: reports must say the same, else other sums were measured."""
     day = begin_of(Period.DAY, BEGIN + timedelta(days=100))
     asked = {"by": By.USER, "since": day, "until": day + timedelta(days=1)}

@@ -39,9 +39,9 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_W
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.store.parts.events import SqlEvents
-from hai_scheduler.store.parts.tasks import SqlTasks
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.parts.events import StoredEvents
+from hai_scheduler.store.parts.tasks import StoredTasks
+from hai_scheduler.store.store import Store, open_store
 from kit.both_roles import Parts, assemble
 from kit.builders import a_spec, a_task, some_nodes
 from kit.memory.behaviour import Behaviour
@@ -60,21 +60,21 @@ _SHORT = Behaviour(work=timedelta(seconds=0.05))
 
 #: The parts of a tick: object, method, and name of the part; a part inside another one counts in both.
 PARTS: list[tuple[Any, str, str]] = [
-    (SqlTasks, "unfinished", "read tasks"),
+    (StoredTasks, "unfinished", "read tasks"),
     (MemoryCluster, "observe", "observe"),
     (Cycle, "_read_world", "compare (with reading)"),
     (cycle_module, "snapshot_of", "read the rest"),
     (Planner, "plan", "plan"),
     (Cycle, "_write_targets", "write targets"),
     (DecisionLog, "write", "verdict lines"),
-    (SqlEvents, "add", "lines of history"),
+    (StoredEvents, "add", "lines of history"),
 ]
 
 
 class Bench:
     """A service on a database in a folder, with a queue behind tasks that hold every node but one."""
 
-    def __init__(self, store: SqlStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.clock = VirtualClock()
         self.store = store
         self.cluster = MemoryCluster(self.clock, some_nodes(NODES), notices=notices_of(store))

@@ -42,12 +42,11 @@ from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.messengers import AddressBook, Messenger
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.snapshots import Snapshots
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.timings import Timings
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.tallies.timings import ProcessTimings
 from hai_scheduler.service.workspace.rank_env import RankLocations
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +208,7 @@ def _workers(settings: Settings) -> ComputePool | None:
     return ProcessWorkers(Secret(settings.db_url), number=settings.workers or default_number())
 
 
-async def _open_store(settings: Settings, timings: Timings) -> SqlStore:
+async def _open_store(settings: Settings, timings: Timings) -> Store:
     try:
         return await open_store(settings.db_url, timings)
     except ModuleNotFoundError as error:

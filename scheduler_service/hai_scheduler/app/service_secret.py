@@ -11,7 +11,7 @@ from typing import Final
 
 from hai_client.whole_files import write_once
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

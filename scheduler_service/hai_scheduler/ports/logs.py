@@ -1,4 +1,4 @@
-"""The ports to the logs of ranks: those that the store keeps, and those in folders."""
+"""The port to the logs of ranks: those that the store keeps, and those in folders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LogPlace:
 
 
 class LogSource(Protocol):
-    """The logs of ranks on a cluster whose nodes are other machines."""
+    """The logs of ranks on a cluster whose nodes are other machines: in folders, or in the store (`LogStore`)."""
 
     def place(self, run_id: RunId) -> LogPlace:
         """The place of the run's logs, if there are any."""
@@ -63,37 +63,10 @@ class LogSource(Protocol):
             ended: Whether the cluster is sure that the rank has ended, so that the end of its log is final.
 
         Raises:
-            NotFound: Nothing of that rank's log was ever kept.
+            Absent: Nothing of that rank's log was ever kept.
         """
         ...
 
     async def forget(self, run_id: RunId) -> None:
         """Remove the logs of the run, if there are any."""
-        ...
-
-
-class LogStore(LogSource, Protocol):
-    """The logs that ranks have sent; of each log the newest part is kept.
-
-    Every call is a transaction of its own: logs arrive often and do not affect other facts of the store, so that
-    neither waits for the other longer than the database requires.
-    """
-
-    async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """Add a piece to the end of a rank's log, and drop its oldest pieces beyond about `keep` bytes.
-
-        Args:
-            run_id: The run.
-            rank: The rank.
-            offset: Where the piece begins: bytes since the first line.
-            data: The piece, whole lines; not empty.
-            keep: How much of the log is kept, in bytes.
-            skip: Whether the bytes missing before the piece are lost and will not be sent.
-
-        Returns:
-            The offset at which the next piece begins, in bytes.
-
-        Raises:
-            Misplaced: The log does not end at `offset`; with `skip`, only if the log ends behind `offset`.
-        """
         ...

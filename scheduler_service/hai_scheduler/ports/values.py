@@ -189,3 +189,27 @@ class AuditFilter:
     #: From this time on, and before that time.
     since: datetime | None = None
     until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserStorage:
+    """The amounts that a store keeps of one user's tasks.
+
+    Bytes are those of `core.model.sizes.size_of`. Tasks that were stored by a version without sizes count as 0 bytes.
+    """
+
+    unfinished_bytes: int = 0
+    ended_bytes: int = 0
+    ended_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseFacts:
+    """What admins want to know of a database."""
+
+    #: `sqlite` or `postgresql`.
+    kind: str
+    #: Its size in bytes; None: not known.
+    size: int | None
+    #: The revision of its tables; None: it has none.
+    revision: str | None

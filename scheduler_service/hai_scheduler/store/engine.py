@@ -6,11 +6,12 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, event, make_url, text
+from sqlalchemy import Connection, Engine, event, make_url, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -43,7 +44,11 @@ _POSTGRESQL_LOCK = text(
 ).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
 
 _SUPPORTED = "use sqlite:///PATH or postgresql://USER@HOST/NAME"
-_to_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+#: Options of every engine. Errors never show values: the environment of a task may hold secrets.
+OPTIONS: Final[Mapping[str, Any]] = {
+    "json_serializer": partial(json.dumps, separators=(",", ":"), allow_nan=False),
+    "hide_parameters": True,
+}
 
 
 def parse(url: str) -> URL:
@@ -66,18 +71,20 @@ def parse(url: str) -> URL:
 
 
 def connect(url: URL) -> AsyncEngine:
-    """Return an engine. It does not connect yet, but a missing SQLite file is created, readable by its owner only.
-
-    Errors never show values: the environment of a task may hold secrets.
-    """
-    options: dict[str, Any] = {"json_serializer": _to_json, "hide_parameters": True}
+    """Return an engine. It does not connect yet, but a missing SQLite file is created, readable by its owner only."""
+    options: dict[str, Any] = {**OPTIONS, "pool_size": 5, "max_overflow": 15}
     if url.get_backend_name() == "postgresql":
-        return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15, **options)
+        return create_async_engine(url, pool_pre_ping=True, **options)
     _make_file(Path(str(url.database)))
-    engine = create_async_engine(url, module=driver(), pool_size=5, max_overflow=15, **options)
-    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    engine = create_async_engine(url, module=driver(), **options)
+    prepare_sqlite(engine.sync_engine)
     return engine
+
+
+def prepare_sqlite(engine: Engine) -> None:
+    """Have an engine for SQLite give the guarantees of this module."""
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin_sqlite)
 
 
 def reading(engine: AsyncEngine) -> AsyncEngine:
@@ -111,7 +118,7 @@ def _make_file(path: Path) -> None:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _set_pragmas(connection: Any, _record: object) -> None:
     # The driver would begin transactions by itself, late and deferred; with None, SQLAlchemy's "begin" event does.
     connection.isolation_level = None
     cursor = connection.cursor()

@@ -29,10 +29,11 @@ async def make_first_tables(engine: AsyncEngine) -> bool:
     """
     async with writing(engine).begin() as connection:
         await connection.run_sync(lock_writer)
-        return await connection.run_sync(_make)
+        return await connection.run_sync(make_tables)
 
 
-def _make(connection: Connection) -> bool:
+def make_tables(connection: Connection) -> bool:
+    """Make all tables in an open transaction, as `make_first_tables` does."""
     if {VERSION_TABLE, *METADATA.tables}.intersection(inspect(connection).get_table_names()):
         return False
     METADATA.create_all(connection, checkfirst=False)

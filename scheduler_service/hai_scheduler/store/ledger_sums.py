@@ -139,7 +139,11 @@ class LedgerSums:
         return ids
 
     async def ask(self, question: LedgerQuestion) -> list[LedgerLine]:
-        """See `ports.stored.ledger.StoredLedger.sums`."""
+        """The sums that are asked for, by the values that they are told apart by; see `lines_of`.
+
+        Raises:
+            ValueError: The times of the question are not full hours.
+        """
         spans = list(cover(question.since, question.until, longest=question.period or Period.MONTH))
         reach = _reach_of(question)
         keys = {} if question.everybody and not question.waits else await self._keys(reach, question)

@@ -25,11 +25,12 @@ MERGED_BYTES: Final = 16 * 1024
 PIECES: Final = 256
 
 
-class SqlLogs:
-    """See `hai_scheduler.ports.logs.LogStore`.
+class LogStore:
+    """The logs that ranks have sent; of each log the newest part is kept.
 
-    In PostgreSQL a piece of a log does not wait for other writers: the primary key keeps a piece from being stored
-    twice.
+    Every call is a transaction of its own: logs arrive often and do not affect other facts of the store, so that
+    neither waits for the other longer than the database requires. In PostgreSQL a piece of a log does not wait for
+    other writers at all: the primary key keeps a piece from being stored twice.
     """
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
@@ -42,7 +43,23 @@ class SqlLogs:
         return LogPlace()
 
     async def append(self, run_id: RunId, rank: int, *, offset: int, data: bytes, keep: int, skip: bool = False) -> int:
-        """See `LogStore.append`. It also raises Temporary when the same rank sends two pieces at once."""
+        """Add a piece to the end of a rank's log, and drop its oldest pieces beyond about `keep` bytes.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            offset: Where the piece begins: bytes since the first line.
+            data: The piece, whole lines; not empty.
+            keep: How much of the log is kept, in bytes.
+            skip: Whether the bytes missing before the piece are lost and will not be sent.
+
+        Returns:
+            The offset at which the next piece begins, in bytes.
+
+        Raises:
+            OffsetMismatch: The log does not end at `offset`; with `skip`, only if the log ends behind `offset`.
+            Temporary: The same rank sends two pieces at once, or the store cannot write now.
+        """
         own = _of(run_id, rank)
         async with self._writing() as connection:
             last = (await connection.execute(_LAST.where(own))).first()

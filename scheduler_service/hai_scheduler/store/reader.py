@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 from sqlalchemy import event
 
 from hai_scheduler.store.engine import connect, parse
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 
 
-class SqlReader(SqlStore):
+class ReadOnlyStore(Store):
     """A store that refuses to write."""
 
     def write(self) -> NoReturn:
@@ -18,7 +18,7 @@ class SqlReader(SqlStore):
         raise RuntimeError("this store is for reading: orders are carried out without writing anything")
 
 
-def open_reader(url: str) -> SqlReader:
+def open_reader(url: str) -> ReadOnlyStore:
     """Return a store for reading the database of this URL; it neither checks nor creates tables.
 
     The database itself refuses writes of its connections. It does not connect yet. Raises ValueError for a URL that
@@ -27,8 +27,8 @@ def open_reader(url: str) -> SqlReader:
     engine = connect(parse(url))
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", _read_only)
-        return SqlReader(engine)
-    return SqlReader(engine.execution_options(postgresql_readonly=True))
+        return ReadOnlyStore(engine)
+    return ReadOnlyStore(engine.execution_options(postgresql_readonly=True))
 
 
 def _read_only(connection: Any, _record: object) -> None:

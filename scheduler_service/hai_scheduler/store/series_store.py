@@ -94,8 +94,12 @@ class _Chunk(NamedTuple):
     data: bytes
 
 
-class SqlSeries:
-    """See `hai_scheduler.ports.series.SeriesStore`."""
+class SeriesStore:
+    """The series of all runs, each in several steps.
+
+    Points are added at the finest step. Those of a chunk of time that is over are packed into one, and folded for the
+    next level (`pack`, `hai_scheduler.core.metrics.retention`). Every call is a transaction of its own.
+    """
 
     def __init__(self, engine: AsyncEngine, turn: asyncio.Lock) -> None:
         self._readers = reading(engine)
@@ -106,11 +110,36 @@ class SqlSeries:
         self._turn = turn if engine.dialect.name == "sqlite" else nullcontext()
 
     async def append(self, run_id: RunId, rank: int, points: Sequence[Point]) -> int:
-        """See `SeriesStore.append`."""
+        """Add points to the end of a rank's series, as `add` does.
+
+        Args:
+            run_id: The run.
+            rank: The rank.
+            points: The points, in order of time.
+
+        Returns:
+            The end of the newest point of the rank, Unix time in seconds; 0 if there is none.
+
+        Raises:
+            Temporary: The store cannot write now.
+        """
         return (await self.add([RankPiece(run_id, rank, SeriesPiece.of(points))]))[0]
 
     async def add(self, pieces: Sequence[RankPiece]) -> Sequence[int]:
-        """See `SeriesStore.add`."""
+        """Add pieces to the ends of the series of their ranks, at the finest step, in one transaction.
+
+        Points that are not newer than all that is there are left out: they were sent before. So a piece can be sent
+        again after an answer that was lost.
+
+        Args:
+            pieces: The pieces; of one rank there may be several.
+
+        Returns:
+            For each piece the end of the newest point of its rank, Unix time in seconds; 0 if there is none.
+
+        Raises:
+            Temporary: The store cannot write now; nothing was added.
+        """
         by_rank = Counter((one.run_id, one.rank) for one in pieces)
         # Nearly all pieces are wholly new and lie within one chunk: they are stored as they came, in one statement.
         whole = [one for one in pieces if by_rank[one.run_id, one.rank] == 1 and _is_whole(one.piece)]
@@ -131,7 +160,12 @@ class SqlSeries:
         ranks: Sequence[int] | None = None,
         names: Collection[str] | None = None,
     ) -> dict[int, list[Point]]:
-        """See `SeriesStore.read`."""
+        """The points of a run, by rank (None: of all ranks), with these metrics alone (None: with all).
+
+        They end after `since` and not after `until` (Unix time, seconds).
+        Each moment is shown by one level: by the coarsest whose step is at most `step`, else by the next finer one, and
+        where that is gone by the finest that is left. The points are not folded to `step`.
+        """
         by_rank: dict[int, dict[int, list[Point]]] = {}
         for level in (_BY_STEP[one] for one in in_turn(_BY_STEP, step)):
             # No row is longer than a chunk.
@@ -159,7 +193,13 @@ class SqlSeries:
         return {rank: merged(levels, step) for rank, levels in sorted(by_rank.items())}
 
     async def newer(self, run_id: RunId, after: Mapping[int, int]) -> dict[int, list[Point]]:
-        """See `SeriesStore.newer`."""
+        """The points of the finest step that are newer than what a reader has, by rank.
+
+        Args:
+            run_id: The run.
+            after: The end of the newest point that the reader has (Unix time, seconds), by rank; other ranks are left
+                out.
+        """
         if not after:
             return {}
         own = [and_(_of(run_id, rank, _FINEST), SERIES.c.until > end) for rank, end in after.items()]
@@ -175,7 +215,12 @@ class SqlSeries:
     async def newest(
         self, run_ids: Collection[RunId], *, since: int, names: frozenset[str] | None = None
     ) -> dict[RunId, dict[int, Point]]:
-        """See `SeriesStore.newest`. A point is unpacked once, however often and by how many users it is asked for."""
+        """The newest point of each rank of those runs, at the finest step, with these metrics alone (None: with all).
+
+        A point is unpacked once, however often and by how many users it is asked for.
+
+        Only points that end after `since` (Unix time, seconds) count; runs without any are left out.
+        """
         if names != self._last_names:
             self._last, self._last_names = {}, names
         last = self._last
@@ -211,7 +256,15 @@ class SqlSeries:
         return ends, rows
 
     async def pack(self, *, now: int, limit: int) -> int:
-        """See `SeriesStore.pack`."""
+        """Pack chunks of time that are over, fold them for the next level, and delete what is older than is kept.
+
+        Args:
+            now: Unix time, seconds.
+            limit: Most chunks that are packed by this call.
+
+        Returns:
+            How many chunks were packed; less than `limit` when nothing is left to do.
+        """
         packed = 0
         for level in LEVELS:
             while packed < limit and await self._pack_one(level, now):
@@ -224,7 +277,7 @@ class SqlSeries:
         return packed
 
     async def forget(self, run_id: RunId) -> None:
-        """See `SeriesStore.forget`."""
+        """Remove the series of the run, if there are any."""
         async with self._writing() as connection:
             await connection.execute(delete(SERIES).where(SERIES.c.run_id == run_id))
 

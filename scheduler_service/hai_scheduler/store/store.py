@@ -1,4 +1,4 @@
-"""The Store port on a database."""
+"""The store: keeps tasks, quota, nodes, users and events, which are read and written in transactions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hai_scheduler.ports.timings import Timings, Untimed
 from hai_scheduler.store.engine import connect, lock_writer, parse, reading, writing
 from hai_scheduler.store.first_tables import make_first_tables
 from hai_scheduler.store.known import KnownFacts, KnownTasks
-from hai_scheduler.store.log_store import SqlLogs
+from hai_scheduler.store.log_store import LogStore
 from hai_scheduler.store.refusal import not_writable, refusal
 from hai_scheduler.store.revision import is_newest
-from hai_scheduler.store.series_store import SqlSeries
+from hai_scheduler.store.series_store import SeriesStore
 from hai_scheduler.store.tables import LEASE
 from hai_scheduler.store.timing import time_statements
-from hai_scheduler.store.transaction import SqlTx
+from hai_scheduler.store.transaction import Tx
 from hai_scheduler.store.trouble import translated
 
 #: A view begins with its first read: this read, of a table with one row.
@@ -34,11 +34,11 @@ _LOOK = select(LEASE.c.id)
 _ROOM: Final = 1024 * 1024
 
 
-class SqlStore:
-    """A store in a database; `open_store` creates it.
+class Store:
+    """The durable state of the platform, in a database. What a committed transaction wrote survives any crash.
 
-    Raises Temporary when the database cannot be reached, is busy or is full: nothing was written then, unless the
-    connection broke during the commit itself.
+    `open_store` creates it. Raises Temporary when the database cannot be reached, is busy or is full: nothing was
+    written then, unless the connection broke during the commit itself.
     """
 
     def __init__(self, engine: AsyncEngine, timings: Timings | None = None) -> None:
@@ -53,16 +53,14 @@ class SqlStore:
         # Serves writers of this process in order; without it each would hold a connection and wait for the database's
         # lock, in no order.
         self._turn = asyncio.Lock()
-        #: See `hai_scheduler.ports.logs.LogStore`.
-        self.logs = SqlLogs(engine, self._turn)
-        #: See `hai_scheduler.ports.series.SeriesStore`.
-        self.series = SqlSeries(engine, self._turn)
+        self.logs = LogStore(engine, self._turn)
+        self.series = SeriesStore(engine, self._turn)
 
-    def read(self) -> AbstractAsyncContextManager[SqlTx]:
+    def read(self) -> AbstractAsyncContextManager[Tx]:
         """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
         return self._read()
 
-    def write(self) -> AbstractAsyncContextManager[SqlTx]:
+    def write(self) -> AbstractAsyncContextManager[Tx]:
         """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
         return self._write()
 
@@ -84,11 +82,11 @@ class SqlStore:
         event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
         await self.engine.dispose()
 
-    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
-        return SqlTx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
+    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> Tx:
+        return Tx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
 
     @asynccontextmanager
-    async def _read(self) -> AsyncIterator[SqlTx]:
+    async def _read(self) -> AsyncIterator[Tx]:
         with translated():
             async with self._readers.connect() as connection:
                 await connection.execute(_LOOK)
@@ -99,7 +97,7 @@ class SqlStore:
                     tx.end()
 
     @asynccontextmanager
-    async def _write(self) -> AsyncIterator[SqlTx]:
+    async def _write(self) -> AsyncIterator[Tx]:
         with translated():
             asked = time.perf_counter()
             async with self._turn, self._writers.begin() as connection:
@@ -115,7 +113,7 @@ class SqlStore:
             self._timings.database("commit", time.perf_counter() - ends)
 
 
-async def open_store(url: str, timings: Timings | None = None) -> SqlStore:
+async def open_store(url: str, timings: Timings | None = None) -> Store:
     """Open the database, create or upgrade its tables, and return the store.
 
     Args:
@@ -147,4 +145,4 @@ async def open_store(url: str, timings: Timings | None = None) -> SqlStore:
     except BaseException:
         await engine.dispose()
         raise
-    return SqlStore(engine, timings)
+    return Store(engine, timings)

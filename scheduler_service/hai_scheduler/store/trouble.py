@@ -1,4 +1,4 @@
-"""Translates errors of a database into errors of the Store port."""
+"""Translates errors of a database into errors of the ports."""
 
 from __future__ import annotations
 

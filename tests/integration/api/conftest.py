@@ -107,7 +107,7 @@ from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
 from kit.both_roles import assemble
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 PREFIX = "/services/hai/"
 #: A page of one small file.
@@ -147,7 +147,7 @@ async def _messages(response: aiohttp.ClientResponse) -> Messages:
 class World:
     """Everything that a test may look at or change."""
 
-    store: MemoryStore
+    store: ScratchStore
     bus: MemoryBus
     cluster: FakeCluster
     latest_plan: LatestPlan
@@ -277,7 +277,7 @@ async def served(
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     clock = SystemClock()
-    store, bus, cluster = MemoryStore(), MemoryBus(clock), FakeCluster()
+    store, bus, cluster = ScratchStore(), MemoryBus(clock), FakeCluster()
     latest_plan = LatestPlan(
         nodes=[Node(name=f"node-{n}", gpus=2) for n in range(1, 5)], last_tick=clock.now(), ticks=1
     )
@@ -417,7 +417,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def platform() -> AsyncIterator[tuple[World, Cycle]]:
     """The whole service as it is put together for production, with two nodes in memory; the test ticks."""
     clock = SystemClock()
-    store, bus = MemoryStore(), MemoryBus(clock)
+    store, bus = ScratchStore(), MemoryBus(clock)
     nodes = [Node(name="node-1", gpus=2), Node(name="node-2", gpus=2)]
     cluster = MemoryCluster(clock, nodes, notices=notices_of(store))
     tokens = RunTokens(Secret("run secret"))

@@ -24,7 +24,7 @@ from hai_scheduler.core.notifying.values import (
     NotificationKind,
     NotificationRules,
 )
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from kit.certificates import certificate, serving
 from kit.receivers import HookServer, MailServer, hook_server, mail_server
 from kit.waiting import until
@@ -58,13 +58,13 @@ async def begin(folder: Path, mail: MailServer) -> asyncio.subprocess.Process:
     return loop
 
 
-async def deliveries(store: SqlStore) -> list[Delivery]:
+async def deliveries(store: Store) -> list[Delivery]:
     async with store.read() as tx:
         pages = [await tx.notifications.of_user(f"u{n}", before=None, limit=10_000, unread=False) for n in range(4)]
     return [one for page in pages for _, some in page for one in some]
 
 
-async def ended(store: SqlStore) -> bool:
+async def ended(store: Store) -> bool:
     found = await deliveries(store)
     return len(found) == 3 * COUNT and all(one.state is DeliveryState.SENT for one in found)
 
@@ -73,7 +73,7 @@ def numbers(mail: MailServer) -> Counter[int]:
     return Counter(int(str(letter["Subject"]).split(" ")[1]) for letter in mail.letters)
 
 
-async def write(store: SqlStore, chosen: random.Random) -> None:
+async def write(store: Store, chosen: random.Random) -> None:
     """Write the notifications a few at a time, as ticks do."""
     numbers_ = iter(range(COUNT))
     while some := [told(number) for _, number in zip(range(chosen.randint(1, 9)), numbers_, strict=False)]:
@@ -128,7 +128,7 @@ async def test_nothing_is_lost_and_nothing_is_told_twice(tmp_path: Path) -> None
     await store.close()
 
 
-async def check(store: SqlStore, mail: MailServer, hook: HookServer) -> None:
+async def check(store: Store, mail: MailServer, hook: HookServer) -> None:
     by_mail, by_hook = numbers(mail), Counter(request.json["data"]["params"]["task"] for request in hook.requests)
     assert set(by_mail) == set(by_hook) == set(range(COUNT)), "nothing is lost"
     # A message may come again only with the id that it had: receivers know it by that.

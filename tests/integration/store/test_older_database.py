@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, text
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.origin.orphan_registry import read_orphans
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from hai_scheduler.store.tables import LEASE, METADATA
 from kit.databases import empty_postgres, postgres_url, sqlite_url
 from kit.memory.behaviour import Behaviour
@@ -25,7 +25,7 @@ COUNTERS = {"hai_tasks": "id", "hai_events": "seq", "hai_strikes": "id"}
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlStore]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     if request.param == "sqlite":
         url = sqlite_url(tmp_path / "hai.sqlite")
     else:
@@ -40,7 +40,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 class Dump:
     """Every row of every table, and what the database counts: as a dump of it holds them."""
 
-    def __init__(self, store: SqlStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._engine = store.engine
         self._rows: dict[str, list[dict[str, Any]]] = {}
         self._counters: dict[str, int] = {}
@@ -80,7 +80,7 @@ class Dump:
                 await connection.execute(set_it, {"last": max(1, last), "called": last > 0})
 
 
-async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: SqlStore) -> None:
+async def test_no_id_is_given_again_and_no_run_is_taken_for_another(store: Store) -> None:
     service = Service(nodes=3)
     service.store = store  # type: ignore[assignment]
     service.cluster.notices = notices_of(store)

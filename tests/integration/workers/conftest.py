@@ -12,14 +12,14 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from hai_scheduler.worker.pool import ProcessWorkers
 from kit.builders import T0, a_task
 from kit.databases import sqlite_url
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     made = await open_store(sqlite_url(tmp_path / "hai.sqlite"))
     async with made.write() as tx:
         await tx.quotas.put(Quota(subject="public", group="training", priority=Priority.NORMAL, limit=None))
@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqlStore]:
 
 
 @pytest.fixture
-async def workers(store: SqlStore, tmp_path: Path) -> AsyncIterator[ProcessWorkers]:
+async def workers(store: Store, tmp_path: Path) -> AsyncIterator[ProcessWorkers]:
     made = ProcessWorkers(Secret(sqlite_url(tmp_path / "hai.sqlite")), number=1)
     yield made
     await made.close()

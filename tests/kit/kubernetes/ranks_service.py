@@ -11,7 +11,7 @@ from aiohttp import web
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
-from kit.memory.log_store import MemoryLogs
+from kit.stores import ScratchStore
 
 _KEEP = 1 << 30
 
@@ -20,7 +20,7 @@ class RanksService:
     """A stand-in for the service that answers the supervisors in pods."""
 
     def __init__(self) -> None:
-        self.logs = MemoryLogs()
+        self.logs = ScratchStore().logs
         self.cluster: Cluster | None = None
         #: Whether commands that wait may exit.
         self.released = False

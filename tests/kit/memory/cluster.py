@@ -16,7 +16,7 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 from kit.memory.behaviour import Behaviour
 from kit.memory.changes import ScriptedChanges
 from kit.memory.cluster_record import ClusterRecord, Overlap

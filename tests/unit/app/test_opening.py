@@ -20,7 +20,7 @@ from hai_scheduler.app.config import ConfigError, HaiScheduler, Settings
 from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_adapters
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 from hai_scheduler.worker.pool import ProcessWorkers
 
 URL = "http://127.0.0.1:1/api/v1"
@@ -48,7 +48,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(kind, "close", closing)
 
-    for kind, name in ((SqlStore, "store"), (LocalCluster, "cluster"), (SocketBus, "bus"), (ProcessWorkers, "workers")):
+    for kind, name in ((Store, "store"), (LocalCluster, "cluster"), (SocketBus, "bus"), (ProcessWorkers, "workers")):
         watched(kind, name)
     return story
 

@@ -10,7 +10,7 @@ import pytest
 from hai_scheduler.app.config import LEAST_SECRET, ConfigError, HaiScheduler, Settings
 from hai_scheduler.app.service_secret import compare_secrets, kept_secret
 from hai_scheduler.ports.secret import Secret
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 DATABASE = "postgresql://hai:s3cret@db/hai"
 REDIS = "redis://:s3cret@redis:6379/0"
@@ -84,7 +84,7 @@ def test_without_one_it_is_made_once_and_kept_for_its_owner_alone(tmp_path: Path
 
 
 async def test_replicas_with_different_secrets_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    store = MemoryStore()
+    store = ScratchStore()
     assert await compare_secrets(store, Secret("one" * 20))
     assert await compare_secrets(store, Secret("one" * 20))
     assert caplog.text == ""

@@ -26,7 +26,7 @@ from hai_scheduler.app.serve import serve
 from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.store import Store
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def as_before() -> Iterator[None]:
 def closed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which adapters were closed, in order."""
     story: list[str] = []
-    for kind in (SqlStore, LocalCluster, SocketBus):
+    for kind in (Store, LocalCluster, SocketBus):
 
         async def closing(adapter: Any, close: Any = kind.close, name: str = kind.__name__) -> None:
             story.append(name)
@@ -89,7 +89,7 @@ async def test_a_loop_decides_until_it_is_told_to_end_and_closes_everything(
 ) -> None:
     async with serving(settings, monkeypatch):
         assert StateLock.try_take(settings.state_dir, "another") is None, "the folder is its own"
-    assert closed == ["SocketBus", "LocalCluster", "SqlStore"]
+    assert closed == ["SocketBus", "LocalCluster", "Store"]
     lock = StateLock.try_take(settings.state_dir, "another")
     assert lock is not None
     lock.free()
@@ -137,7 +137,7 @@ async def test_what_is_away_at_the_start_is_waited_for_and_each_try_closes_what_
     monkeypatch.setattr(world, "when_it_is_there", quickly)
     async with serving(settings, monkeypatch):
         assert tries == 3
-        assert closed == ["SocketBus", "LocalCluster", "SqlStore"] * 2
+        assert closed == ["SocketBus", "LocalCluster", "Store"] * 2
     assert len(closed) == 9
 
 

@@ -22,7 +22,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.topics import FEED
 from kit.builders import T0, a_run, a_task
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from kit.waiting import until
 
 ALICE = Caller(name="alice")
@@ -61,7 +61,7 @@ class Growing:
 
 @dataclass
 class World:
-    store: MemoryStore
+    store: ScratchStore
     bus: MemoryBus
     cluster: Growing
     logs: Logs
@@ -117,7 +117,7 @@ class Follower:
 
 async def a_world() -> World:
     """A store with one running task of alice's, and those who may follow it."""
-    store, bus, cluster = MemoryStore(), MemoryBus(), Growing()
+    store, bus, cluster = ScratchStore(), MemoryBus(), Growing()
     async with store.write() as tx:
         task = await tx.tasks.add(a_task(), TaskSpec(command=("x",), cwd="/"))
         await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))

@@ -26,7 +26,7 @@ from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 SHORT = Policy(min_run=timedelta(seconds=30), slice=timedelta(seconds=60), default_grace=timedelta(seconds=20))
@@ -49,7 +49,7 @@ class Service:
     ) -> None:
         self.clock = VirtualClock()
         self.haienvs, self.images, self.platform_image = haienvs, images, platform_image
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), notices=notices_of(self.store))
         self.bus = MemoryBus(self.clock)
         policies = policy if isinstance(policy, Policies) else Policies(default=policy)

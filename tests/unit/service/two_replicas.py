@@ -21,13 +21,13 @@ from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.transaction import Tx
 from kit.both_roles import Parts, assemble
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
-from kit.memory.store import MemoryStore
-from kit.memory.transaction import MemoryTx
+from kit.stores import ScratchStore
 from unit.service.service_world import SHORT
 
 
@@ -60,7 +60,7 @@ class Gate:
 class ReplicasStore:
     """The store as one replica uses it. Only the holder of the lease may write what the scheduler writes."""
 
-    def __init__(self, inner: MemoryStore, holder: str, gate: Gate) -> None:
+    def __init__(self, inner: ScratchStore, holder: str, gate: Gate) -> None:
         self._inner, self._holder, self._gate = inner, holder, gate
         #: How the next transactions fail: `before`, `at` or `after` their commit.
         self.failures: list[str] = []
@@ -69,17 +69,19 @@ class ReplicasStore:
         self.logs, self.series = inner.logs, inner.series
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[MemoryTx]:
+    async def write(self) -> AsyncIterator[Tx]:
         await self._gate.place()
         fails = self.failures.pop() if self.failures else None
         if fails == "before":
             raise Temporary("the database is away")
         async with self._inner.write() as tx:
-            before = tx.state.last_event
+            before = await tx.events.last_seq()
             yield tx
             for event in await tx.events.page(after=before, limit=1000):
                 if event.actor == SCHEDULER:
-                    assert tx.state.lease.holder == self._holder, f"{self._holder} wrote {event} without the lease"
+                    lease = await tx.lease.get()
+                    assert lease is not None, f"{self._holder} wrote {event} while none had the lease"
+                    assert lease.holder == self._holder, f"{self._holder} wrote {event} without the lease"
             if fails == "at":
                 raise Temporary("the database went away")
         if fails == "after":
@@ -186,7 +188,7 @@ class Pair:
 
     def __init__(self, nodes: int = 3, ahead: float = 0.0) -> None:
         self.clock = VirtualClock()
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         # A submission whose answer was lost has no script.
         default = Behaviour(work=timedelta(seconds=30))
         self.cluster = MemoryCluster(self.clock, some_nodes(nodes), behaviour=default, notices=notices_of(self.store))

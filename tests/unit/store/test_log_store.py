@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.store import log_store as module
-from hai_scheduler.store.log_store import MERGED_BYTES, SqlLogs, join
+from hai_scheduler.store.log_store import MERGED_BYTES, LogStore, join
 from hai_scheduler.store.store import open_store
 from hai_scheduler.store.tables import LOG_PIECES
 from kit.databases import sqlite_url
@@ -25,27 +25,27 @@ MUCH = 1 << 24
 
 
 @pytest.fixture
-async def logs(tmp_path: Path) -> AsyncIterator[SqlLogs]:
+async def logs(tmp_path: Path) -> AsyncIterator[LogStore]:
     store = await open_store(sqlite_url(tmp_path / "hai.sqlite"))
-    assert isinstance(store.logs, SqlLogs)
+    assert isinstance(store.logs, LogStore)
     yield store.logs
     await store.close()
 
 
-async def append(logs: SqlLogs, *pieces: bytes, start: int = 0, keep: int = MUCH) -> int:
+async def append(logs: LogStore, *pieces: bytes, start: int = 0, keep: int = MUCH) -> int:
     for piece in pieces:
         start = await logs.append(RUN, 0, offset=start, data=piece, keep=keep)
     return start
 
 
-async def pieces(logs: SqlLogs) -> list[tuple[int, int]]:
+async def pieces(logs: LogStore) -> list[tuple[int, int]]:
     """Where the rows of the log begin and end."""
     async with logs._readers.connect() as connection:
         found = await connection.execute(select(LOG_PIECES.c.start, LOG_PIECES.c.next).order_by(LOG_PIECES.c.start))
         return [(row.start, row.next) for row in found]
 
 
-async def test_a_log_that_grows_by_lines_is_few_rows(logs: SqlLogs) -> None:
+async def test_a_log_that_grows_by_lines_is_few_rows(logs: LogStore) -> None:
     line = b"x" * 999 + b"\n"
     end = await append(logs, *[line] * 40)
     rows = await pieces(logs)
@@ -55,7 +55,7 @@ async def test_a_log_that_grows_by_lines_is_few_rows(logs: SqlLogs) -> None:
     assert [before for before, _ in rows[1:]] == [after for _, after in rows[:-1]]
 
 
-async def test_a_piece_is_merged_if_both_together_are_just_not_too_large(logs: SqlLogs) -> None:
+async def test_a_piece_is_merged_if_both_together_are_just_not_too_large(logs: LogStore) -> None:
     half = MERGED_BYTES // 2
     await append(logs, b"a" * half, b"b" * half)
     assert await pieces(logs) == [(0, MERGED_BYTES)]
@@ -63,7 +63,7 @@ async def test_a_piece_is_merged_if_both_together_are_just_not_too_large(logs: S
     assert await pieces(logs) == [(0, MERGED_BYTES), (MERGED_BYTES, MERGED_BYTES + 1)]
 
 
-async def test_behind_a_gap_a_row_begins(logs: SqlLogs) -> None:
+async def test_behind_a_gap_a_row_begins(logs: LogStore) -> None:
     await append(logs, b"a\n")
     assert await logs.append(RUN, 0, offset=10, data=b"b\n", keep=MUCH, skip=True) == 12
     assert await pieces(logs) == [(0, 2), (10, 12)]
@@ -73,7 +73,7 @@ async def test_behind_a_gap_a_row_begins(logs: SqlLogs) -> None:
         await logs.append(RUN, 0, offset=20, data=b"c", keep=MUCH)
 
 
-async def test_rows_that_lie_wholly_before_what_is_kept_go(logs: SqlLogs) -> None:
+async def test_rows_that_lie_wholly_before_what_is_kept_go(logs: LogStore) -> None:
     await append(logs, *[b"x" * MERGED_BYTES] * 3, keep=MERGED_BYTES + 1)
     assert await pieces(logs) == [(MERGED_BYTES, 2 * MERGED_BYTES), (2 * MERGED_BYTES, 3 * MERGED_BYTES)]
     await append(logs, b"y", start=3 * MERGED_BYTES, keep=MERGED_BYTES + 1)
@@ -81,7 +81,7 @@ async def test_rows_that_lie_wholly_before_what_is_kept_go(logs: SqlLogs) -> Non
 
 
 async def test_a_page_reads_the_rows_that_it_needs_and_no_others(
-    logs: SqlLogs, monkeypatch: pytest.MonkeyPatch
+    logs: LogStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await append(logs, *[b"x" * (MERGED_BYTES - 1) + b"\n"] * 5)
     read: list[int] = []
@@ -101,7 +101,7 @@ async def test_a_page_reads_the_rows_that_it_needs_and_no_others(
 
 
 async def test_a_page_has_no_more_rows_than_are_asked_for_at_once(
-    logs: SqlLogs, monkeypatch: pytest.MonkeyPatch
+    logs: LogStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PIECES", 2)
     await append(logs, *[b"x" * (MERGED_BYTES - 1) + b"\n"] * 4)
@@ -111,7 +111,7 @@ async def test_a_page_has_no_more_rows_than_are_asked_for_at_once(
     assert (chunk.next, chunk.final) == (4 * MERGED_BYTES, True)
 
 
-async def test_a_log_that_is_forgotten_leaves_no_row_and_others_stay(logs: SqlLogs) -> None:
+async def test_a_log_that_is_forgotten_leaves_no_row_and_others_stay(logs: LogStore) -> None:
     await append(logs, b"a\n")
     await logs.append(RunId("8.1"), 0, offset=0, data=b"b\n", keep=MUCH)
     await logs.forget(RUN)
@@ -123,7 +123,7 @@ async def test_a_log_that_is_forgotten_leaves_no_row_and_others_stay(logs: SqlLo
 
 @pytest.mark.parametrize("merged", [True, False])
 async def test_of_two_calls_at_once_one_is_told_to_try_again(
-    logs: SqlLogs, monkeypatch: pytest.MonkeyPatch, merged: bool
+    logs: LogStore, monkeypatch: pytest.MonkeyPatch, merged: bool
 ) -> None:
     """Two supervisors of one rank, or one that sends again: the row has changed between the look and the write."""
     if merged:
@@ -145,7 +145,7 @@ async def test_of_two_calls_at_once_one_is_told_to_try_again(
     assert await pieces(logs) == ([(0, 2)] if merged else []), "nothing of it is kept"
 
 
-async def test_on_sqlite_a_piece_waits_for_other_writers(logs: SqlLogs) -> None:
+async def test_on_sqlite_a_piece_waits_for_other_writers(logs: LogStore) -> None:
     begun: list[str] = []
     writers = logs._writers
 

@@ -27,7 +27,7 @@ from hai_scheduler.service.shared.booking import keep_gpus
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
-from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.store import Store, open_store
 from pictures.studio.lab import ADMIN, GONE, GPUS, LOOKER, NODE_GROUPS, PEOPLE, jobs, nodes, spec_of
 
 DAYS: Final = 14
@@ -112,7 +112,7 @@ async def write(url: str, folder: str, now: datetime, *, days: int = DAYS) -> No
         await store.close()
 
 
-async def _write_people(store: SqlStore, until: datetime) -> None:
+async def _write_people(store: Store, until: datetime) -> None:
     chance = random.Random(3)
     async with store.write() as tx:
         await keep_gpus(tx, dict.fromkeys(NODE_GROUPS, GPUS))
@@ -122,7 +122,7 @@ async def _write_people(store: SqlStore, until: datetime) -> None:
             await tx.users.put_visit(UserVisit(name=name, seen_at=seen, admin_at=seen if name == ADMIN else None))
 
 
-async def _write_tasks(store: SqlStore, past: Past, folder: str) -> None:
+async def _write_tasks(store: Store, past: Past, folder: str) -> None:
     async with store.write() as tx:
         for task in past.submitted:
             stored = await tx.tasks.add(task, spec_of(task, folder))
@@ -157,7 +157,7 @@ def _summary(run: Run, task: Task) -> UsageSummary:
     )
 
 
-async def _write_nodes(store: SqlStore, begin: datetime, until: datetime) -> None:
+async def _write_nodes(store: Store, begin: datetime, until: datetime) -> None:
     """Write how much node time there was, up to the end."""
     async with store.write() as tx:
         at = begin
@@ -168,7 +168,7 @@ async def _write_nodes(store: SqlStore, begin: datetime, until: datetime) -> Non
             at = after
 
 
-async def _write_series(store: SqlStore, past: Past) -> None:
+async def _write_series(store: Store, past: Past) -> None:
     """Write the metrics of the latest runs of the user whose tasks the pictures look at."""
     since = past.until - MEASURED
     mine = [task for task in past.submitted if task.user == LOOKER and task.id in past.states]

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from hai_scheduler.api.server.encoded import SharedAnswers
 from hai_scheduler.api.server.metrics import Metrics
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.accounting.containers import ContainerBooks
 from hai_scheduler.service.accounting.costs import Costs
 from hai_scheduler.service.accounting.reports import Reports
@@ -54,6 +53,7 @@ from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.mount_rules import MountRules
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

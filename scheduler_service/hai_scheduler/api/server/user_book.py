@@ -9,10 +9,10 @@ from typing import Final
 
 from hai_scheduler.api.server.problems import Refused
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord, UserVisit
 from hai_scheduler.service.shared.archived_names import ArchivedNames, archived_sentence
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.store.store import Store
 
 #: How long after a visit the next one is written, in seconds: most requests of a user follow one another.
 VISIT_EVERY_S: Final = 600.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hai_scheduler.core.costs.capacity import capacities
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

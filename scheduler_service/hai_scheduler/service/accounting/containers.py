@@ -16,7 +16,8 @@ from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: The setting with the hour until which containers that live were counted.
 COUNTED: Final = "containers_counted"

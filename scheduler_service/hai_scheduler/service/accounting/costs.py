@@ -13,7 +13,6 @@ from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.standings import BudgetView, budget_notes, forget_standing, standings_of
 from hai_scheduler.service.shared.auditing import audit
@@ -23,6 +22,8 @@ from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: More rates than this are a mistake: a report cuts its time at each of their days.
 MOST_RATES = 1000

@@ -16,9 +16,10 @@ from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of, end_of, is_full_hour
 from hai_scheduler.core.ledger.sums import Sums
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: The most rows of days in one report.
 MOST_DAYS: Final = 1100

@@ -17,10 +17,11 @@ from hai_scheduler.core.ledger.periods import Period, begin_of, end_of
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, UserRecord
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: Name of the setting with what each group has used, as JSON.
 SETTING: Final = "budget_standings"

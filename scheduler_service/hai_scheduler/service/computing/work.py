@@ -29,7 +29,6 @@ from hai_scheduler.core.profiling.summary import summary_of
 from hai_scheduler.core.profiling.trace_reading import NoTrace
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.computing.plain import Plain
 from hai_scheduler.service.insight.forecast import Cost, Forecast, ForecastAssumption, Outcome, forecast_start
@@ -62,6 +61,8 @@ from hai_scheduler.service.shared.orders import (
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: The JSON form of all classes in orders and answers.
 PLAIN: Final = Plain(

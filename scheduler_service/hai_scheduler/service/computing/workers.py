@@ -1,4 +1,4 @@
-"""Workers in this process, for a store in memory."""
+"""Workers in this process, where there are no worker processes, as in tests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.logs import LogChunk, LogPlace
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.fair_queue import FairQueue
 from hai_scheduler.service.computing.work import Desk, begin
 from hai_scheduler.service.shared.orders import Order, SnapshotFacts, Told
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hai_scheduler.core.model.limits import SPOT
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 async def active_users(store: Store) -> list[str]:

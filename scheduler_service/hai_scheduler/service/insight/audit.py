@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import AuditEntry, AuditFilter
 from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.reasons import Reason, sentence_of
 from hai_scheduler.core.model.task import TaskState
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.store.store import Store
 
 #: Events read from the store at once.
 PAGE: Final = 500

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.core.model.event_kinds import EventKind
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.queries import sees_quota_of, whose
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.news import PAGE, News
+from hai_scheduler.store.store import Store
 
 #: Kinds of events without an owner that all users get: `GET /nodes`, `/cluster` and `/policy` show all users the same.
 #: Other kinds without an owner are for admins.

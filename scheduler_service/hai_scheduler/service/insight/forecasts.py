@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.forecast import Forecast, of_running
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, Invalid, Unavailable
@@ -15,6 +14,7 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.orders import HORIZON, MOST_HORIZON, Bounds, ComputePool, ForecastOrder, SnapshotFacts
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
+from hai_scheduler.store.store import Store
 
 _HOLDS_NODES = (TaskState.STARTING, TaskState.RUNNING)
 

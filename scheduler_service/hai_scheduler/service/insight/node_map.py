@@ -12,12 +12,12 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.node import Node, NodeCondition, NodeMark
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.metrics.now import RECENT_S
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import NotFound
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.store.store import Store
 
 
 class NodeWord(StrEnum):

@@ -18,12 +18,13 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.core.ordering.usage import share_of
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.insight.queries import ClusterView, Queries
 from hai_scheduler.service.scheduling.ledger_keeping import COUNTED
 from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: Hours of the series, and the time of the counts of submissions and ends.
 HOURS: Final = 24

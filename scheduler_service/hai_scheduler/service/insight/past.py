@@ -13,11 +13,12 @@ from hai_scheduler.core.ledger.row import LedgerRow
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.accounting.standings import users_over
 from hai_scheduler.service.scheduling.ledger_keeping import COUNTED
 from hai_scheduler.service.shared.orders import TrialOrder
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: Rows of the ledger, and tasks, that are read at once.
 PIECE: Final = 1000

@@ -18,7 +18,6 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import ArchivedUser, AuditEntry, AuditFilter, UserVisit
 from hai_scheduler.service.insight.census import level_of
 from hai_scheduler.service.insight.queries import VIEW_BEARABLE, LevelView
@@ -27,6 +26,8 @@ from hai_scheduler.service.scheduling.unfinished import LiveTasks
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: A user counts as an admin if a token of theirs had that right within this time before they were last seen: some
 #: tokens of admins carry less.

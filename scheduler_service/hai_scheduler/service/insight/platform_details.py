@@ -13,13 +13,12 @@ from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
-from hai_scheduler.ports.stored.database import DatabaseFacts
-from hai_scheduler.ports.values import Lease
+from hai_scheduler.ports.values import DatabaseFacts, Lease
 from hai_scheduler.service.insight.queries import NodeView, Queries
 from hai_scheduler.service.platform.health import Health, WellBeing
 from hai_scheduler.service.platform.loop_status import LoopStatus
 from hai_scheduler.service.shared.caller import Caller, admins_only
+from hai_scheduler.store.store import Store
 
 #: Seconds that the cluster may take to answer.
 PATIENCE_S: Final = 3.0

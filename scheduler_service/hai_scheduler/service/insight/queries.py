@@ -25,7 +25,6 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.model.verdicts import Verdict, VerdictKind
 from hai_scheduler.core.ordering.quota import LEVELS
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.insight.census import Census, Count, TaskKind, level_of
 from hai_scheduler.service.insight.quota_views import QuotaView, quota_views
@@ -39,6 +38,8 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.quota_rows import expired
 from hai_scheduler.service.workspace.rank_env import RankLocations, checkpoint_dir
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: How old the verdicts may be for readers of tasks, in seconds. Rings renew them at once, but a ring may be lost, and
 #: changes by time alone do not ring.

@@ -13,8 +13,8 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.lines import last_lines_of
+from hai_scheduler.store.store import Store
 
 #: Ranks that are looked at, and how far back.
 RANKS: Final = 16

@@ -18,13 +18,13 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
 from hai_scheduler.service.launch.troubles import Troubles
 from hai_scheduler.service.origin.orphan_registry import left_alone, read_orphans
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
 from hai_scheduler.service.shared.doorbell import ring_change
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -18,12 +18,13 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots
 from hai_scheduler.service.workspace.rank_env import RankLocations, rank_env
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(slots=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from hai_scheduler.core.model.ids import RunId
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.store.store import Store
 
 #: Bytes of each rank's log that are kept; the oldest lines are dropped first.
 KEEP_BYTES: Final = 16 * 1024 * 1024

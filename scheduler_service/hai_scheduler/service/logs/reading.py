@@ -19,7 +19,6 @@ from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.reading import in_reader
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.logs.download import text_of
 from hai_scheduler.service.logs.lines import Cursor, Extent, Hits, Line, Page, count_lines, last_lines_of, lines_of
 from hai_scheduler.service.logs.log_markers import end_of, lost_bytes, no_log, start_of
@@ -30,6 +29,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import ComputePool, RunLog, SearchOrder
+from hai_scheduler.store.store import Store
 
 #: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000

@@ -13,13 +13,13 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import RANKS, RunPoints, TaskPoints, check_names, only
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.topics import points_topic
+from hai_scheduler.store.store import Store
 
 #: Points of this time before the beginning come first, unless the reader names a time; earlier ones than `FURTHEST`
 #: are read as a series.

@@ -8,7 +8,7 @@ from typing import Final
 
 from hai_scheduler.core.metrics.series_piece import RankPiece
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 
 #: Pieces that wait at most. Each holds one of the places that its run has for requests (`ApiLimits.run`, 32): the run's
 #: other reports need some, and after a restart, when all ranks send, pieces must not wait for a clock.

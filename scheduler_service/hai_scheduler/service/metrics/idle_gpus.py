@@ -19,13 +19,13 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.runs.rank_reports import live_rank, live_run
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Conflict
 from hai_scheduler.service.shared.joint_read import JointRead
+from hai_scheduler.store.store import Store
 
 #: Ranks that are remembered at most; those that have sent nothing for longest are forgotten first.
 MOST: Final = 20_000

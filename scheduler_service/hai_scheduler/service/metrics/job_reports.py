@@ -13,7 +13,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.limits import MAX_JOB_NUMBERS
 from hai_scheduler.core.model.progress import StepProgress, advanced
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: Ranks of a run whose own numbers are kept: the first ones.
 MOST_RANKS: Final = 16

@@ -15,9 +15,9 @@ from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.turns import slice_left
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
+from hai_scheduler.store.store import Store
 
 #: Tasks of an answer at most.
 MOST: Final = 500

@@ -11,11 +11,11 @@ from hai_scheduler.core.metrics.series import ALL_OWN, WINDOW_S, Point, fold, is
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.store.store import Store
 
 #: Points of a rank in an answer, about: a picture is not wider.
 POINTS: Final = 600

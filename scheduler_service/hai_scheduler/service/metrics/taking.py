@@ -13,7 +13,6 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.gathering import PieceGatherer
 from hai_scheduler.service.metrics.idle_gpus import IdleGpus
 from hai_scheduler.service.metrics.job_reports import JobReport, JobReports
@@ -21,6 +20,7 @@ from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.runs.rank_reports import check_rank, recent_run
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.shared.topics import points_topic
+from hai_scheduler.store.store import Store
 
 #: How far ahead the clock of a node may be, seconds. A point beyond that would hide all that come after it.
 AHEAD_S: Final = 300

@@ -14,10 +14,10 @@ from hai_scheduler.core.notifying.occurrences import of_time
 from hai_scheduler.ports.bus import Bus, Subscription
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary, WriteConflict
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.notifying.routing import Routing
 from hai_scheduler.service.notifying.sending import Sending
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

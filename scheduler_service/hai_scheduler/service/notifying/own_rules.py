@@ -27,12 +27,12 @@ from hai_scheduler.core.notifying.values import (
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.messengers import AddressBook
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from hai_scheduler.service.shared.outbox import rules_for
 from hai_scheduler.service.shared.topics import FEED as FEED_TOPIC
+from hai_scheduler.store.store import Store
 
 #: How long a task may wait before its owner is told: at least, and at most.
 SHORTEST_WAIT: Final = timedelta(minutes=1)

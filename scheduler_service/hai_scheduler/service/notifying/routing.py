@@ -13,9 +13,10 @@ from hai_scheduler.core.notifying.values import Notification, NotificationKind, 
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent, Temporary
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.logs.failures import Failures
 from hai_scheduler.service.shared.outbox import rules_for
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.messengers import Messenger, OutgoingMessage, Recipient, Undelivered
 from hai_scheduler.ports.secret import Secret
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.notifying.messages import event_of, message_of
 from hai_scheduler.service.shared.outbox import rules_for
 from hai_scheduler.service.shared.topics import FEED as FEED_TOPIC
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -23,11 +23,11 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.lineage import Superseded
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.lineage import begin_epoch, is_behind, parts_of
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

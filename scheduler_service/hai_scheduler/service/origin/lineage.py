@@ -15,9 +15,9 @@ from typing import Final
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

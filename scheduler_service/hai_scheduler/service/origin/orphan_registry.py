@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hai_scheduler.core.model.ids import Origin, RunId
-from hai_scheduler.ports.store import Tx
+from hai_scheduler.store.transaction import Tx
 
 _SETTING: Final = "orphans"
 

@@ -13,7 +13,6 @@ from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import ArchivedUser, HistoryEvent
 from hai_scheduler.service.people import stopping
 from hai_scheduler.service.policy.store import PolicyStore
@@ -22,6 +21,8 @@ from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, NotFound
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,6 @@ from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.platform.pause import Pause, text_of
 from hai_scheduler.service.shared.auditing import audit
@@ -25,6 +24,8 @@ from hai_scheduler.service.shared.known_names import check_group, stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, find_row, key, named
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 _MARKS: Final = {
     NodeMark.CORDONED: AdminAction.NODE_CORDONED,

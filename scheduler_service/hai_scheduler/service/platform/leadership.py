@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import LeaseLost, Temporary
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import Lease
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

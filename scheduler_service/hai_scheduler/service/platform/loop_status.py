@@ -16,10 +16,11 @@ from typing import Any, Final
 from hai_scheduler import __version__
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import LeaseLost, Temporary
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.platform.leadership import Leadership
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import PatientRead
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from typing import Literal
 
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import Lease
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import PatientRead
+from hai_scheduler.store.store import Store
 
 #: Which process leads, as seen from the process that answers.
 Leader = Literal["this", "another", "nobody"]

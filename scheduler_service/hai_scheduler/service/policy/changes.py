@@ -11,7 +11,6 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.policy import Policies, PolicyError
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.policy.numbers import BY_NAME, by_current_names, current_name, number_of, read, written
 from hai_scheduler.service.policy.store import (
@@ -32,6 +31,8 @@ from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.known_names import unknown_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.versions import ANY, Expectation, version_of
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.policy.numbers import BY_NAME, current_name, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

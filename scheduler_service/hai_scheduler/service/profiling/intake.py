@@ -18,10 +18,11 @@ from hai_scheduler.core.profiling.recordings import (
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.runs.rank_reports import recent_run
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: How long after the end of a run its recordings are taken.
 LATE: Final = timedelta(minutes=10)

@@ -27,7 +27,6 @@ from hai_scheduler.core.profiling.recordings import (
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.profiling.merging import merge_orders, merged
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
@@ -36,6 +35,8 @@ from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.orders import ComputePool, TraceOrder, TraceRead
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import run_topic
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.quota import Cap, QuotaTable
 from hai_scheduler.core.ordering.usage import share_of
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import QuotaExceeded
+from hai_scheduler.store.transaction import Tx
 
 
 async def book_for(tx: Tx, caller: Caller, now: datetime) -> QuotaTable:

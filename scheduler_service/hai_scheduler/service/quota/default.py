@@ -8,7 +8,8 @@ from typing import Final
 
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
-from hai_scheduler.ports.store import Store, Tx
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

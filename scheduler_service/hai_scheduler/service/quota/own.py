@@ -11,7 +11,6 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.ordering.quota import QuotaTable
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller
@@ -20,6 +19,7 @@ from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.known_names import check_group
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, facts, find_row
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

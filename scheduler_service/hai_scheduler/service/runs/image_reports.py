@@ -13,9 +13,10 @@ from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.core.workspace.abi import GLIBC, MACHINE, FoundMachine, PlatformImage, found_now, key_of
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

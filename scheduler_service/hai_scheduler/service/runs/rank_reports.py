@@ -18,12 +18,13 @@ from hai_scheduler.core.profiling.recordings import PartState, Recording
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.runs.moments import Moments
 from hai_scheduler.service.shared.changes import change
 from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.topics import run_topic
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 ReportKind = Literal["received", "saving", "saved", "done", "state", "leaving"]
 

@@ -9,10 +9,10 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_rank
 from hai_scheduler.service.shared.errors import Conflict
 from hai_scheduler.service.shared.topics import TICK
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.runs.rank_reports import live_run
+from hai_scheduler.store.store import Store
 
 #: Tasks whose users are remembered at most: they never change.
 MOST_TASKS: Final = 4096

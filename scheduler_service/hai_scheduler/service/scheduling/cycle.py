@@ -32,7 +32,6 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import LeaseLost, Temporary, WriteConflict
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.launch.effects import Effects
 from hai_scheduler.service.launch.launching import Launching
@@ -58,6 +57,8 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.topics import TICK as TICK_TOPIC
 from hai_scheduler.service.tallies.writer import TallyWriter
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import MAX_HOLDERS
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.model.verdicts import Value, Verdict, VerdictKind, Verdicts
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.gc_paused import gc_paused
+from hai_scheduler.store.transaction import Tx
 
 #: Lines that are written in one tick; the next ticks write the others.
 MOST_LINES: Final = 200

@@ -16,13 +16,13 @@ from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.scheduling.snapshot_reader import marked, snapshot_of
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.patient_read import end_read
 from hai_scheduler.service.shared.topics import FEED, TICK
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

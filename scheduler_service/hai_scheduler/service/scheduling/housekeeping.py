@@ -14,7 +14,6 @@ from hai_scheduler.core.ordering.usage import decayed
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.accounting.capacity import CapacityNotes
 from hai_scheduler.service.accounting.containers import ContainerBooks
@@ -28,6 +27,7 @@ from hai_scheduler.service.shared.changes import SCHEDULER
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.quota_rows import expired, key
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.shared.booking import Booking, book
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.node import Node, NodeCondition
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.changes import SCHEDULER
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

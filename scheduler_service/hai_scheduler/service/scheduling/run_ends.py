@@ -15,8 +15,8 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import RankState, Run
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.usage import with_run
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.booking import Booking, book, keep_gpus
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(slots=True, kw_only=True)

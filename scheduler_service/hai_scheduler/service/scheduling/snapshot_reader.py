@@ -10,10 +10,10 @@ from hai_scheduler.core.model.node import Node, NodeMark, Strike
 from hai_scheduler.core.model.quota import Usage
 from hai_scheduler.core.model.snapshot import Snapshot
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.accounting.standings import users_over
 from hai_scheduler.service.origin.orphan_registry import held_nodes, read_orphans
 from hai_scheduler.service.platform.pause import pause_of
+from hai_scheduler.store.transaction import Tx
 
 
 async def marked(tx: Tx, nodes: Sequence[Node]) -> tuple[Node, ...]:

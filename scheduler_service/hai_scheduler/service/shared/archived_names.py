@@ -9,7 +9,7 @@ from typing import Final
 
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import Store
 
 #: How long an answer of the store is believed, in seconds: so long an archived user's requests still pass elsewhere.
 BELIEVED_S: Final = 2.0

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from hai_scheduler.core.model.admin_actions import AdminAction
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import AuditEntry
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.store.transaction import Tx
 
 #: The most characters of JSON that an entry keeps of a thing, and of one field of a thing that is larger.
 MOST: Final = 4000

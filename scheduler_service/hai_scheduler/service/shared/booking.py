@@ -14,7 +14,7 @@ from hai_scheduler.core.ledger.slowdown import slowdown_of
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Tx
+from hai_scheduler.store.transaction import Tx
 
 #: The setting with the GPUs of a node, by node group, as the loop has last seen them.
 _GPUS: Final = "ledger_gpus"

@@ -16,10 +16,10 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.booking import Booking, book, booking_of
 from hai_scheduler.service.shared.outbox import tell
+from hai_scheduler.store.transaction import Tx
 
 #: The name of the loop as an actor in the history.
 SCHEDULER = "scheduler"

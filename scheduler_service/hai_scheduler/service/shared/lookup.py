@@ -9,9 +9,9 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.limits import HIDDEN, NAME_LENGTH
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.errors import Absent
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, NotFound
+from hai_scheduler.store.transaction import Tx
 
 
 def check_name(name: str) -> str:

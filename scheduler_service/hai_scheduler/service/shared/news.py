@@ -10,10 +10,10 @@ from typing import Final
 
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.ports.bus import Bus
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.shared_reading import SharedReading
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.store.store import Store
 
 #: Events that are read from the store at once.
 PAGE: Final = 200

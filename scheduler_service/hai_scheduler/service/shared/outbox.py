@@ -7,7 +7,7 @@ from datetime import datetime
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.notifying.occurrences import of_change
 from hai_scheduler.core.notifying.values import NotificationRules
-from hai_scheduler.ports.store import Tx
+from hai_scheduler.store.transaction import Tx
 
 
 async def rules_for(tx: Tx, user: str) -> NotificationRules:

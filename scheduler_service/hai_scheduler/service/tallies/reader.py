@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.tallies.kept import SETTING, KeptTallies, kept_of
+from hai_scheduler.store.store import Store
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from hai_scheduler.core.tallies.moments import Nodes, count, lost_node_seconds
 from hai_scheduler.core.tallies.node_time import Shares, shares_of, spend
 from hai_scheduler.core.tallies.tallies import Tallies
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.tallies.kept import SETTING, KeptTallies, kept_of
+from hai_scheduler.store.transaction import Tx
 
 #: After a longer time without a tick it is not known what nodes did, so that time is not counted.
 LONGEST_GAP: Final = timedelta(minutes=10)

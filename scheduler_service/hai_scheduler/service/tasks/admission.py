@@ -25,7 +25,6 @@ from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.archived_names import archived_sentence
@@ -39,6 +38,8 @@ from hai_scheduler.service.tasks.storage_limit import StorageLimit
 from hai_scheduler.service.tasks.submission import Submission, digest_of, spec_of
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs, chosen
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 #: The most submissions in one transaction, so that other writers do not wait long.
 TOGETHER: Final = 64

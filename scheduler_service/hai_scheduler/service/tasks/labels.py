@@ -10,12 +10,12 @@ from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.lookup import check_tags, find
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

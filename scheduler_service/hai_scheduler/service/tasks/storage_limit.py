@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.stored.storage import UserStorage
+from hai_scheduler.ports.values import UserStorage
 from hai_scheduler.service.shared.errors import Conflict, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.store.transaction import Tx
 
 #: Seconds for which a measurement of a user's tasks is used, unless many tasks were added since.
 BELIEVED: Final = 60.0

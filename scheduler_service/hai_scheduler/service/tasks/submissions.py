@@ -24,7 +24,6 @@ from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
@@ -47,6 +46,8 @@ from hai_scheduler.service.workspace.pin_references import PinReferences
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.rank_env import device_warnings
 from hai_scheduler.service.workspace.runtime_env import RuntimeEnvs
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 _ENDED: Final = {TaskState.SUCCEEDED: "succeeded", TaskState.FAILED: "failed", TaskState.STOPPED: "been stopped"}
 

@@ -27,10 +27,10 @@ from hai_scheduler.ports.snapshots import (
     SnapshotTooLarge,
     StoredSnapshot,
 )
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Conflict, HaiError, Invalid, NotFound, TooCostly, Unavailable
 from hai_scheduler.service.shared.lookup import find
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from hai_scheduler.core.workspace.abi import Machine, PlatformImage, key_of
 from hai_scheduler.core.workspace.environments import Environment
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.workspace.image_pins import ImagePins
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

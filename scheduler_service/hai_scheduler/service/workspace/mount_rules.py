@@ -12,7 +12,6 @@ from hai_scheduler.core.workspace.mounts import MountRule, admitted
 from hai_scheduler.core.workspace.templates import Wrong
 from hai_scheduler.ports.bus import Bus
 from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.auditing import audit
 from hai_scheduler.service.shared.caller import Caller, admins_only
@@ -21,6 +20,7 @@ from hai_scheduler.service.shared.known_names import stranger
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.shared.versions import ANY, Expectation
+from hai_scheduler.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.pins import Pin
 from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.haienvs import HaienvFault, Haienvs, Use
-from hai_scheduler.ports.store import Store
 from hai_scheduler.service.shared.errors import Conflict
+from hai_scheduler.store.store import Store
 
 log = logging.getLogger(__name__)
 

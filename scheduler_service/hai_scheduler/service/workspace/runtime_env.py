@@ -14,10 +14,11 @@ from hai_scheduler.core.model.task import Task, TaskSpec
 from hai_scheduler.core.workspace.environments import Environment, default_of, usable, variables_of
 from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, explain
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
-from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.workspace.pinning import Choice, Pinning
+from hai_scheduler.store.store import Store
+from hai_scheduler.store.transaction import Tx
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""The parts of a transaction on a database, a module for each of `hai_scheduler.ports.stored`."""
+"""The parts of a transaction (`hai_scheduler.store.transaction.Tx`), each for what belongs together."""

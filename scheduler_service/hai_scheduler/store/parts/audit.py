@@ -16,14 +16,17 @@ from hai_scheduler.store.tables import AUDIT
 _ADD = insert(AUDIT)
 
 
-class SqlAudit:
-    """See `ports.stored.audit.StoredAudit`."""
+class StoredAudit:
+    """The entries of the audit, which are only appended: none is changed, and only those of long ago are deleted."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def add(self, entry: AuditEntry) -> None:
-        """See `StoredAudit.add`. Numbers follow commits because writers are serialised."""
+        """Append an entry; its `number` is ignored, and grows in the order of commits.
+
+        Numbers follow commits because writers are serialised.
+        """
         values = {
             "at": to_instant(entry.at),
             "actor": entry.actor,
@@ -36,14 +39,14 @@ class SqlAudit:
         await self._sql.change(_ADD, values)
 
     async def page(self, where: AuditFilter, *, before: int | None, limit: int) -> Sequence[AuditEntry]:
-        """See `StoredAudit.page`."""
+        """At most `limit` matching entries with numbers smaller than `before` (None: any), newest first."""
         found = select(AUDIT).where(*_conditions(where)).order_by(AUDIT.c.id.desc()).limit(limit)
         if before is not None:
             found = found.where(AUDIT.c.id < before)
         return [_entry_of(row) for row in await self._sql.ask(found)]
 
     async def delete_before(self, when: datetime, *, limit: int) -> int:
-        """See `StoredAudit.delete_before`."""
+        """Delete at most `limit` entries from before `when`, oldest first; returns how many."""
         old = select(AUDIT.c.id).where(AUDIT.c.at < to_instant(when)).order_by(AUDIT.c.id).limit(limit)
         return (await self._sql.change(delete(AUDIT).where(AUDIT.c.id.in_(old)))).rowcount
 

@@ -16,23 +16,23 @@ _ALL = select(CONTAINERS)
 _REMOVE = delete(CONTAINERS).where(CONTAINERS.c.id == bindparam("_id"))
 
 
-class SqlContainers:
-    """See `ports.stored.containers.StoredContainers`."""
+class StoredContainers:
+    """The containers that live as far as is known; what they took is in the ledger, also when they are gone."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def all(self) -> Sequence[DevelopmentContainer]:
-        """See `StoredContainers.all`."""
+        """All of them, sorted by id."""
         return sorted((_container_of(row) for row in await self._sql.ask(_ALL)), key=lambda each: each.id)
 
     async def put(self, containers: Collection[DevelopmentContainer]) -> None:
-        """See `StoredContainers.put`."""
+        """Write these containers as a whole."""
         for container in containers:
             self._sql.put_later(CONTAINERS, _values(container))
 
     async def remove(self, ids: Collection[str]) -> None:
-        """See `StoredContainers.remove`."""
+        """Remove those containers; no error for one that is not there."""
         self._sql.change_later(_REMOVE, [{"_id": each} for each in ids])
 
 

@@ -18,39 +18,42 @@ from hai_scheduler.store.rows import of_instant, to_instant
 from hai_scheduler.store.statements import Statements
 
 
-class SqlRates:
-    """See `ports.stored.costs.StoredRates`. Amounts are texts: no database rounds them."""
+class StoredRates:
+    """The rates; node group, priority and first day belong to one rate at most.
+
+    Amounts are texts: no database rounds them.
+    """
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def all(self) -> Sequence[Rate]:
-        """See `StoredRates.all`."""
+        """All rates, sorted by their keys."""
         return sorted((_rate_of(row) for row in await self._sql.ask(select(RATES))), key=lambda rate: rate.key)
 
     async def put(self, rate: Rate) -> None:
-        """See `StoredRates.put`."""
+        """Write the whole rate."""
         amounts = {"per_node_hour": str(rate.per_node_hour), "per_gpu_hour": str(rate.per_gpu_hour)}
         await self._sql.put(RATES, {**_key(rate), **amounts, "currency": rate.currency})
 
     async def delete(self, rate: Rate) -> bool:
-        """See `StoredRates.delete`."""
+        """Remove the rate with the key of this one; True if there was one."""
         row = and_(*(RATES.c[name] == value for name, value in _key(rate).items()))
         return (await self._sql.change(delete(RATES).where(row))).rowcount > 0
 
 
-class SqlBudgets:
-    """See `ports.stored.costs.StoredBudgets`."""
+class StoredBudgets:
+    """The budgets; a user group has one at most."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def all(self) -> Sequence[GroupBudget]:
-        """See `StoredBudgets.all`."""
+        """All budgets, sorted by group."""
         return sorted((_budget_of(row) for row in await self._sql.ask(select(BUDGETS))), key=lambda one: one.group)
 
     async def put(self, budget: GroupBudget) -> None:
-        """See `StoredBudgets.put`."""
+        """Write the whole budget of that group."""
         values = {
             "user_group": budget.group,
             "measure": budget.measure.value,
@@ -61,30 +64,30 @@ class SqlBudgets:
         await self._sql.put(BUDGETS, values)
 
     async def delete(self, group: str) -> bool:
-        """See `StoredBudgets.delete`."""
+        """Remove the budget of the group; True if there was one."""
         return (await self._sql.change(delete(BUDGETS).where(BUDGETS.c.user_group == group))).rowcount > 0
 
 
-class SqlCapacity:
-    """See `ports.stored.costs.StoredCapacity`."""
+class StoredCapacity:
+    """How much node time there was. It outlives the nodes."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def last(self) -> datetime | None:
-        """See `StoredCapacity.last`."""
+        """Up to when node time was counted; None: never."""
         # The newest hour is found by the primary key, which begins with it.
         newest = select(func.max(CAPACITY.c.hour)).scalar_subquery()
         found = (await self._sql.ask(select(func.max(CAPACITY.c.until)).where(CAPACITY.c.hour == newest))).scalar()
         return None if found is None else of_instant(found)
 
     async def first(self) -> datetime | None:
-        """See `StoredCapacity.first`."""
+        """The first hour in which node time was counted; None: never."""
         found = (await self._sql.ask(select(func.min(CAPACITY.c.hour)))).scalar()
         return None if found is None else of_instant(found)
 
     async def add(self, part: NodeTime) -> None:
-        """See `StoredCapacity.add`."""
+        """Add to what is stored for that group and hour."""
         row = and_(CAPACITY.c.hour == to_instant(part.hour), CAPACITY.c.node_group == part.node_group)
         found = (await self._sql.ask(select(CAPACITY).where(row))).first()
         whole = part.plus(None if found is None else _capacity_of(found))
@@ -99,7 +102,7 @@ class SqlCapacity:
         await self._sql.put(CAPACITY, values)
 
     async def between(self, since: datetime, until: datetime) -> Sequence[NodeTime]:
-        """See `StoredCapacity.between`."""
+        """The hours that begin at `since` or later and before `until`, sorted by hour and group."""
         hours = select(CAPACITY).where(CAPACITY.c.hour >= to_instant(since), CAPACITY.c.hour < to_instant(until))
         found = [_capacity_of(row) for row in await self._sql.ask(hours)]
         return sorted(found, key=lambda part: (part.hour, part.node_group))

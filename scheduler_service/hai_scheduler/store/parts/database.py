@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import bindparam, case, text, update
 
 from hai_scheduler.core.model.marks import LostPast, Mark
-from hai_scheduler.ports.stored.database import DatabaseFacts
+from hai_scheduler.ports.values import DatabaseFacts
 from hai_scheduler.store.revision import VERSION_TABLE
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.summary import Summary
@@ -29,35 +29,42 @@ _COUNT = update(DATABASE).values(
 )
 
 
-class SqlDatabase:
-    """See `ports.stored.database.DatabaseRecord`."""
+class DatabaseRecord:
+    """What tells the database from another one, and from an earlier state of itself: its counts never go back."""
 
     def __init__(self, statements: Statements, summary: Summary) -> None:
         self._sql = statements
         self._summary = summary
 
     async def facts(self) -> DatabaseFacts:
-        """See `DatabaseRecord.facts`."""
+        """What kind of database it is, and how large."""
         size = (await self._sql.ask(_SIZES[self._sql.dialect])).scalar_one()
         revision = (await self._sql.ask(_REVISION)).scalar()
         return DatabaseFacts(kind=self._sql.dialect, size=int(size), revision=revision)
 
     async def mark(self) -> Mark:
-        """See `DatabaseRecord.mark`."""
+        """The mark of this database: its identity, and how many starts and ends of runs it has recorded."""
         row = await self._summary.row()
         return Mark(database=row.name, epoch=row.epoch, steps=row.steps, task=row.last_task, number=row.number)
 
     async def lost_past(self) -> LostPast:
-        """See `DatabaseRecord.lost_past`."""
+        """The ids that must not be used again."""
         row = await self._summary.row()
         return LostPast(first_task=row.first_task, above=row.above)
 
     async def count_steps(self, count: int, *, number: int) -> None:
-        """See `DatabaseRecord.count_steps`."""
+        """Count `count` more starts and ends of runs; `number` is the greatest run number among the started ones."""
         self._sql.change_later(_COUNT, [{"count": count, "least": number}])
 
     async def begin_epoch(self, epoch: int, *, steps: int, after_task: int, past: LostPast) -> None:
-        """See `DatabaseRecord.begin_epoch`."""
+        """Begin a new epoch: the database was restored, or is new on its cluster.
+
+        Args:
+            epoch: The new epoch.
+            steps: The least number of starts and ends of runs that there have been.
+            after_task: New task ids are greater than this one.
+            past: The ids that must not be used again.
+        """
         row = {"epoch": epoch, "steps": steps, "first_task": past.first_task, "above": past.above}
         await self._sql.change(update(DATABASE), {**row, "number": max((await self._summary.row()).number, past.above)})
         if after_task > (await self._summary.row()).last_task:

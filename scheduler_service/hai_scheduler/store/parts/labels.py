@@ -18,21 +18,24 @@ _SOME_STARS = select(STARS.c.task_id).where(
 )
 
 
-class SqlLabels:
-    """See `ports.stored.labels.StoredLabels`."""
+class StoredLabels:
+    """The tags of tasks, which all who may see the task share, and the stars, of which each user has their own.
+
+    Both go with their task.
+    """
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def tags(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[str, ...]]:
-        """See `StoredLabels.tags`."""
+        """The tags of those tasks, in the order in which they were given; tasks without tags are left out."""
         if not task_ids:
             return {}
         rows = await self._sql.ask(_SOME_TAGS, {"task_ids": list(task_ids)})
         return {TaskId(row.task_id): tuple(row.tags) for row in rows if row.tags}
 
     async def put_tags(self, task_id: TaskId, tags: Sequence[str]) -> None:
-        """See `StoredLabels.put_tags`."""
+        """Give the task these tags in place of those that it has. Raises Absent."""
         written = update(SPECS).where(SPECS.c.task_id == task_id).values(tags=list(tags))
         if (await self._sql.change(written)).rowcount == 0:
             raise Absent(f"there is no task {task_id}")
@@ -40,14 +43,14 @@ class SqlLabels:
         self._sql.change_later(insert(TASK_TAGS), tag_rows(task_id, tags))
 
     async def starred(self, user: str, task_ids: Collection[TaskId]) -> frozenset[TaskId]:
-        """See `StoredLabels.starred`."""
+        """Which of those tasks the user has starred."""
         if not task_ids:
             return frozenset()
         rows = await self._sql.ask(_SOME_STARS, {"user": user, "task_ids": list(task_ids)})
         return frozenset(TaskId(row.task_id) for row in rows)
 
     async def put_star(self, user: str, task_id: TaskId, *, starred: bool) -> None:
-        """See `StoredLabels.put_star`."""
+        """Star a task for the user, or take the star away. To do it again changes nothing."""
         own = STARS.c.user_name == user, STARS.c.task_id == task_id
         await self._sql.change(delete(STARS).where(*own))
         if starred:

@@ -17,21 +17,24 @@ _LEASE_ID = 1
 _LEASE = select(LEASE)
 
 
-class SqlLease:
-    """See `ports.stored.lease.StoredLease`."""
+class StoredLease:
+    """The lease of the process that leads; one process holds it at most, and its token never gets smaller."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def get(self) -> Lease | None:
-        """See `StoredLease.get`."""
+        """The lease as it was last written, expired or not; None while no process holds it."""
         held = (await self._sql.ask(_LEASE)).first()
         if held is None or held.holder is None:
             return None
         return Lease(holder=held.holder, token=held.token, expires_at=of_instant(held.expires_at))
 
     async def acquire(self, holder: str, *, now: datetime, length: timedelta) -> Lease | None:
-        """See `StoredLease.acquire`."""
+        """Take or extend the lease; None while another holder's lease has not expired.
+
+        The token grows when the holder changes and stays when the same holder extends.
+        """
         held = (await self._sql.ask(_LEASE)).first()
         mine = held is not None and held.holder == holder
         if held is not None and held.holder is not None and not mine and of_instant(held.expires_at) > now:
@@ -42,11 +45,14 @@ class SqlLease:
         return Lease(holder=holder, token=token, expires_at=now + length)
 
     async def check(self, token: int) -> None:
-        """See `StoredLease.check`. The lease stays valid, because no other writer can begin before this one ends."""
+        """Raise LeaseLost unless the lease has this token. The token stays valid until the transaction ends.
+
+        The lease stays valid, because no other writer can begin before this one ends.
+        """
         held = (await self._sql.ask(_LEASE)).first()
         if held is None or held.holder is None or held.token != token:
             raise LeaseLost("another scheduler holds the leader lease, or none does")
 
     async def release(self, holder: str) -> None:
-        """See `StoredLease.release`."""
+        """Give up the lease if this holder has it; from then on its token is refused."""
         await self._sql.change(update(LEASE).where(LEASE.c.holder == holder).values(holder=None))

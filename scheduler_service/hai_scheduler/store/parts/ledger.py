@@ -38,15 +38,19 @@ _REMOVE = delete(LEDGER).where(LEDGER.c.run_id == bindparam("_run"), LEDGER.c.pa
 _USERS: Final = select(LEDGER_KEYS.c.user_name).where(LEDGER_KEYS.c.user_name != ALL_USERS).distinct()
 
 
-class SqlLedger:
-    """See `ports.stored.ledger.StoredLedger`."""
+class StoredLedger:
+    """What runs took, day by day, and the sums of it by hour, day and month.
+
+    The sums are always those of the rows: who writes a row changes them in the same transaction. Rows have no task
+    beside them, and are not deleted with it.
+    """
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
         self._sums = LedgerSums(statements)
 
     async def of_runs(self, run_ids: Collection[RunId]) -> Mapping[RunId, Sequence[LedgerRow]]:
-        """See `StoredLedger.of_runs`."""
+        """The rows of each of those runs, in the order of their parts; runs without rows are left out."""
         found: dict[RunId, list[LedgerRow]] = defaultdict(list)
         asked = sorted(run_ids)
         for begin in range(0, len(asked), _MANY):
@@ -56,7 +60,10 @@ class SqlLedger:
         return dict(found)
 
     async def put(self, runs: Mapping[RunId, Sequence[LedgerRow]]) -> None:
-        """See `StoredLedger.put`."""
+        """Write all rows of those runs: earlier rows of them are replaced, also those that are not there any more.
+
+        To write the same rows again changes nothing.
+        """
         known = {row for rows in (await self.of_runs(runs)).values() for row in rows}
         wanted = {row for rows in runs.values() for row in rows}
         old, new = known - wanted, wanted - known
@@ -67,7 +74,14 @@ class SqlLedger:
     async def between(
         self, since: datetime, until: datetime, *, after: tuple[datetime, RunId] | None = None, limit: int
     ) -> Sequence[LedgerRow]:
-        """See `StoredLedger.between`."""
+        """At most `limit` rows that began from `since` on and before `until`, by their begin and the id of the run.
+
+        Args:
+            since: The begin of the time.
+            until: Its end.
+            after: Begin and run of the last row that is already known.
+            limit: How many rows at most.
+        """
         began, run = LEDGER.c.started_at, LEDGER.c.run_id
         page = select(LEDGER).where(began >= to_instant(since), began < to_instant(until)).order_by(began, run)
         if after is not None:
@@ -75,11 +89,19 @@ class SqlLedger:
         return await self._rows((await self._sql.ask(page.limit(limit))).all())
 
     async def sums(self, question: LedgerQuestion) -> Sequence[LedgerLine]:
-        """See `StoredLedger.sums`."""
+        """The sums that are asked for, by the values that they are told apart by; see `lines_of`.
+
+        Raises:
+            ValueError: The times of the question are not full hours.
+        """
         return await self._sums.ask(question)
 
     async def recompute(self, since: datetime, until: datetime) -> None:
-        """See `StoredLedger.recompute`."""
+        """Make the sums of those hours, and of the days and months that they are in, from the rows again.
+
+        Raises:
+            ValueError: The times are not full hours.
+        """
         if not list(cover(since, until)):
             return
         await self._sums.clear(Span(Period.HOUR, since, until))
@@ -88,11 +110,15 @@ class SqlLedger:
         await self._sums.gather(since, until)
 
     async def users(self) -> Collection[str]:
-        """See `StoredLedger.users`."""
+        """The names of all users that the ledger has something of."""
         return {str(name) for name in (await self._sql.ask(_USERS)).scalars()}
 
     async def erase(self, user: str) -> int:
-        """See `StoredLedger.erase`."""
+        """Give all that the ledger has of a user to `ERASED`. All sums stay.
+
+        Returns:
+            How many keys were changed; 0 if there is nothing of the user.
+        """
         mine = update(LEDGER_KEYS).where(LEDGER_KEYS.c.user_name == user).values(user_name=ERASED)
         return (await self._sql.change(mine)).rowcount
 

@@ -24,15 +24,15 @@ _STRIKES = (
 )
 
 
-class SqlNodes(SmallTablePart):
-    """See `ports.stored.nodes.StoredNodes`."""
+class StoredNodes(SmallTablePart):
+    """What the platform remembers of nodes: their marks, and the failures on them. The nodes are the cluster's."""
 
     async def marks(self) -> Mapping[str, NodeMark]:
-        """See `StoredNodes.marks`."""
+        """The marks of nodes by node name; nodes without a mark are left out."""
         return dict(await self._tables.rows("marks", self._read_marks))
 
     async def put_mark(self, node: str, mark: NodeMark) -> None:
-        """See `StoredNodes.put_mark`."""
+        """Mark a node; NONE removes the mark."""
         await self._tables.changes("marks")
         if mark is NodeMark.NONE:
             await self._sql.change(delete(NODE_MARKS).where(NODE_MARKS.c.node == node))
@@ -40,31 +40,37 @@ class SqlNodes(SmallTablePart):
             await self._sql.put(NODE_MARKS, {"node": node, "mark": mark.value})
 
     async def conditions(self) -> Mapping[str, NodeCondition]:
-        """See `StoredNodes.conditions`."""
+        """How each node is and since when, by node name."""
         return dict(await self._tables.rows("conditions", self._read_conditions))
 
     async def put_conditions(self, conditions: Collection[NodeCondition]) -> None:
-        """See `StoredNodes.put_conditions`."""
+        """Write the conditions of nodes, over earlier ones."""
         await self._tables.changes("conditions")
         for condition in conditions:
             self._sql.put_later(NODE_CONDITIONS, condition_values(condition))
 
     async def forget_conditions(self, nodes: Collection[str]) -> None:
-        """See `StoredNodes.forget_conditions`."""
+        """Delete the conditions of nodes that are not there any more."""
         await self._tables.changes("conditions")
         await self._sql.change(delete(NODE_CONDITIONS).where(NODE_CONDITIONS.c.node.in_(sorted(nodes))))
 
     async def strikes(self) -> Sequence[Strike]:
-        """See `StoredNodes.strikes`; those of the same moment in the order in which they were added."""
+        """The failures on nodes that still count (H3), each with the user of its task.
+
+        The oldest comes first; those of the same moment come in the order in which they were added.
+        """
         return list(await self._tables.rows("strikes", self._read_strikes))
 
     async def add_strike(self, strike: Strike) -> None:
-        """See `StoredNodes.add_strike`."""
+        """Remember a failure on a node. The stored task, not `strike`, says which user's it was."""
         await self._tables.changes("strikes")
         await self._sql.change(insert(STRIKES), strike_values(strike))
 
     async def forget_strikes(self, *, node: str | None = None, before: datetime | None = None) -> None:
-        """See `StoredNodes.forget_strikes`; without a condition, all of them."""
+        """Delete the failures of the node, or those before `before`; with both, those that match both.
+
+        Without an argument, all failures are deleted.
+        """
         await self._tables.changes("strikes")
         forgotten = delete(STRIKES)
         if node is not None:

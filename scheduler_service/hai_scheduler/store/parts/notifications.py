@@ -37,30 +37,34 @@ _PENDING: Final = DELIVERIES.c.state == DeliveryState.PENDING.value
 _AT_ONCE: Final = 500
 
 
-class SqlNotifications(SmallTablePart):
-    """See `ports.stored.notifications.StoredNotifications`."""
+class StoredNotifications(SmallTablePart):
+    """The outbox: what users are told, and over which channels it was sent.
+
+    A notification is written in the transaction of what it tells of. Its deliveries are written when it is routed,
+    once. Ids grow, and none is given twice.
+    """
 
     async def rules(self) -> Mapping[str, NotificationRules]:
-        """See `StoredNotifications.rules`."""
+        """The rules of all users who have written some, by user."""
         return await self._tables.rows("notification_rules", self._read_rules)
 
     async def put_rules(self, rules: NotificationRules) -> None:
-        """See `StoredNotifications.put_rules`."""
+        """Write the whole rules of their user."""
         await self._tables.changes("notification_rules")
         await self._sql.put(NOTIFICATION_RULES, rules_values(rules))
 
     async def add_all(self, notifications: Iterable[Notification]) -> None:
-        """See `StoredNotifications.add_all`."""
+        """Write notifications that are not routed yet; each is given an id."""
         self._sql.change_later(_ADD, [notification_values(one) for one in notifications])
 
     async def add(self, notification: Notification) -> Notification:
-        """See `StoredNotifications.add`."""
+        """Write one, and return it with its id."""
         done = await self._sql.change(_ADD, notification_values(notification))
         (number,) = done.inserted_primary_key or (0,)
         return replace(notification, id=int(number))
 
     async def told(self, keys: Iterable[str]) -> frozenset[str]:
-        """See `StoredNotifications.told`."""
+        """Those of these keys that a stored notification has."""
         wanted, found = sorted(set(keys)), set[str]()
         for begin in range(0, len(wanted), _AT_ONCE):
             some = NOTIFICATIONS.c.key.in_(wanted[begin : begin + _AT_ONCE])
@@ -68,19 +72,19 @@ class SqlNotifications(SmallTablePart):
         return frozenset(found)
 
     async def unrouted(self, limit: int) -> Sequence[Notification]:
-        """See `StoredNotifications.unrouted`."""
+        """At most `limit` notifications that are not routed, the oldest first."""
         waiting = select(NOTIFICATIONS).where(NOTIFICATIONS.c.routed.is_(False))
         return [notification_of(row) for row in await self._sql.ask(waiting.order_by(NOTIFICATIONS.c.id).limit(limit))]
 
     async def route(self, notification: Notification, deliveries: Iterable[Delivery]) -> None:
-        """See `StoredNotifications.route`."""
+        """Write a notification again, and its deliveries, which are given ids."""
         changed = update(NOTIFICATIONS).where(NOTIFICATIONS.c.id == notification.id)
         done = await self._sql.change(changed.values(notification_values(notification)))
         if done.rowcount:
             self._sql.change_later(_ADD_DELIVERY, [delivery_values(one) for one in deliveries])
 
     async def due(self, now: datetime, limit: int) -> Sequence[tuple[Delivery, Notification]]:
-        """See `StoredNotifications.due`."""
+        """At most `limit` pending deliveries whose time has come, with what they tell, by id."""
         due = select(DELIVERIES).where(_PENDING, DELIVERIES.c.next_at <= to_instant(now))
         rows = await self._sql.ask(due.order_by(DELIVERIES.c.id).limit(limit))
         deliveries = [delivery_of(row) for row in rows]
@@ -88,16 +92,16 @@ class SqlNotifications(SmallTablePart):
         return [(one, told[one.notification]) for one in deliveries]
 
     async def next_due(self) -> datetime | None:
-        """See `StoredNotifications.next_due`."""
+        """When the next pending delivery is due; None: none is pending."""
         first = (await self._sql.ask(select(func.min(DELIVERIES.c.next_at)).where(_PENDING))).scalar()
         return None if first is None else of_instant(first)
 
     async def save(self, deliveries: Iterable[Delivery]) -> None:
-        """See `StoredNotifications.save`."""
+        """Write deliveries that are stored already; one that was deleted meanwhile stays deleted."""
         self._sql.change_later(_SAVE, [{**delivery_values(one), "number": one.id} for one in deliveries])
 
     async def sent_since(self, when: datetime) -> Mapping[tuple[str, str], Sequence[datetime]]:
-        """See `StoredNotifications.sent_since`."""
+        """When messages were sent after `when`, by user and channel; a digest is one message."""
         message = func.coalesce(DELIVERIES.c.digest, DELIVERIES.c.id)
         asked = (
             select(DELIVERIES.c.user_name, DELIVERIES.c.channel, func.max(DELIVERIES.c.ended_at).label("sent"))
@@ -112,7 +116,14 @@ class SqlNotifications(SmallTablePart):
     async def of_user(
         self, user: str, *, before: int | None, limit: int, unread: bool
     ) -> Sequence[tuple[Notification, Sequence[Delivery]]]:
-        """See `StoredNotifications.of_user`."""
+        """At most `limit` notifications of a user with their deliveries, the newest first.
+
+        Args:
+            user: The user.
+            before: Only those with a smaller id; None: all.
+            limit: How many at most.
+            unread: Only those that are not read.
+        """
         own = select(NOTIFICATIONS).where(NOTIFICATIONS.c.user_name == user)
         if before is not None:
             own = own.where(NOTIFICATIONS.c.id < before)
@@ -127,17 +138,17 @@ class SqlNotifications(SmallTablePart):
         return [(one, sent[one.id]) for one in notifications]
 
     async def unread(self, user: str) -> int:
-        """See `StoredNotifications.unread`."""
+        """How many notifications of a user are not read."""
         unseen = select(func.count()).where(NOTIFICATIONS.c.user_name == user, NOTIFICATIONS.c.seen.is_(False))
         return int((await self._sql.ask(unseen)).scalar_one())
 
     async def mark_read(self, user: str, up_to: int) -> int:
-        """See `StoredNotifications.mark_read`."""
+        """Mark those notifications of a user as read whose ids are `up_to` or smaller; returns how many."""
         own = update(NOTIFICATIONS).where(NOTIFICATIONS.c.user_name == user, NOTIFICATIONS.c.id <= up_to)
         return (await self._sql.change(own.where(NOTIFICATIONS.c.seen.is_(False)).values(seen=True))).rowcount
 
     async def troubles(self, user: str) -> Sequence[Delivery]:
-        """See `StoredNotifications.troubles`."""
+        """The newest delivery over each channel of a user that has an error and was not sent."""
         newest = select(func.max(DELIVERIES.c.id)).where(
             DELIVERIES.c.user_name == user, DELIVERIES.c.error.is_not(None)
         )
@@ -146,7 +157,10 @@ class SqlNotifications(SmallTablePart):
         return sorted(rows, key=lambda one: one.channel)
 
     async def drop_before(self, when: datetime, limit: int) -> int:
-        """See `StoredNotifications.drop_before`; the database deletes the deliveries with them."""
+        """Delete at most `limit` notifications from before `when`, with their deliveries; returns how many.
+
+        The database deletes the deliveries with them.
+        """
         old = select(NOTIFICATIONS.c.id).where(NOTIFICATIONS.c.at < to_instant(when))
         old = old.order_by(NOTIFICATIONS.c.id).limit(limit)
         return (await self._sql.change(delete(NOTIFICATIONS).where(NOTIFICATIONS.c.id.in_(old)))).rowcount

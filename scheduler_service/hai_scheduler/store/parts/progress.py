@@ -17,14 +17,17 @@ _MANY = 500
 _SOME = select(PROGRESS).where(PROGRESS.c.task_id.in_(bindparam("task_ids", expanding=True)))
 
 
-class SqlProgress:
-    """See `ports.stored.progress.StoredProgress`."""
+class StoredProgress:
+    """The newest progress of each task that has reported some; it is deleted with its task.
+
+    It is no part of the task: a report changes no version, so that it is in no other writer's way.
+    """
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def of(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, StepProgress]:
-        """See `StoredProgress.of`."""
+        """The progress of those tasks; tasks without any are left out."""
         asked, found = sorted(task_ids), {}
         for begin in range(0, len(asked), _MANY):
             rows = await self._sql.ask(_SOME, {"task_ids": asked[begin : begin + _MANY]})
@@ -32,7 +35,7 @@ class SqlProgress:
         return found
 
     async def put(self, task_id: TaskId, progress: StepProgress) -> None:
-        """See `StoredProgress.put`."""
+        """Write the progress of a task that is in the store, over what was there."""
         row = {
             "task_id": task_id,
             "run_number": progress.run,

@@ -15,20 +15,20 @@ from hai_scheduler.store.tables import QUOTAS, USES
 _QUOTAS, _USES = select(QUOTAS), select(USES)
 
 
-class SqlQuotas(SmallTablePart):
-    """See `ports.stored.quotas.StoredQuotas`."""
+class StoredQuotas(SmallTablePart):
+    """The rows of quota, at most one for each subject, group and priority (Q1)."""
 
     async def all(self) -> Sequence[Quota]:
-        """See `StoredQuotas.all`."""
+        """All rows, sorted by subject, group and priority."""
         return list(await self._tables.rows("quotas", self._read))
 
     async def put(self, quota: Quota) -> None:
-        """See `StoredQuotas.put`."""
+        """Write the row of (subject, group, priority)."""
         await self._tables.changes("quotas")
         await self._sql.put(QUOTAS, quota_values(quota))
 
     async def delete(self, quota: Quota) -> bool:
-        """See `StoredQuotas.delete`."""
+        """Remove the row of (subject, group, priority); True if there was one."""
         await self._tables.changes("quotas")
         row = and_(
             QUOTAS.c.subject == quota.subject,
@@ -42,20 +42,20 @@ class SqlQuotas(SmallTablePart):
         return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
 
 
-class SqlUses(SmallTablePart):
-    """See `ports.stored.quotas.StoredUses`."""
+class StoredUses(SmallTablePart):
+    """The decayed use of users, at most one value for each user and node group (O3)."""
 
     async def all(self) -> Sequence[Usage]:
-        """See `StoredUses.all`."""
+        """All uses, sorted by user and group."""
         return list(await self._tables.rows("uses", self._read))
 
     async def put(self, use: Usage) -> None:
-        """See `StoredUses.put`."""
+        """Write the use of (user, group)."""
         await self._tables.changes("uses")
         self._sql.put_later(USES, use_values(use))
 
     async def delete(self, use: Usage) -> None:
-        """See `StoredUses.delete`."""
+        """Remove the use of (user, group), if there is any."""
         await self._tables.changes("uses")
         row = and_(USES.c.user_name == use.user, USES.c.group_name == use.group)
         await self._sql.change(delete(USES).where(row))

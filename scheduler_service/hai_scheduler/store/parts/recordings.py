@@ -15,52 +15,67 @@ from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import RECORDINGS, TRACE_PIECES
 
 
-class SqlRecordings:
-    """See `ports.stored.recordings.StoredRecordings`."""
+class StoredRecordings:
+    """The recordings with their traces. They are deleted with their task."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def add(self, recording: Recording) -> Recording:
-        """See `StoredRecordings.add`."""
+        """Add a recording; returns it with its number, which grows with every one."""
         done = await self._sql.change(insert(RECORDINGS), recording_values(recording))
         (number,) = done.inserted_primary_key or (0,)
         return replace(recording, id=int(number))
 
     async def save(self, recording: Recording) -> None:
-        """See `StoredRecordings.save`."""
+        """Replace a recording; does nothing if it is gone."""
         changed = update(RECORDINGS).where(RECORDINGS.c.id == recording.id).values(recording_values(recording))
         await self._sql.change(changed)
 
     async def get(self, number: int) -> Recording:
-        """See `StoredRecordings.get`."""
+        """The recording with that number. Raises Absent."""
         row = (await self._sql.ask(select(RECORDINGS).where(RECORDINGS.c.id == number))).first()
         if row is None:
             raise Absent(f"there is no recording {number}")
         return recording_of(row)
 
     async def of_task(self, task_id: TaskId) -> Sequence[Recording]:
-        """See `StoredRecordings.of_task`."""
+        """The recordings of a task, the newest first."""
         found = select(RECORDINGS).where(RECORDINGS.c.task_id == task_id).order_by(RECORDINGS.c.id.desc())
         return [recording_of(row) for row in await self._sql.ask(found)]
 
     async def newest_of_run(self, run_id: RunId) -> Recording | None:
-        """See `StoredRecordings.newest_of_run`."""
+        """The newest recording of a run, if there is one."""
         found = select(RECORDINGS).where(RECORDINGS.c.run_id == run_id).order_by(RECORDINGS.c.id.desc()).limit(1)
         row = (await self._sql.ask(found)).first()
         return None if row is None else recording_of(row)
 
     async def kept_of(self, user: str) -> Sequence[tuple[int, int]]:
-        """See `StoredRecordings.kept_of`."""
+        """The numbers of the recordings of a user's tasks with the bytes of their traces, the oldest first."""
         found = select(RECORDINGS.c.id, RECORDINGS.c.size).where(RECORDINGS.c.user_name == user)
         return [(row.id, row.size) for row in await self._sql.ask(found.order_by(RECORDINGS.c.id))]
 
     async def delete(self, number: int) -> None:
-        """See `StoredRecordings.delete`; the database deletes the pieces with it."""
+        """Delete a recording with its traces. The database deletes the pieces with it."""
         await self._sql.change(delete(RECORDINGS).where(RECORDINGS.c.id == number))
 
     async def add_piece(self, number: int, rank: int, trace: int, *, offset: int, data: bytes) -> int:
-        """See `StoredRecordings.add_piece`."""
+        """Add a piece to the end of a trace.
+
+        Args:
+            number: The recording.
+            rank: The rank.
+            trace: The number of the trace among those of the rank.
+            offset: Where the piece begins.
+            data: The piece.
+
+        Returns:
+            The bytes of all traces of the rank.
+
+        Raises:
+            OffsetMismatch: The trace does not end at `offset`.
+            Absent: There is no such recording.
+        """
         if (await self._sql.ask(select(RECORDINGS.c.id).where(RECORDINGS.c.id == number))).first() is None:
             raise Absent(f"there is no recording {number}")
         own = {"recording": number, "rank": rank, "trace": trace}
@@ -76,7 +91,7 @@ class SqlRecordings:
         return int((await self._sql.ask(of_rank)).scalar_one())
 
     async def trace(self, number: int, rank: int, trace: int) -> bytes:
-        """See `StoredRecordings.trace`."""
+        """All pieces of a trace, joined; empty if there are none."""
         found = select(TRACE_PIECES.c.data).where(*_of(number, rank, trace)).order_by(TRACE_PIECES.c.start)
         return b"".join([row.data for row in await self._sql.ask(found)])
 

@@ -16,19 +16,19 @@ from hai_scheduler.store.tables import RUNS
 _MANY = 500
 
 
-class SqlRuns:
-    """See `ports.stored.runs.StoredRuns`."""
+class StoredRuns:
+    """All runs of tasks, the earlier ones too. They are written and deleted with their tasks (`StoredTasks`)."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def of_task(self, task_id: TaskId) -> Sequence[Run]:
-        """See `StoredRuns.of_task`."""
+        """All runs of a task, in the order of their numbers; none for an unknown task."""
         found = await self._sql.ask(select(RUNS).where(RUNS.c.task_id == task_id).order_by(RUNS.c.number))
         return [run_of(row) for row in found]
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
-        """See `StoredRuns.origins`."""
+        """The origin of every run of those tasks, by run id; unknown tasks are left out (decision 0016)."""
         asked, found = sorted(task_ids), {}
         for begin in range(0, len(asked), _MANY):
             some = RUNS.c.task_id.in_(asked[begin : begin + _MANY])

@@ -11,15 +11,15 @@ from hai_scheduler.store.summary import OWN
 from hai_scheduler.store.tables import SETTINGS
 
 
-class SqlSettings(SmallTablePart):
-    """See `ports.stored.settings.StoredSettings`."""
+class StoredSettings(SmallTablePart):
+    """Small named values of the platform, such as `paused`. Each use case knows the names and formats of its own."""
 
     async def get(self, name: str) -> str | None:
-        """See `StoredSettings.get`."""
+        """The value of that name; None if it is not set."""
         return (await self._tables.rows("settings", self._read)).get(name)
 
     async def put(self, name: str, value: str | None) -> None:
-        """See `StoredSettings.put`."""
+        """Write the value; None removes it."""
         await self._tables.changes("settings")
         if value is None:
             await self._sql.change(delete(SETTINGS).where(SETTINGS.c.name == name))

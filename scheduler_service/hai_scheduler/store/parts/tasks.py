@@ -84,8 +84,11 @@ def _now() -> int:
     return time.time_ns() // 1000
 
 
-class SqlTasks:
-    """See `ports.stored.tasks.StoredTasks`."""
+class StoredTasks:
+    """The tasks, each with its specification and its latest run.
+
+    A task is written whole and only over the version that was read: of two writers of one version, the second fails.
+    """
 
     def __init__(self, statements: Statements, summary: Summary, known: KnownTasks) -> None:
         self._sql = statements
@@ -95,7 +98,13 @@ class SqlTasks:
         self._changed = False
 
     async def add(self, task: Task, spec: TaskSpec, *, idempotency_key: str | None = None) -> Task:
-        """See `StoredTasks.add`."""
+        """Store a new task under a new id (`task.id` is ignored); ids grow.
+
+        If the same user has used the idempotency key before, nothing is stored.
+
+        Returns:
+            The stored task with its id, or the earlier task with the same key.
+        """
         if idempotency_key is not None:
             # No other writer can add the key in between: writers are serialised.
             for earlier in (await self.keyed([(task.user, idempotency_key)])).values():
@@ -104,7 +113,10 @@ class SqlTasks:
         return added
 
     async def add_all(self, new: Sequence[NewTask]) -> Sequence[Task]:
-        """See `StoredTasks.add_all`."""
+        """Store all these tasks, faster than with one `add` after the other.
+
+        The caller makes sure that no two of the tasks have the same user and key, and that `keyed` finds no key.
+        """
         if not new:
             return []
         # The number of the next write: writers are serialised, so that numbers grow in the order of commits.
@@ -133,20 +145,20 @@ class SqlTasks:
         return added
 
     async def keyed(self, keys: Collection[tuple[str, str]]) -> Mapping[tuple[str, str], Task]:
-        """See `StoredTasks.keyed`."""
+        """The tasks that were stored with those idempotency keys, by (user, key); unused keys are left out."""
         if not keys:
             return {}
         rows = await self._sql.ask(_KEYED, {"keys": list(keys)})
         return {(row.user_name, row.idempotency_key): task_with_run(row) for row in rows}
 
     async def get(self, task_id: TaskId) -> Task:
-        """See `StoredTasks.get`."""
+        """The task with its latest run. Raises Absent."""
         for task in tasks_with_runs(await self._sql.ask(_ONE, {"task_id": task_id})):
             return task
         raise Absent(f"there is no task {task_id}")
 
     async def find(self, user: str, name: str) -> Task | None:
-        """See `StoredTasks.find`."""
+        """The user's latest task of that name; an unfinished one if there is any. None: no task has the name."""
         named = (
             TASKS_WITH_RUNS.where(TASKS.c.user_name == user, TASKS.c.name == name).order_by(TASKS.c.id.desc()).limit(1)
         )
@@ -156,14 +168,14 @@ class SqlTasks:
         return None
 
     async def get_spec(self, task_id: TaskId) -> TaskSpec:
-        """See `StoredTasks.get_spec`."""
+        """The specification of the task: what it executes. Raises Absent."""
         row = (await self._sql.ask(select(SPECS).where(SPECS.c.task_id == task_id))).first()
         if row is None:
             raise Absent(f"there is no task {task_id}")
         return spec_of(row)
 
     async def with_specs(self, task_ids: Collection[TaskId]) -> Mapping[TaskId, tuple[Task, TaskSpec]]:
-        """See `StoredTasks.with_specs`."""
+        """Each task with its specification, faster than with `get` and `get_spec`; unknown ids are left out."""
         if not task_ids:
             return {}
         wanted = {"task_ids": list(task_ids)}
@@ -172,7 +184,16 @@ class SqlTasks:
         return {task.id: (task, specs[task.id]) for task in tasks}
 
     async def save(self, task: Task) -> Task:
-        """See `StoredTasks.save`."""
+        """Write the task and its latest run.
+
+        Returns:
+            The task with the next version.
+
+        Raises:
+            WriteConflict: The stored version is not `task.version`; raised at the end of the transaction at the
+                latest, as the writes of one transaction go to the database together.
+            Absent: There is no such task; raised at the same time.
+        """
         saved = replace(task, version=task.version + 1)
         self._changed = True
         row = {**task_values(saved), "version": saved.version, "saved_at": _now()}
@@ -191,11 +212,14 @@ class SqlTasks:
         raise WriteConflict("a task was changed meanwhile")
 
     async def unfinished(self) -> Sequence[Task]:
-        """See `StoredTasks.unfinished`. Only tasks written since this process has last read them are read again."""
+        """All tasks that have not ended, in the order of their ids.
+
+        Only tasks written since this process has last read them are read again.
+        """
         return await self._unfinished.read(keep=not self._changed)
 
     async def pinned(self) -> Mapping[TaskId, tuple[str, Pin]]:
-        """See `StoredTasks.pinned`."""
+        """The user, and the generation of an environment that must be kept, of each unfinished task that needs one."""
         found = {}
         for row in await self._sql.ask(_PINNED):
             pin = used_pin(pin_of(row.chosen), pin_of(row.started), live=row.number is not None and row.over is None)
@@ -204,21 +228,28 @@ class SqlTasks:
         return found
 
     async def snapshots(self) -> Mapping[str, frozenset[str]]:
-        """See `StoredTasks.snapshots`."""
+        """The digests of the snapshots of code that unfinished tasks have, by user."""
         found: dict[str, set[str]] = {}
         for row in await self._sql.ask(_SNAPSHOTS):
             found.setdefault(row.user_name, set()).add(row.snapshot["digest"])
         return {user: frozenset(digests) for user, digests in found.items()}
 
     async def page(self, where: TaskFilter, *, before: TaskId | None, limit: int) -> Sequence[Task]:
-        """See `StoredTasks.page`."""
+        """At most `limit` matching tasks with ids smaller than `before` (None: any), newest first."""
         page = TASKS_WITH_RUNS.where(*conditions_of(where)).order_by(TASKS.c.id.desc()).limit(limit)
         return tasks_with_runs(await self._sql.ask(page if before is None else page.where(TASKS.c.id < before)))
 
     async def sorted_page(
         self, where: TaskFilter, sort: TaskSort, *, after: tuple[TaskKeyValue, TaskId] | None, limit: int
     ) -> Sequence[Task]:
-        """See `StoredTasks.sorted_page`. The ids are found first: whole tasks are wide."""
+        """At most `limit` matching tasks in that order. The ids are found first: whole tasks are wide.
+
+        Args:
+            where: Which tasks.
+            sort: Their order. Texts are in the order of their characters' numbers.
+            after: Value and id of the last task of the page before (`sort_value`); None: from the first on.
+            limit: How many at most.
+        """
         value = key_of(sort.key, self._sql.dialect)
         ids = select(TASKS.c.id).where(*conditions_of(where))
         if after is not None:
@@ -234,23 +265,28 @@ class SqlTasks:
         return [tasks[task_id] for task_id in found]
 
     async def count(self, where: TaskFilter) -> int:
-        """See `StoredTasks.count`."""
+        """How many tasks match."""
         return int(
             (await self._sql.ask(select(func.count()).select_from(TASKS).where(*conditions_of(where)))).scalar_one()
         )
 
     async def count_unfinished(self, user: str) -> int:
-        """See `StoredTasks.count_unfinished`."""
+        """The number of unfinished tasks of the user."""
         mine = and_(TASKS.c.user_name == user, TASKS.c.ended == false())
         return int((await self._sql.ask(select(func.count()).select_from(TASKS).where(mine))).scalar_one())
 
     async def ended_before(self, when: datetime, *, limit: int) -> Sequence[Task]:
-        """See `StoredTasks.ended_before`."""
+        """At most `limit` tasks that ended before `when`, oldest first."""
         over = TASKS_WITH_RUNS.where(TASKS.c.ended == true(), TASKS.c.ended_at < to_instant(when))
         return tasks_with_runs(await self._sql.ask(over.order_by(TASKS.c.ended_at, TASKS.c.id).limit(limit)))
 
     async def delete(self, task_id: TaskId) -> None:
-        """See `StoredTasks.delete`. Raises Absent, and WriteConflict for a task that has not ended."""
+        """Delete an ended task with its specification and runs, not its events.
+
+        Raises:
+            WriteConflict: The task has not ended.
+            Absent: There is no such task.
+        """
         # Its spec and runs are deleted too (ON DELETE CASCADE).
         if (await self._sql.change(delete(TASKS).where(TASKS.c.id == task_id, TASKS.c.ended == true()))).rowcount == 0:
             await self.get(task_id)

@@ -15,15 +15,18 @@ from hai_scheduler.store.tables import ARCHIVED_USERS, USERS, VISITS
 _USERS, _VISITS, _ARCHIVED = select(USERS), select(VISITS), select(ARCHIVED_USERS)
 
 
-class SqlUsers(SmallTablePart):
-    """See `ports.stored.users.StoredUsers`."""
+class StoredUsers(SmallTablePart):
+    """The users that the service has seen, as the Hub last showed them; when they were seen, and who is archived.
+
+    One record, one visit and one archiving for a name.
+    """
 
     async def all(self) -> Sequence[UserRecord]:
-        """See `StoredUsers.all`; by name."""
+        """All users, sorted by name."""
         return list(await self._tables.rows("users", self._read))
 
     async def put(self, user: UserRecord) -> None:
-        """See `StoredUsers.put`."""
+        """Write what the Hub says of a user."""
         await self._tables.changes("users")
         await self._sql.put(USERS, {"name": user.name, "groups": sorted(user.groups)})
 
@@ -32,7 +35,7 @@ class SqlUsers(SmallTablePart):
         return sorted((UserRecord(name=row.name, groups=frozenset(row.groups)) for row in rows), key=lambda u: u.name)
 
     async def visits(self) -> Mapping[str, UserVisit]:
-        """See `StoredUsers.visits`."""
+        """The latest known visit of every user, by name."""
         return {
             row.name: UserVisit(
                 name=row.name, seen_at=of_instant(row.seen_at), admin_at=of_instant_or_none(row.admin_at)
@@ -41,7 +44,7 @@ class SqlUsers(SmallTablePart):
         }
 
     async def put_visit(self, visit: UserVisit) -> None:
-        """See `StoredUsers.put_visit`."""
+        """Write the latest visit of a user; `admin_at` None leaves what is stored of that."""
         values = {
             "name": visit.name,
             "seen_at": to_instant(visit.seen_at),
@@ -54,17 +57,17 @@ class SqlUsers(SmallTablePart):
         await self._sql.put(VISITS, values)
 
     async def archived(self) -> Mapping[str, ArchivedUser]:
-        """See `StoredUsers.archived`."""
+        """The archived users, by name."""
         return dict(await self._tables.rows("archived", self._read_archived))
 
     async def archive(self, user: ArchivedUser) -> None:
-        """See `StoredUsers.archive`."""
+        """Write that a user is archived."""
         await self._tables.changes("archived")
         values = {"name": user.name, "at": to_instant(user.at), "by_name": user.by, "note": user.note}
         await self._sql.put(ARCHIVED_USERS, values)
 
     async def restore(self, name: str) -> bool:
-        """See `StoredUsers.restore`."""
+        """Remove that; True if the user was archived."""
         await self._tables.changes("archived")
         return (await self._sql.change(delete(ARCHIVED_USERS).where(ARCHIVED_USERS.c.name == name))).rowcount > 0
 

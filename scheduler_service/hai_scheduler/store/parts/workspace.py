@@ -21,11 +21,11 @@ from hai_scheduler.store.tables import ENVIRONMENTS, FOUND_MACHINES, MOUNT_RULES
 _MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
 
 
-class SqlMountRules(SmallTablePart):
-    """See `ports.stored.workspace.StoredMountRules`."""
+class StoredMountRules(SmallTablePart):
+    """The mount rules; a name belongs to one rule at most."""
 
     async def all(self) -> Sequence[MountRule]:
-        """See `StoredMountRules.all`."""
+        """All mount rules, sorted by name."""
         return list(await self._tables.rows("mount_rules", self._read))
 
     async def _read(self) -> Sequence[MountRule]:
@@ -33,21 +33,21 @@ class SqlMountRules(SmallTablePart):
         return sorted((_rule_of(row) for row in rows), key=lambda rule: rule.name)
 
     async def put(self, rule: MountRule) -> None:
-        """See `StoredMountRules.put`."""
+        """Write the whole mount rule of that name."""
         await self._tables.changes("mount_rules")
         await self._sql.put(MOUNT_RULES, _rule_values(rule))
 
     async def delete(self, name: str) -> bool:
-        """See `StoredMountRules.delete`."""
+        """Remove the mount rule; True if there was one."""
         await self._tables.changes("mount_rules")
         return (await self._sql.change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
 
 
-class SqlEnvironments(SmallTablePart):
-    """See `ports.stored.workspace.StoredEnvironments`."""
+class StoredEnvironments(SmallTablePart):
+    """The environments; a name belongs to one environment at most."""
 
     async def all(self) -> Sequence[Environment]:
-        """See `StoredEnvironments.all`."""
+        """All environments, sorted by name."""
         known = await self._tables.rows("environments", self._read)
         # Copies, because the cached environments must not be changed by callers.
         return [replace(environment, variables=dict(environment.variables)) for environment in known]
@@ -57,24 +57,24 @@ class SqlEnvironments(SmallTablePart):
         return sorted((_environment_of(row) for row in rows), key=lambda environment: environment.name)
 
     async def put(self, environment: Environment) -> None:
-        """See `StoredEnvironments.put`."""
+        """Write the whole environment of that name."""
         await self._tables.changes("environments")
         await self._sql.put(ENVIRONMENTS, _environment_values(environment))
 
     async def delete(self, name: str) -> bool:
-        """See `StoredEnvironments.delete`."""
+        """Remove the environment; True if there was one."""
         await self._tables.changes("environments")
         return (await self._sql.change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
 
 
-class SqlFoundMachines:
-    """See `ports.stored.workspace.StoredFoundMachines`."""
+class StoredFoundMachines:
+    """What tasks have found in images; an image has one entry at most."""
 
     def __init__(self, statements: Statements) -> None:
         self._sql = statements
 
     async def of(self, image: str) -> FoundMachine | None:
-        """See `StoredFoundMachines.of`."""
+        """What was found in an image, by its key (`core.workspace.abi.key_of`); None: nothing yet."""
         row = (await self._sql.ask(select(FOUND_MACHINES).where(FOUND_MACHINES.c.image == image))).one_or_none()
         if row is None:
             return None
@@ -83,7 +83,7 @@ class SqlFoundMachines:
         )
 
     async def put(self, found: FoundMachine) -> None:
-        """See `StoredFoundMachines.put`."""
+        """Write what was found in an image, over what was there."""
         values = {"image": found.image, "machine": found.machine, "glibc": found.glibc, "task_id": found.task}
         await self._sql.put(FOUND_MACHINES, {**values, "at": to_instant(found.at)})
 

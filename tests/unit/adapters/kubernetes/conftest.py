@@ -14,7 +14,7 @@ from hai_scheduler.adapters.kubernetes.preflight import NEEDS, Need
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.observation import Observation
 from hai_scheduler.core.model.run import RankState
-from kit.memory.log_store import MemoryLogs
+from kit.stores import ScratchStore
 from kit.waiting import until
 from unit.adapters.kubernetes.api_server import ApiServer
 from unit.adapters.kubernetes.things import a_kube_node, some_settings
@@ -71,7 +71,7 @@ async def opened(server: ApiServer, clock: Clock) -> AsyncIterator[Opener]:
 
     def open_one(**settings: Any) -> KubernetesCluster:
         chosen = some_settings(**{"watch_for": timedelta(seconds=1), "client_config_map": "hai-client", **settings})
-        clusters.append(KubernetesCluster(chosen, server.client(clock), MemoryLogs(), clock))
+        clusters.append(KubernetesCluster(chosen, server.client(clock), ScratchStore().logs, clock))
         return clusters[-1]
 
     yield open_one

@@ -14,13 +14,13 @@ from hai_scheduler.service.shared.archived_names import ArchivedNames
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from kit.builders import T0
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 ANN = Caller(name="ann", groups=frozenset({"cv"}))
 ADMIN = Caller(name="ann", groups=frozenset({"cv"}), scopes=frozenset({SCOPE_ADMIN}))
 
 
-class CountedStore(MemoryStore):
+class CountedStore(ScratchStore):
     writes = 0
 
     def write(self):

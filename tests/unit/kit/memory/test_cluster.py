@@ -18,7 +18,7 @@ from kit.builders import T0, a_checkpoint, a_launch, a_node, a_notice, a_run, a_
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock
 from kit.memory.cluster import MemoryCluster, notices_of
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 ONE = RunId("1.1")
 
@@ -230,7 +230,7 @@ async def test_notices_are_asked_for_at_every_look() -> None:
 
 
 async def test_notices_can_come_from_the_store() -> None:
-    store = MemoryStore()
+    store = ScratchStore()
     ask = notices_of(store)
     async with store.write() as tx:
         task = await tx.tasks.add(a_task(), a_spec())

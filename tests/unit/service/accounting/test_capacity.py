@@ -8,19 +8,19 @@ from hai_scheduler.service.accounting.capacity import CapacityNotes
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from kit.builders import T0, a_node
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 HOUR = timedelta(hours=1)
 
 
-async def counted(store: MemoryStore) -> float:
+async def counted(store: ScratchStore) -> float:
     """All node time, seconds."""
     async with store.read() as tx:
         return sum(part.node_us for part in await tx.capacity.between(T0 - 9 * HOUR, T0 + 99 * HOUR)) / 1e6
 
 
 async def test_each_time_is_counted_once_over_a_change_of_leader() -> None:
-    clock, store = VirtualClock(T0), MemoryStore()
+    clock, store = VirtualClock(T0), ScratchStore()
     nodes = [a_node(f"n{number}") for number in range(3)]
     first, second = (LatestPlan(leading=leads, nodes=nodes) for leads in (True, False))
     notes = [CapacityNotes(store=store, clock=clock, latest_plan=plan) for plan in (first, second)]
@@ -36,7 +36,7 @@ async def test_each_time_is_counted_once_over_a_change_of_leader() -> None:
 
 
 async def test_without_nodes_nothing_is_noted() -> None:
-    store = MemoryStore()
+    store = ScratchStore()
     await CapacityNotes(store=store, clock=VirtualClock(T0), latest_plan=LatestPlan(leading=True)).note()
     async with store.read() as tx:
         assert await tx.capacity.last() is None

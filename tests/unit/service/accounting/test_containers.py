@@ -13,7 +13,7 @@ from hai_scheduler.core.ledger.sums import Sums
 from hai_scheduler.service.accounting.containers import ContainerBooks, EndedContainer
 from kit.builders import T0, at
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 HOUR_US = 3_600_000_000
 
@@ -28,7 +28,7 @@ class Books:
 
     def __init__(self) -> None:
         self.clock = VirtualClock(T0)
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         self.books = ContainerBooks(store=self.store, clock=self.clock)
 
     async def told(

@@ -24,7 +24,7 @@ from hai_scheduler.store.store import open_store
 from kit.builders import a_spec
 from kit.databases import sqlite_url
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 CLOCK = VirtualClock()
 T = CLOCK.now()
@@ -40,7 +40,7 @@ def a_task(**about: object) -> Task:
 def view(task: Task, verdict: Verdict | None = None):
     latest_plan = LatestPlan(verdicts={} if verdict is None else {task.id: verdict})
     locations = RankLocations(api_url="", checkpoint_root="/c")
-    return Queries(store=MemoryStore(), clock=CLOCK, latest_plan=latest_plan, locations=locations).view(task)
+    return Queries(store=ScratchStore(), clock=CLOCK, latest_plan=latest_plan, locations=locations).view(task)
 
 
 def verdict(kind: VerdictKind) -> Verdict:

@@ -18,7 +18,7 @@ from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.builders import a_run, a_spec, a_task
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 CLOCK = VirtualClock()
 ALICE = Caller(name="alice")
@@ -26,7 +26,7 @@ ADMIN = Caller(name="root", scopes=frozenset({SCOPE_ADMIN}))
 BY_NAME = TaskSort(key=TaskKey.NAME, falling=False)
 
 
-def lists_of(store: MemoryStore) -> TaskLists:
+def lists_of(store: ScratchStore) -> TaskLists:
     plan = LatestPlan()
     queries = Queries(
         store=store, clock=CLOCK, latest_plan=plan, locations=RankLocations(api_url="", checkpoint_root="/c")
@@ -35,7 +35,7 @@ def lists_of(store: MemoryStore) -> TaskLists:
 
 
 async def stored(*tasks: Task) -> TaskLists:
-    store = MemoryStore()
+    store = ScratchStore()
     async with store.write() as tx:
         for number, task in enumerate(tasks):
             await tx.tasks.add(task, a_spec("x", tags=("even",) if number % 2 == 0 else ()))

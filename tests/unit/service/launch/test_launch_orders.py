@@ -18,7 +18,7 @@ from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.service.launch.launch_orders import LaunchOrders, still_wanted
 from kit.builders import a_node, a_notice, a_run, an_environment
 from kit.memory.behaviour import Behaviour
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.launch.starting import by_name, decided
 from unit.service.service_world import ADMIN, Service, user
 
@@ -114,13 +114,13 @@ async def test_variables_of_the_user_go_before_those_of_the_environment_and_the_
 async def test_many_runs_are_read_in_few_transactions(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [await service.submit(f"t{n}", "ann", does=LONG) for n in range(4)]
     launches = await decided(service, *tasks)
-    reads, real = [], MemoryStore.read
+    reads, real = [], ScratchStore.read
 
-    def counted(store: MemoryStore) -> Any:
+    def counted(store: ScratchStore) -> Any:
         reads.append(store)
         return real(store)
 
-    monkeypatch.setattr(MemoryStore, "read", counted)
+    monkeypatch.setattr(ScratchStore, "read", counted)
     found = await asyncio.gather(*(orders(service).order(launch, by_name(service)) for launch in launches))
     assert [order.run_id for order in found if order is not None] == [launch.run_id for launch in launches]
     assert len(reads) <= 2
@@ -147,11 +147,11 @@ async def test_a_store_that_does_not_answer_is_told_to_all_and_the_next_call_ask
     tasks = [await service.submit(f"t{n}", "ann", does=LONG) for n in range(2)]
     launches = await decided(service, *tasks)
 
-    def away(_: MemoryStore) -> Any:
+    def away(_: ScratchStore) -> Any:
         raise Temporary("the database is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryStore, "read", away)
+        patch.setattr(ScratchStore, "read", away)
         found = await asyncio.gather(
             *(orders(service).order(one, by_name(service)) for one in launches), return_exceptions=True
         )

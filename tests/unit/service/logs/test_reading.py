@@ -23,7 +23,7 @@ from hai_scheduler.service.logs.reading import Logs
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.news import News
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.logs.runs_kit import CLOCK, T, a_run
 
 ALICE = Caller(name="alice")
@@ -60,7 +60,7 @@ class Kept:
 
 
 async def story_of(cluster: Kept, *runs: Run, state: TaskState = TaskState.SUCCEEDED) -> Logs:
-    store = MemoryStore()
+    store = ScratchStore()
     async with store.write() as tx:
         task = await tx.tasks.add(
             Task(

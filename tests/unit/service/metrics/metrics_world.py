@@ -9,12 +9,12 @@ from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task, TaskState
 from kit.builders import T0, a_spec, a_task
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 BEGIN = int(T0.timestamp())
 
 
-async def a_task_with(store: MemoryStore, *runs: Run) -> Task:
+async def a_task_with(store: ScratchStore, *runs: Run) -> Task:
     """Store a task of alice with these runs; it runs, if the last of them is live."""
     async with store.write() as tx:
         task = await tx.tasks.add(a_task(nodes=len(runs[0].ranks) if runs else 1), a_spec("train"))

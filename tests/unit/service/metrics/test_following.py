@@ -20,7 +20,7 @@ from hai_scheduler.service.metrics.taking import MetricsIntake
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.metrics.metrics_world import a_task_with, ends, points
 from unit.service.service_world import user
 
@@ -34,7 +34,7 @@ class World:
     """A task of two ranks that runs since ten minutes, and one who watches it."""
 
     def __init__(self) -> None:
-        self.clock, self.store, self.pace = VirtualClock(T0), MemoryStore(), Pace()
+        self.clock, self.store, self.pace = VirtualClock(T0), ScratchStore(), Pace()
         self.bus = MemoryBus(self.clock)
         self.intake = MetricsIntake(store=self.store, bus=self.bus, clock=self.clock, pace=self.pace)
         self.use = NewestPoints(store=self.store, bus=self.bus, clock=self.clock, pace=self.pace)

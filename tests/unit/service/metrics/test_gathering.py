@@ -14,7 +14,7 @@ from hai_scheduler.service.metrics import gathering
 from hai_scheduler.service.metrics.gathering import PieceGatherer
 from kit.builders import T0
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.metrics.metrics_world import BEGIN, points
 
 RUN = RunId("1.1")
@@ -24,7 +24,7 @@ class World:
     """A gatherer over a store that counts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.clock, self.store = VirtualClock(T0), MemoryStore()
+        self.clock, self.store = VirtualClock(T0), ScratchStore()
         self.gatherer = PieceGatherer(self.store, self.clock)
         self.stored: list[int] = []
         self.trouble: Exception | None = None

@@ -18,7 +18,7 @@ from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import TICK
 from kit.builders import T0, a_run
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.metrics.metrics_world import BEGIN, a_task_with, points
 
 RUN = RunId("1.1")
@@ -30,7 +30,7 @@ class World:
     """A task of two ranks that runs since an hour."""
 
     def __init__(self) -> None:
-        self.clock, self.store = VirtualClock(T0), MemoryStore()
+        self.clock, self.store = VirtualClock(T0), ScratchStore()
         self.bus = MemoryBus(self.clock)
         self.intakes = [self.intake(), self.intake()]
 

@@ -14,7 +14,7 @@ from hai_scheduler.service.metrics.reading import RANKS, Series, TaskPoints
 from hai_scheduler.service.shared.errors import Invalid, NotFound
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.metrics.metrics_world import a_task_with, ends, points
 from unit.service.service_world import ADMIN, user
 
@@ -26,7 +26,7 @@ class World:
     """A task of two runs: one of ten minutes, and one that began a quarter of an hour after it and goes on."""
 
     def __init__(self) -> None:
-        self.clock, self.store, self.pace = VirtualClock(T0), MemoryStore(), Pace()
+        self.clock, self.store, self.pace = VirtualClock(T0), ScratchStore(), Pace()
         self.use = Series(store=self.store, clock=self.clock, pace=self.pace)
         self.runs: tuple[Run, ...] = (
             a_run(1, 1, nodes=2, ended_at=at(600)),

@@ -16,15 +16,15 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.progress import StepProgress
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Tx
 from hai_scheduler.service.metrics import taking
 from hai_scheduler.service.metrics.job_reports import MOST_RANKS, JobReport, JobReports
 from hai_scheduler.service.metrics.pace import ALONE, BY_SECOND, GATHER_S
 from hai_scheduler.service.metrics.taking import AHEAD_S, LATE, TRUSTED, MetricsIntake, PointsTaken
 from hai_scheduler.service.shared.errors import Conflict, Invalid
+from hai_scheduler.store.transaction import Tx
 from kit.builders import T0, a_run, at
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.metrics.metrics_world import BEGIN, a_task_with, ends, points
 
 FIRST, SECOND = RunId("1.1"), RunId("1.2")
@@ -36,7 +36,7 @@ class World:
     """A task on two nodes, in its second run."""
 
     def __init__(self) -> None:
-        self.clock, self.store = VirtualClock(T0), MemoryStore()
+        self.clock, self.store = VirtualClock(T0), ScratchStore()
         self.bus = MemoryBus(self.clock)
         self.intake = MetricsIntake(store=self.store, bus=self.bus, clock=self.clock)
 

@@ -23,7 +23,7 @@ from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.notifying.sending import Sending
 from kit.builders import T0
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 
 def told(**fields: Any) -> Notification:
@@ -83,7 +83,7 @@ class Outbox:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.store, self.bus = MemoryStore(), MemoryBus(self.clock)
+        self.store, self.bus = ScratchStore(), MemoryBus(self.clock)
         self.mail, self.webhook, self.sink = FakeMessenger(), FakeMessenger(), FakeMessenger()
         self.sending = self.started()
 

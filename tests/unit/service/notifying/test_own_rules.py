@@ -15,7 +15,7 @@ from hai_scheduler.service.notifying.own_rules import ChannelView, OwnNotificati
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.notifying.outbox_kit import FakeBook, told
 
 ANN = Caller(name="ann", scopes=frozenset({SCOPE_WRITE}))
@@ -37,7 +37,7 @@ def named(view: RulesView) -> dict[str, ChannelView]:
 @pytest.fixture
 def own() -> OwnNotifications:
     clock = VirtualClock()
-    return OwnNotifications(store=MemoryStore(), bus=MemoryBus(clock), clock=clock, book=FakeBook())
+    return OwnNotifications(store=ScratchStore(), bus=MemoryBus(clock), clock=clock, book=FakeBook())
 
 
 async def test_a_user_begins_with_the_default_rules_and_sees_what_is_missing(own: OwnNotifications) -> None:

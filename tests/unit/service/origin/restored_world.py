@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
 from datetime import timedelta
 
 from hai_scheduler.core.model.ids import TaskId
@@ -12,8 +10,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.service.origin.orphan_registry import read_orphans
 from kit.memory.behaviour import Behaviour
 from kit.memory.cluster import notices_of
-from kit.memory.state import State
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.service_world import Service, user
 
 LONG = Behaviour(work=timedelta(hours=9))
@@ -25,18 +22,14 @@ SHORT = Behaviour(work=timedelta(seconds=5))
 class World(Service):
     """A service whose store can be taken back to what it was."""
 
-    def backup(self) -> State:
-        """The state that a copy of the database's file has."""
-        return copy.copy(self.store._state)
-
-    def restore(self, state: State) -> None:
+    def restore(self, backup: bytes) -> None:
         """The service dies, its database is replaced by the copy, and it starts again."""
-        self.store._state = replace(state, lease=self.store._state.lease)
+        self.store.restore(backup)
         self.restart()
 
     async def lose_database(self) -> None:
         """The service dies, its database is deleted, and it starts again."""
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         self.cluster.notices = notices_of(self.store)
         self.restart()
         async with self.store.write() as tx:

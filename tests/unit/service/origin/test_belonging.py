@@ -16,7 +16,7 @@ from unit.service.service_world import ADMIN, user
 
 
 async def test_a_live_run_of_a_forgotten_task_is_left_alone_and_its_node_is_not_used(world: World) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     old = await world.submit("old", "alice", does=LONG)
     await world.step(1)
     ((node, (run,)),) = world.cluster.record.holders().items()
@@ -47,7 +47,7 @@ async def test_a_start_of_which_only_the_order_to_end_it_is_left_is_not_repeated
     world.cluster.launch = away  # type: ignore[method-assign]
     task = await world.submit("old", "alice", does=LONG)
     await world.step()
-    backup = world.backup()
+    backup = world.store.backup()
     await world.parts.services.submissions.stop(user("alice"), str(task))
     await world.step(1)
     assert await world.states(task) == ["stopped"]
@@ -71,7 +71,7 @@ async def test_after_hai_restore_too_no_start_of_the_lost_past_is_repeated(world
     world.cluster.launch = away  # type: ignore[method-assign]
     task = await world.submit("old", "alice", does=SHORT)
     await world.step()
-    backup = world.backup()
+    backup = world.store.backup()
     world.cluster.launch = launch  # type: ignore[method-assign]
     await world.step(10)
     await world.step(30)
@@ -88,7 +88,7 @@ async def test_after_hai_restore_too_no_start_of_the_lost_past_is_repeated(world
 
 
 async def test_when_an_orphan_has_ended_it_is_put_aside_and_its_node_is_used_again(world: World) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     await world.submit("old", "alice", nodes=2, does=Behaviour(work=timedelta(seconds=60)))
     await world.step(1)
     world.restore(backup)
@@ -116,7 +116,7 @@ async def self_origin(world: World) -> Origin:
 async def test_runs_that_the_older_database_knows_are_adopted(world: World) -> None:
     known = await world.submit("known", "alice", does=Behaviour(work=timedelta(minutes=10)))
     await world.step(30)
-    backup = world.backup()
+    backup = world.store.backup()
     other = await world.submit("other", "alice", does=SHORT)
     await world.step(20)
     world.restore(backup)
@@ -131,7 +131,7 @@ async def test_runs_that_the_older_database_knows_are_adopted(world: World) -> N
 
 async def test_a_task_does_not_run_beside_an_orphan_of_its_own(world: World) -> None:
     task = await world.submit("t", "alice", does=Behaviour(work=timedelta(minutes=10)))
-    backup = world.backup()
+    backup = world.store.backup()
     await world.step(1)
     world.restore(backup)
     await take_over(world)
@@ -148,7 +148,7 @@ async def test_a_start_that_nothing_is_seen_of_is_not_repeated_under_its_old_num
     world.cluster.launch, launch = refuse, world.cluster.launch
     await world.step(0, ticks=1)
     assert await world.states(task) == ["starting"]
-    backup = world.backup()
+    backup = world.store.backup()
     world.cluster.launch = launch
     await world.step(1)
     await world.step(30)
@@ -209,7 +209,7 @@ class TestAnotherPlatform:
 
     async def test_an_order_to_end_what_never_began_stays_no_longer_than_it_is_of_use(self, world: World) -> None:
         world.cluster.exclusive = False
-        backup = world.backup()
+        backup = world.store.backup()
         task = await world.submit("t", "alice", does=SHORT)
         await world.cluster.kill(RunId(f"{task}.1"))
         world.restore(backup)
@@ -222,7 +222,7 @@ class TestAnotherPlatform:
 
     async def test_an_older_epoch_of_our_own_is_put_aside_there_as_well(self, world: World) -> None:
         world.cluster.exclusive = False
-        backup = world.backup()
+        backup = world.store.backup()
         await world.submit("t", "alice", does=SHORT)
         await world.step(20)
         world.restore(backup)

@@ -18,7 +18,7 @@ from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.belonging import Belonging, Belongings, is_own, key_of
 from hai_scheduler.service.origin.orphan_registry import OrphanedRun, read_orphans, write_orphans
 from kit.builders import T0, a_run, a_spec, a_task
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 THEIRS = Origin("theirs", 1)
 
@@ -54,7 +54,7 @@ class World:
     """A database with its own mark on the cluster, and what sorts runs for it."""
 
     def __init__(self) -> None:
-        self.store, self.cluster = MemoryStore(), Cluster()
+        self.store, self.cluster = ScratchStore(), Cluster()
         self.belonging = Belonging(cluster=self.cluster)  # type: ignore[arg-type]
         self.own: Origin
 

@@ -13,13 +13,13 @@ from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.origin.lineage import begin_epoch, is_behind, parts_of
 from kit.builders import at
 from kit.memory.behaviour import Behaviour
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.origin.restored_world import LONG, SHORT, World, take_over
 from unit.service.service_world import user
 
 
 async def test_an_id_is_not_given_again_and_no_user_sees_anothers_log(world: World) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     old = await world.submit("secret", "alice", does=Behaviour(work=timedelta(seconds=5), prints=("alice's own",)))
     await world.step(1)
     await world.step(20)
@@ -37,7 +37,7 @@ async def test_an_id_is_not_given_again_and_no_user_sees_anothers_log(world: Wor
 
 @pytest.mark.parametrize("how", ["an older copy", "no database"])
 async def test_ids_go_on_beyond_all_that_were_accepted(world: World, how: str) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     await world.submit("first", "alice", nodes=2, does=LONG)
     given = [await world.submit(f"t{n}", "alice", nodes=2) for n in range(20)]
     await world.step(1)
@@ -53,7 +53,7 @@ async def test_ids_go_on_beyond_all_that_were_accepted(world: World, how: str) -
 async def test_a_known_task_gets_a_run_with_a_number_that_none_has_had(world: World) -> None:
     task = await world.submit("t", "alice", does=Behaviour(work=timedelta(minutes=10)))
     await world.step(1)
-    backup = world.backup()
+    backup = world.store.backup()
     for _ in range(2):  # runs 2 and 3 of the task, in the past that is lost
         await world.parts.services.submissions.suspend(user("alice"), str(task))
         await world.step(60)
@@ -78,7 +78,7 @@ async def test_an_epoch_begins_once_and_only_if_the_database_is_behind(world: Wo
     world.restart()
     await take_over(world)
     assert (await world.mark()).epoch == 1, "a restart is no restore"
-    backup = world.backup()
+    backup = world.store.backup()
     await world.submit("b", "alice", does=SHORT)
     await world.step(20)
     world.restore(backup)
@@ -91,10 +91,10 @@ async def test_an_epoch_begins_once_and_only_if_the_database_is_behind(world: Wo
 
 
 async def test_a_database_that_goes_back_under_its_leader_is_noticed(world: World) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     await world.submit("a", "alice", does=LONG)
     await world.step(1)
-    world.store._state = replace(backup, lease=world.store._state.lease)  # a failover to a replica that lagged
+    world.store.restore(backup)  # a failover to a replica that lagged
     await world.step(1)
     assert (await world.mark()).epoch == 2
     assert await world.orphans() == [RunId("1.1")]
@@ -102,7 +102,7 @@ async def test_a_database_that_goes_back_under_its_leader_is_noticed(world: Worl
 
 
 async def test_restored_twice_to_the_same_copy_ids_still_do_not_repeat(world: World) -> None:
-    backup = world.backup()
+    backup = world.store.backup()
     ids = []
     for _ in range(3):
         ids.append(await world.submit("t", "alice", does=LONG))
@@ -141,13 +141,13 @@ def test_whether_a_database_is_behind(marks: list[Mark], strangers: bool, behind
     assert is_behind(OWN, iter(marks), strangers=strangers) is behind
 
 
-async def new_mark(store: MemoryStore, marks: list[Mark], *runs: str) -> Mark:
+async def new_mark(store: ScratchStore, marks: list[Mark], *runs: str) -> Mark:
     async with store.write() as tx:
         return await begin_epoch(tx, marks, [RunId(run) for run in runs], at())
 
 
 async def test_the_ids_of_an_epoch_are_greater_than_all_that_are_known() -> None:
-    store = MemoryStore()
+    store = ScratchStore()
     async with store.read() as tx:
         own = await tx.database.mark()
     made = await new_mark(store, [replace(own, steps=40, task=120), OTHER], "7000.2", "3.12")
@@ -165,7 +165,7 @@ async def test_the_ids_of_an_epoch_are_greater_than_all_that_are_known() -> None
 async def test_tasks_that_came_after_the_last_mark_have_room_before_the_next_round_number(
     task: int, first: int
 ) -> None:
-    store = MemoryStore()
+    store = ScratchStore()
     await new_mark(store, [replace(OTHER, task=task)])
     async with store.read() as tx:
         assert (await tx.database.lost_past()).first_task == first
@@ -175,6 +175,6 @@ def test_a_run_is_known_by_task_and_number() -> None:
     assert parts_of(RunId("12.3")) == (12, 3)
 
 
-async def events_of(store: MemoryStore) -> list[HistoryEvent]:
+async def events_of(store: ScratchStore) -> list[HistoryEvent]:
     async with store.read() as tx:
         return list(await tx.events.page(after=0, limit=100))

@@ -15,7 +15,7 @@ from unit.service.service_world import ADMIN, user
 
 class TestAdmins:
     async def test_an_orphan_is_ended_when_an_admin_says_so_and_not_before(self, world: World) -> None:
-        backup = world.backup()
+        backup = world.store.backup()
         await world.submit("a", "alice", does=LONG)
         await world.submit("b", "alice", does=LONG)
         await world.step(1)

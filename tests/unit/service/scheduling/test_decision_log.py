@@ -23,7 +23,7 @@ from hai_scheduler.service.scheduling.decision_log import (
     DecisionLog,
 )
 from kit.builders import a_task, at
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.service_world import Service
 
 BLOCKER = Holder(task_id=TaskId(9), name="big", user="bob", priority=Priority.HIGH, nodes=2)
@@ -63,7 +63,7 @@ class Log:
     """The log over a store of its own; a tick is a transaction."""
 
     def __init__(self) -> None:
-        self.log, self.store = DecisionLog(), MemoryStore()
+        self.log, self.store = DecisionLog(), ScratchStore()
         self.looked_up: list[TaskId] = []
 
     async def tick(self, seconds: float, verdicts: dict[int, Verdict], *, dies: bool = False) -> list[int]:

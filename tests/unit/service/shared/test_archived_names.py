@@ -12,10 +12,10 @@ from hai_scheduler.ports.values import ArchivedUser
 from hai_scheduler.service.shared.archived_names import BELIEVED_S, ArchivedNames, archived_sentence
 from kit.builders import T0
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 
-class CountedStore(MemoryStore):
+class CountedStore(ScratchStore):
     """A store that counts its views, and fails on demand."""
 
     views = 0
@@ -41,7 +41,7 @@ def store() -> CountedStore:
     return CountedStore()
 
 
-async def archive(store: MemoryStore, name: str) -> None:
+async def archive(store: ScratchStore, name: str) -> None:
     async with store.write() as tx:
         await tx.users.archive(ArchivedUser(name=name, at=T0, by="root"))
 

@@ -11,7 +11,7 @@ from hai_scheduler.service.insight.feed import Feed
 from hai_scheduler.service.insight.queries import EVERYBODY
 from hai_scheduler.service.shared import news
 from hai_scheduler.service.shared.caller import Caller
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from kit.waiting import until
 from unit.service.followers_kit import ADMIN, ALICE, World, a_world
 
@@ -27,8 +27,8 @@ async def test_events_are_read_once_for_all_streams(world: World, monkeypatch: p
     await world.happens("task.submitted")
     await until("all to hear", lambda: all(heard))
     looks = []
-    real = MemoryStore.read
-    monkeypatch.setattr(MemoryStore, "read", lambda store: looks.append(1) or real(store))
+    real = ScratchStore.read
+    monkeypatch.setattr(ScratchStore, "read", lambda store: looks.append(1) or real(store))
     for _ in range(5):
         await world.happens("task.state")
     await until("all to hear six events", lambda: all(len(one) == 6 for one in heard))

@@ -18,8 +18,8 @@ from hai_scheduler.ports.files import PathFault
 from hai_scheduler.ports.values import NewTask
 from hai_scheduler.service.shared.errors import Conflict, QuotaExceeded
 from hai_scheduler.service.tasks.submissions import Submission, Submissions
-from kit.memory.stored.tasks import MemoryTasks
-from kit.memory.transaction import MemoryTx
+from hai_scheduler.store.parts.tasks import StoredTasks
+from hai_scheduler.store.transaction import Tx
 from unit.service.service_world import Service, user
 
 
@@ -68,7 +68,7 @@ class Writes:
         self.count = 0
         write = service.store.write
 
-        def counted() -> AbstractAsyncContextManager[MemoryTx]:
+        def counted() -> AbstractAsyncContextManager[Tx]:
             self.count += 1
             return write()
 
@@ -147,15 +147,15 @@ async def test_a_client_that_has_gone_before_its_turn_submits_nothing() -> None:
 
 async def test_what_the_database_does_not_take_is_the_fault_of_one_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
-    add_all = MemoryTasks.add_all
+    add_all = StoredTasks.add_all
 
-    async def fragile(tasks: MemoryTasks, new: Sequence[NewTask]) -> Sequence[Task]:
+    async def fragile(tasks: StoredTasks, new: Sequence[NewTask]) -> Sequence[Task]:
         added = await add_all(tasks, new)
         if any(each.task.name == "poison" for each in new):
             raise OverflowError("no such number")
         return added
 
-    monkeypatch.setattr(MemoryTasks, "add_all", fragile)
+    monkeypatch.setattr(StoredTasks, "add_all", fragile)
     results = await at_once(service, *(("ann", held(name), None) for name in ("a", "poison", "b")))
     assert outcomes(results) == ["a", "OverflowError", "b"]
     assert await stored(service) == ["a", "b"]
@@ -168,10 +168,10 @@ async def test_who_comes_while_the_faulty_one_is_looked_for_is_answered_though_i
     """Two fail together, so each is stored by itself; the first one's caller leaves before, and a third one waits."""
     service = await a_service()
 
-    async def full(_tasks: MemoryTasks, _new: Sequence[NewTask]) -> Sequence[Task]:
+    async def full(_tasks: StoredTasks, _new: Sequence[NewTask]) -> Sequence[Task]:
         raise OverflowError("no such number")
 
-    monkeypatch.setattr(MemoryTasks, "add_all", full)
+    monkeypatch.setattr(StoredTasks, "add_all", full)
     going = {}
 
     def submit(name: str) -> None:
@@ -201,7 +201,7 @@ async def test_all_are_told_when_the_database_is_away(monkeypatch: pytest.Monkey
     write = service.store.write
 
     @asynccontextmanager
-    async def away() -> AsyncIterator[MemoryTx]:
+    async def away() -> AsyncIterator[Tx]:
         async with write():
             raise Temporary("the state database does not answer")
         yield  # type: ignore[unreachable]

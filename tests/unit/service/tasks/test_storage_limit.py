@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hai_scheduler.ports.stored.storage import UserStorage
+from hai_scheduler.ports.values import UserStorage
 from hai_scheduler.service.shared.errors import Conflict, TooMany
 from hai_scheduler.service.shared.settings import ServiceSettings
-from kit.memory.stored.storage import MemoryAmounts
+from hai_scheduler.store.parts.storage import StoredAmounts
 from unit.service.service_world import user
 from unit.service.storage_kit import KIB, MIB, a_service, ended, flood, large, submissions
 
@@ -48,13 +48,13 @@ async def test_who_submits_faster_than_ended_tasks_are_forgotten_is_told_to_wait
 async def test_measuring_is_seldom_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     service = await a_service()
     measured: list[str] = []
-    of_user = MemoryAmounts.of_user
+    of_user = StoredAmounts.of_user
 
-    async def counted(amounts: MemoryAmounts, name: str) -> UserStorage:
+    async def counted(amounts: StoredAmounts, name: str) -> UserStorage:
         measured.append(name)
         return await of_user(amounts, name)
 
-    monkeypatch.setattr(MemoryAmounts, "of_user", counted)
+    monkeypatch.setattr(StoredAmounts, "of_user", counted)
     for number in range(200):
         await service.submit(f"t{number}", "ann")
     assert len(measured) == 1

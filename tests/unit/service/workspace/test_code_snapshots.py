@@ -23,7 +23,7 @@ from hai_scheduler.service.workspace.code_snapshots import CodeSnapshots, Snapsh
 from kit.builders import a_spec, a_task, at
 from kit.code_folders import Code
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 
 ANN, BOB = Caller(name="ann"), Caller(name="bob")
 CODE = Code({"train.py": b"print(1)"})
@@ -38,7 +38,7 @@ ORDER = LaunchOrder(
 class World:
     def __init__(self, root: Path) -> None:
         self.clock = VirtualClock()
-        self.store = MemoryStore()
+        self.store = ScratchStore()
         self.policies = Policies()
         self.snapshots = SnapshotFolder(root, self.clock)
         self.code = self.use_cases(self.snapshots)

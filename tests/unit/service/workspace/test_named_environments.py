@@ -15,7 +15,7 @@ from hai_scheduler.service.shared.topics import FEED
 from hai_scheduler.service.workspace.named_environments import NamedEnvironments
 from kit.builders import an_environment
 from kit.memory.clock import VirtualClock
-from kit.memory.store import MemoryStore
+from kit.stores import ScratchStore
 from unit.service.service_world import ADMIN, user
 
 ANN = Caller(name="ann", groups=frozenset({"cv"}))
@@ -24,7 +24,7 @@ ANN = Caller(name="ann", groups=frozenset({"cv"}))
 class World:
     def __init__(self) -> None:
         clock = VirtualClock()
-        self.store, self.bus = MemoryStore(), MemoryBus(clock)
+        self.store, self.bus = ScratchStore(), MemoryBus(clock)
         self.use = NamedEnvironments(store=self.store, bus=self.bus, clock=clock)
 
     async def has(self, *environments: Environment) -> World:

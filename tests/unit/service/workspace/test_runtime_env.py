@@ -18,11 +18,11 @@ from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.core.workspace.mounts import Action, Mount, MountKind, MountRule
 from hai_scheduler.ports.cluster import LaunchOrder
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import UserRecord
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.errors import Forbidden, HaiError, Invalid, NotFound
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.store.store import Store
 from kit.builders import a_mount_rule, an_environment
 from kit.memory.behaviour import Behaviour
 from unit.service.service_world import ADMIN, Service, user
