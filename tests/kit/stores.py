@@ -12,14 +12,14 @@ import secrets
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import Engine, QueuePool, create_engine, event
+from sqlalchemy import Connection, CursorResult, Engine, Executable, QueuePool, create_engine, event
 from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlalchemy.util import await_only
 
 from hai_scheduler.store.engine import OPTIONS, prepare_sqlite
 from hai_scheduler.store.first_tables import make_tables
@@ -29,6 +29,7 @@ from hai_scheduler.store.store import Store
 _MEMORY = Path("/dev/shm")  # a folder of its own is made in it
 #: Statements as SQL, by statement: made once for all stores.
 _COMPILED: dict[Any, Any] = {}
+_T = TypeVar("_T")
 
 
 class ScratchStore(Store):
@@ -39,19 +40,17 @@ class ScratchStore(Store):
 
     def __init__(self, content: bytes | None = None) -> None:
         """Open a new store, or one with the content of another one (`backup`)."""
-        self.path = _folder() / f"{secrets.token_hex(8)}.sqlite"
         model, new = _model()
+        self.path = _folder() / f"{secrets.token_hex(8)}.sqlite"
         self.path.write_bytes(new if content is None else content)
         pool = QueuePool(self._connect, max_overflow=-1, dialect=model.dialect)
-        self._in_place = Engine(pool, model.dialect, model.url.set(database=str(self.path)), hide_parameters=True)
-        self._in_place.update_execution_options(compiled_cache=_COMPILED)
-        # SQLAlchemy asks for a driver that waits; this one has nothing to wait for.
-        event.listen(self._in_place, "before_cursor_execute", lambda *_: await_only(_nothing()))
-        prepare_sqlite(self._in_place)
-        event.listen(self._in_place, "connect", _leave_to_memory)
+        engine = Engine(pool, model.dialect, model.url.set(database=str(self.path)), hide_parameters=True)
+        engine.update_execution_options(compiled_cache=_COMPILED)
+        prepare_sqlite(engine)
+        event.listen(engine, "connect", _leave_to_memory)
         if content is None:
-            event.listen(self._in_place, "connect", _name, once=True)
-        super().__init__(AsyncEngine(self._in_place))
+            event.listen(engine, "connect", _name, once=True)
+        super().__init__(cast("AsyncEngine", InPlace(engine)))
         _stores.append(self)
 
     def backup(self) -> bytes:
@@ -71,12 +70,12 @@ class ScratchStore(Store):
 
     def remove(self) -> None:
         """Close the connections and remove the files."""
-        self._in_place.dispose()
+        self.engine.sync_engine.dispose()
         for path in self.path.parent.glob(f"{self.path.name}*"):
             path.unlink()
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, factory=_Connection, check_same_thread=False)
+        return sqlite3.connect(self.path, check_same_thread=False)
 
 
 _stores: list[ScratchStore] = []
@@ -88,18 +87,42 @@ def close_scratch_stores() -> None:
         _stores.pop().remove()
 
 
-class _Cursor(sqlite3.Cursor):
-    async def _async_soft_close(self) -> None:
-        """Do nothing: SQLAlchemy asks this of a cursor that waits."""
+class InPlace:
+    """What the store needs of an AsyncEngine, over one that executes a statement where it is asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.sync_engine = engine
+        self.url, self.pool, self.dialect = engine.url, engine.pool, engine.dialect
+
+    def execution_options(self, **options: Any) -> InPlace:
+        return InPlace(self.sync_engine.execution_options(**options))
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[InPlaceConnection]:
+        with self.sync_engine.connect() as connection:
+            yield InPlaceConnection(connection)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[InPlaceConnection]:
+        with self.sync_engine.begin() as connection:
+            yield InPlaceConnection(connection)
+
+    async def dispose(self) -> None:
+        self.sync_engine.dispose()
 
 
-class _Connection(sqlite3.Connection):
-    def cursor(self, factory: type[sqlite3.Cursor] = _Cursor) -> sqlite3.Cursor:
-        return super().cursor(factory)
+class InPlaceConnection:
+    """What the store needs of an AsyncConnection."""
 
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.dialect = connection.dialect
 
-async def _nothing() -> None:
-    pass
+    async def execute(self, statement: Executable, values: Any = None) -> CursorResult[Any]:
+        return self._connection.execute(statement, values)
+
+    async def run_sync(self, call: Callable[..., _T], *given: Any) -> _T:
+        return call(self._connection, *given)
 
 
 @cache
@@ -118,7 +141,6 @@ def _model() -> tuple[Engine, bytes]:
     with engine.begin() as connection:
         make_tables(connection)
     engine.dispose()
-    engine.dialect.is_async = True
     return engine, path.read_bytes()
 
 

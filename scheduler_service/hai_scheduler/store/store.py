@@ -44,7 +44,8 @@ class Store:
     def __init__(self, engine: AsyncEngine, timings: Timings | None = None) -> None:
         self.engine = engine
         self._timings = timings or Untimed()
-        time_statements(engine, self._timings)
+        if timings is not None:
+            time_statements(engine, timings)
         self._readers = reading(engine)
         self._writers = writing(engine)
         self._known, self._known_facts = KnownTasks(), KnownFacts()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from hai_scheduler.adapters.shared.origins import check_mark, check_origin
-from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.observation import Observation
@@ -25,8 +25,8 @@ from kit.memory.jobs import ScriptedJobs
 from kit.memory.scripted import Fate, ScriptedRank, ScriptedRun
 from kit.memory.scripted_runs import BehaviourOf, ScriptedRuns
 
-#: Returns the notice that a run's supervisors would read from the REST interface now.
-Notices = Callable[[RunId], Awaitable[Notice | None]]
+#: Returns the notices that the supervisors of these runs would read from the REST interface now.
+Notices = Callable[[Collection[RunId]], Awaitable[Mapping[RunId, Notice]]]
 
 
 class MemoryCluster:
@@ -40,7 +40,7 @@ class MemoryCluster:
 
     **Notices.** On a real cluster a rank learns of its notice from the service's REST interface, through its
     supervisor. Here either the caller passes it with `cluster.jobs.tell(run_id, notice)`, or the cluster asks
-    `notices(run_id)` for every run at each `observe()`, when a supervisor's long poll would have got it too;
+    `notices(run_ids)` for the live runs at each `observe()`, when a supervisor's long poll would have got it too;
     `notices_of(store)` reads notices from the store, as the REST interface does.
 
     **Restarts.** The object is the cluster, not the connection to it: it goes on after `close()`, and a restarted
@@ -234,22 +234,19 @@ class MemoryCluster:
         return f"{rank.node} has {node.gpus} GPUs, so there is no GPU {last}" if last >= node.gpus else None
 
     async def _ask_for_notices(self, notices: Notices) -> None:
-        for run_id, run in list(self._runs.live().items()):
-            notice = await notices(run_id)
-            if notice is not None and (run.notice is None or notice.revision > run.notice.revision):
+        live = self._runs.live()
+        for run_id, notice in (await notices(live)).items() if live else ():
+            known = live[run_id].notice
+            if known is None or notice.revision > known.revision:
                 self.jobs.tell(run_id, notice)
 
 
 def notices_of(store: Store) -> Notices:
     """Return a function that reads notices from the store, as the REST interface does for a run's supervisors."""
 
-    async def notice(run_id: RunId) -> Notice | None:
-        task_id, _, _ = run_id.partition(".")
-        try:
-            async with store.read() as tx:
-                run = (await tx.tasks.get(TaskId(int(task_id)))).live_run
-        except Absent:
-            return None
-        return run.notice if run is not None and run.id == run_id else None
+    async def notices(run_ids: Collection[RunId]) -> Mapping[RunId, Notice]:
+        async with store.read() as tx:
+            runs = [task.live_run for task in await tx.tasks.unfinished()]
+        return {run.id: run.notice for run in runs if run is not None and run.id in run_ids and run.notice is not None}
 
-    return notice
+    return notices

@@ -35,10 +35,10 @@ async def test_an_idle_tick_between_two_renewals_writes_nothing_at_all() -> None
     pair = await Pair().open()
     cycle = pair.replicas[0].parts.cycle
     await cycle._tick_safely()
-    before = pair.store._state
+    before = pair.store.backup()
     await pair.clock.advance(0.5)
     await cycle._tick_safely()
-    assert pair.store._state is before
+    assert pair.store.backup() == before
 
 
 async def test_who_has_lost_the_lease_writes_no_status_over_the_next_leaders() -> None:

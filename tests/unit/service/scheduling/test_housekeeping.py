@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -250,6 +251,17 @@ async def packed(service: Service, run: RunId = OF_A_RUN) -> int:
     return sum(later - earlier == 60 for earlier, later in pairwise([times[0] - 60, *times])) // 60
 
 
+@pytest.fixture
+def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points are packed where it is asked for, not in a thread: virtual time does not wait for threads."""
+
+    async def here(call: Callable[..., object], *given: object) -> object:
+        return call(*given)
+
+    monkeypatch.setattr(asyncio, "to_thread", here)
+
+
+@pytest.mark.usefixtures("in_place")
 async def test_packing_gives_way_between_chunks() -> None:
     service = await a_service()
     await with_hours(service, 5)
@@ -266,6 +278,7 @@ async def test_packing_gives_way_between_chunks() -> None:
     assert await service.parts.housekeeping.pack_series() == 0, "there is nothing left"
 
 
+@pytest.mark.usefixtures("in_place")
 async def test_who_does_not_lead_packs_nothing_and_who_loses_it_stops() -> None:
     service = await a_service()
     await with_hours(service, 5)
@@ -281,6 +294,7 @@ async def test_who_does_not_lead_packs_nothing_and_who_loses_it_stops() -> None:
     assert await packing == 2
 
 
+@pytest.mark.usefixtures("in_place")
 async def test_an_hour_that_goes_on_is_not_packed() -> None:
     service = await a_service()
     await service.clock.advance(1800)
@@ -290,6 +304,7 @@ async def test_an_hour_that_goes_on_is_not_packed() -> None:
     assert await service.clock.run(service.parts.housekeeping.pack_series()) == 1
 
 
+@pytest.mark.usefixtures("in_place")
 async def test_the_loop_packs_each_minute() -> None:
     service = await a_service()
     sweeping = asyncio.create_task(service.parts.housekeeping.run())

@@ -54,10 +54,10 @@ async def test_the_follower_sees_what_the_leader_sees_and_writes_nothing() -> No
     waits = await submit(pair, 1, "waits", 2)
     for _ in range(3):
         await leader.cycle.tick()
-    before = pair.store._state
+    before = pair.store.backup()
     assert await follower.cycle.tick() is False
     assert await follower.follower.look()
-    assert pair.store._state is before
+    assert pair.store.backup() == before
     mine, its = follower.cycle.latest_plan, leader.cycle.latest_plan
     assert mine.verdicts == its.verdicts
     assert mine.nodes == its.nodes

@@ -120,10 +120,10 @@ async def test_gpus_of_nodes_are_remembered_for_what_does_not_see_the_cluster() 
         assert await gpus_of(tx) == {"training": 8}
         await keep_gpus(tx, {"big": 16})
         assert await gpus_of(tx) == {"training": 8, "big": 16}
-    before = service.store._state
+        before = await tx.settings.get("ledger_gpus")
     await service.parts.cycle.tick()
     async with service.store.read() as tx:
-        assert await tx.settings.get("ledger_gpus") == before.settings["ledger_gpus"]
+        assert await tx.settings.get("ledger_gpus") == before
 
 
 def test_what_neither_begins_nor_ends_a_run_is_not_written() -> None:

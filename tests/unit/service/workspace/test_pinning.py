@@ -258,7 +258,8 @@ async def test_ranks_are_shown_the_environments_of_their_user_and_the_one_that_t
     await world.send("none")
     await world.step()
     mine = ("base", "groups/cv", "users/ann")
-    assert [order.haienv_reads for order in world.launches] == [None, mine, (*mine, "users/bob/sight"), mine]
+    reads = {order.task_id: order.haienv_reads for order in world.launches}
+    assert [reads[task] for task in sorted(reads)] == [None, mine, (*mine, "users/bob/sight"), mine]
 
 
 async def test_a_build_is_shown_what_it_extends_and_what_is_in_use(world: World) -> None:
