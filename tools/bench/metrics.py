@@ -1,4 +1,4 @@
-"""What metrics of ranks cost: the rank that samples, the service that takes them, and who looks at a day of them."""
+"""What metrics of ranks cost: the rank that samples, the service that takes and keeps them, and a day of them read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from bench import metrics_browser, metrics_slowdown, metrics_taking
+from bench import metrics_taking
 from bench.figures import Report, say
 from bench.metrics_points import GPUS, as_sent, points_of
 from hai_client.metrics.packing import packed
@@ -55,8 +55,6 @@ def measure(report: Report) -> None:
         loop = asyncio.run(_of_the_store(report, Path(temporary)))
     name = f"{RANKS} ranks: CPU of the service"
     report.add(TOPIC, name, api + loop, "%", "of a core: the API at its dearer, and the loop", at_most=5)
-    metrics_slowdown.measure(report, TOPIC)
-    metrics_browser.measure(report, TOPIC)
 
 
 def _of_a_rank(report: Report) -> None:
