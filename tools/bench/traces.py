@@ -1,4 +1,4 @@
-"""How well public traces are scheduled, in simulations: `make bench-traces`. Needs ../shared/traces.
+"""How well public traces are scheduled, in simulations: `make bench ARGS=traces`. Needs ../shared/traces.
 
 The same simulator, jobs, cluster and restart cost for every discipline; SRTF knows how long each job takes and is a
 bound, not a competitor. No trace names its users: they are made up with seed 0 (docs/simulator.md).
