@@ -86,7 +86,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=words_.duration("retry-backoff"),
         default=0.0,
         metavar="TIME",
-        help="wait before the first retry, twice as long before each further one, a day at most: 30s",
+        help="how long to wait before the first retry, such as 30s; each further wait is twice as long, a day at most (0)",
     )
     add(
         "--retry-exit-codes",
