@@ -91,7 +91,7 @@ def _is_elsewhere(marker: str) -> bool:
 
 
 def is_other(index: str) -> bool:
-    """Return whether an index is a server other than PyPI. (Packages of PyPI may come from a mirror that a site has set.)"""
+    """Return whether an index is a server other than PyPI, whose packages a site may have a mirror of."""
     parts = urlsplit(index)
     return parts.scheme in ("http", "https") and parts.hostname != PYPI and parts.username is None
 
