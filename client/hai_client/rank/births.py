@@ -97,12 +97,7 @@ class Births:
         self._newborns = {shell: newborn for shell, newborn in self._newborns.items() if shell in alive}
 
     def take(self, pid: int, status: int) -> None:
-        """Handle a traced process that the kernel has stopped: let it go on, hold it, or leave it.
-
-        Args:
-            pid: The process.
-            status: What `os.waitpid` said of it.
-        """
+        """Handle the stop of a traced process, with the status of `os.waitpid`."""
         event, number = status >> 16, os.WSTOPSIG(status)
         if pid not in self._watched:
             # A new process: the stop of its shell, which may come later, says whose it is.
