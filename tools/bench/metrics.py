@@ -110,7 +110,7 @@ async def _a_day(report: Report, store: Store, series: Series, run_id: RunId, en
         await store.series.append(run_id, 0, [point])
     day = 24 * len(pack(earlier[:360])) + len(pack(fold(points, 60)))
     note = "the GPUs work all the time; points of 10 s and of minutes"
-    report.add(TOPIC, f"{RANKS} ranks: stored in a day", day * RANKS / 1e9, "GB", note, at_most=0.5)
+    report.add(TOPIC, f"{RANKS} ranks: stored in a day", day * RANKS / 1e9, "GB", note, at_most=0.75)
     note = "pages of SQLite with their indexes; minutes by the hour, until the day is over"
     report.add(TOPIC, f"{RANKS} ranks: on the disk after a day", on_disk * RANKS / 1e9, "GB", note)
     for names, words in ((DRAWN, f"{len(DRAWN)} metrics"), (None, "all metrics")):
