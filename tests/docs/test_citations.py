@@ -34,14 +34,14 @@ _OTHER_FILES = """
 """
 OTHER_FILES = frozenset(_OTHER_FILES.split())
 PACKAGES = ("hai_client", "hai_ffrecord", "hai_hub", "hai_lab", "hai_scheduler", "hai_spawner")
-ROOMS = ("adapters", "api", "app", "core", "ports", "service", "sim", "tests", "tools", "worker")
+ROOMS = ("adapters", "api", "app", "core", "ports", "service", "sim", "store", "tests", "tools", "worker")
 _FILE = re.compile(
     r"(?<![\w/.$~{<:*-])(?:\.\.?/)*((?:[\w-][\w.-]*/)*[\w-]+\.(?:py|md|tsx?|mjs|sh|toml|ya?ml))\b(?![/(])"
 )
 _SOURCE = re.compile(r"\.(?:py|tsx?|mjs)$")
 _ROOM = re.compile(rf"`((?:{'|'.join((*PACKAGES, *ROOMS))})(?:/[a-z_]\w*)+)/?`")
 _DOTTED = re.compile(
-    rf"(?<![\w./-])((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+|(?:core|service|adapters|ports)(?:\.[a-z_]\w*){{2,}})"
+    rf"(?<![\w./-])((?:{'|'.join(PACKAGES)})(?:\.[A-Za-z_]\w*)+|(?:core|service|adapters|ports|store)(?:\.[a-z_]\w*){{2,}})"
 )
 _NAME = re.compile(r"`([A-Za-z_][\w.]*\w)(?<!\.ts)(?:\(\))?`")
 _MAKE = re.compile(r"`make ([a-z][a-z-]*)")
