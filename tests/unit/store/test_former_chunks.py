@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from hai_scheduler.store.former_chunks import FORMER, rewritten
 from hai_scheduler.core.metrics.packing import unpack
 from hai_scheduler.core.metrics.series import Point, Spread
+from hai_scheduler.store.former_chunks import FORMER, rewritten
 
 #: As that version has packed `POINTS`: with leaps, gaps, a number of the job's own, and times that are not in step.
 CHUNK = base64.b64decode(
