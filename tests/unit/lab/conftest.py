@@ -24,8 +24,7 @@ from traitlets.config import Config
 
 from hai_lab.platform import API_PATH
 
-# Coroutines are run by pytest-asyncio, as everywhere; a test without a server has nothing to clean up. (The import sets the
-# limit of open files to 4096.)
+# Coroutines are run by pytest-asyncio, as everywhere; a test without a server has nothing to clean up.
 del pytest_pyfunc_call, pytest_pycollect_makeitem, jp_server_cleanup  # noqa: F821
 
 TOKEN = "platform-token-7f3a"
