@@ -25,7 +25,7 @@ RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notif
 .PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
 
 up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="--port 8123" hands options on
 	@exec $(BIN)/hai up $(ARGS)

@@ -79,7 +79,7 @@ def up_options() -> set[str]:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z-]+):.*##", text_of("Makefile"), re.MULTILINE))
+    return set(re.findall(r"^([a-z0-9-]+):.*##", text_of("Makefile"), re.MULTILINE))
 
 
 def test_pages_do_hold_commands() -> None:
