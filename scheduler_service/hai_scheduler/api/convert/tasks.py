@@ -31,7 +31,7 @@ from hai_scheduler.core.model.verdicts import Holder, Verdict
 from hai_scheduler.core.workspace import builds
 from hai_scheduler.service.insight.queries import TaskStory, TaskView
 from hai_scheduler.service.logs.failures import Failure
-from hai_scheduler.service.runs.rank_reports import Report, ReportKind, RunNotice
+from hai_scheduler.service.runs.rank_reports import ReportKind, RunNotice, RunReport
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
 from hai_scheduler.service.tasks.submissions import Submission
@@ -116,9 +116,9 @@ def _retry_fields(retry: Retry | None) -> dict[str, Any]:
     }
 
 
-def report_of(body: RankReport, kind: ReportKind) -> Report:
+def report_of(body: RankReport, kind: ReportKind) -> RunReport:
     """Return the report of a rank, which is of this kind."""
-    return Report(
+    return RunReport(
         kind=kind,
         at=body.at,
         seconds=body.seconds,
