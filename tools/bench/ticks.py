@@ -40,7 +40,7 @@ from hai_scheduler.service.scheduling.decision_log import DecisionLog
 from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
 from kit.both_roles import Parts, assemble
 from kit.builders import a_spec, a_task, some_nodes
