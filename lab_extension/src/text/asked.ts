@@ -77,7 +77,7 @@ export function askedFacts(
   { all = false, fields = ASKED_FIELDS }: { all?: boolean; fields?: readonly IAskedField[] } = {}
 ): [string, string][] {
   return fields
-    .map(field => ({ field, value: task[field.name as AskedName] as Said }))
+    .map(field => ({ field, value: task[field.name as AskedName] }))
     .filter(({ field, value }) => all || value !== field.default)
     .map(({ field, value }) => [field.label(), shown(field, value)]);
 }

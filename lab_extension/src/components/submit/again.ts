@@ -27,7 +27,9 @@ export function requestOf(task: ITaskDetail): ITaskSubmit {
   const { snapshot } = task;
   const same = SUBMIT_FIELDS.filter(name => name in task && !NOT_AGAIN.includes(name));
   return {
-    ...(Object.fromEntries(same.map(name => [name, task[name as keyof ITaskDetail]])) as unknown as ITaskSubmit),
+    ...(Object.fromEntries(
+      same.map(name => [name, task[name as keyof ITaskDetail]])
+    ) as unknown as ITaskSubmit),
     environment: environmentOf(task),
     env_latest: task.haienv?.latest ?? false,
     snapshot:

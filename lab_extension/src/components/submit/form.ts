@@ -240,7 +240,7 @@ function readAskedFields(values: IFormValues, take: Take): Pick<ITaskSubmit, Ask
       field.name,
       take(field.name, () => readAsked(field, values[field.name]), field.default as Said)
     ])
-  ) as Pick<ITaskSubmit, AskedName>;
+  );
 }
 
 /** null: it is not a whole number. */

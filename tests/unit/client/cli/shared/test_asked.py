@@ -61,4 +61,4 @@ def test_the_help_names_the_usual_value() -> None:
 
 
 def test_a_length_is_shown_as_one() -> None:
-    assert [field.text(value) for field, value in zip(FIELDS, (5, 90.0), strict=False)] == ["5", "1m30s"]
+    assert [field.text(value) for field, value in zip(FIELDS, (5, 90.0), strict=False)] == ["5", "1 min 30 s"]
