@@ -6,10 +6,10 @@ Written by `make reference` from the models of the service: change those, not th
 from __future__ import annotations
 
 from hai_client.cli.language.catalogue import label
-from hai_client.cli.shared.asked import AskedField
+from hai_client.cli.shared.asked import TaskOption
 
 ASKED_FIELDS = (
-    AskedField(
+    TaskOption(
         name="retries",
         kind="number",
         words=(),

@@ -13,7 +13,7 @@ from hai_client.errors import Invalid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedField:
+class TaskOption:
     """One of these fields; `kind` is `number`, `length`, `flag`, `text` or `word`."""
 
     #: Its name in requests and answers.
@@ -52,7 +52,7 @@ class AskedField:
         return format_duration(value) if self.kind == "length" else str(value)
 
 
-def add_options(parser: argparse.ArgumentParser, fields: Iterable[AskedField]) -> None:
+def add_options(parser: argparse.ArgumentParser, fields: Iterable[TaskOption]) -> None:
     """Add the option of each field."""
     for field in fields:
         given: dict[str, Any] = {"dest": field.name, "default": field.default}

@@ -21,10 +21,10 @@ def in_python(doc: str, asked: Sequence[AskedField]) -> str:
         "",
         "from hai_client.cli.language.catalogue import label",
     ]
-    lines += ["from hai_client.cli.shared.asked import AskedField", "", "ASKED_FIELDS = ("]
+    lines += ["from hai_client.cli.shared.asked import TaskOption", "", "ASKED_FIELDS = ("]
     for one in asked:
         lines += [
-            "    AskedField(",
+            "    TaskOption(",
             *(f"        {name}={value}," for name, value in _values(one, python=True)),
             "    ),",
         ]

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from hai_scheduler.service.shared.sent_as import SentAs, ValueField, annotations_of, fields_of
-from hai_scheduler.service.tasks.submission import Asked, Submission
+from hai_scheduler.service.tasks.submission import AskedFor, Submission
 
 Kind = Literal["number", "length", "flag", "text", "word"]
 
@@ -50,17 +50,17 @@ def asked_fields(kind: type = Submission) -> Sequence[AskedField]:
         _field(name, one, asked, defaults[name])
         for name, one in fields_of(kind).items()
         for asked in annotations_of(one.type)
-        if isinstance(asked, Asked)
+        if isinstance(asked, AskedFor)
     ]
 
 
-def _field(name: str, of: ValueField, asked: Asked, default: Any) -> AskedField:
+def _field(name: str, of: ValueField, asked: AskedFor, default: Any) -> AskedField:
     inner = _plain(of.type)
     words = tuple(map(str, get_args(inner))) if get_origin(inner) is Literal else ()
     if (not words and inner not in _KINDS) or default is MISSING:
         raise TypeError(
             f"{name}: a value of {inner} cannot be asked for by its definition alone: give it a default and the type "
-            "int, timedelta, bool, str or Literal, or leave out `Asked` and write its places"
+            "int, timedelta, bool, str or Literal, or leave out `AskedFor` and write its places"
         )
     least, most = _limits(of.type)
     return AskedField(

@@ -23,7 +23,7 @@ from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFor:
     """The annotation of a field that needs nothing but its definition: see `asked_fields`."""
 
     #: Its name for users.
@@ -71,7 +71,7 @@ class Submission:
     hold: bool = False
     #: How often the task is started again when its command fails.
     retries: Annotated[
-        int, Field(ge=0, le=MAX_RETRIES), Asked("Retries", "how often it starts again if its command fails")
+        int, Field(ge=0, le=MAX_RETRIES), AskedFor("Retries", "how often it starts again if its command fails")
     ] = 0
     #: Seconds before the first retry; doubled before each further retry, up to a day.
     retry_backoff: Annotated[timedelta, IN_SECONDS, Field(alias="retry_backoff_s")] = timedelta(0)

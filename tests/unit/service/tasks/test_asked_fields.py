@@ -12,9 +12,9 @@ from pydantic import Field
 from hai_scheduler.service.shared.sent_as import IN_SECONDS
 from hai_scheduler.service.tasks.asked_fields import AskedField, asked_fields
 from hai_scheduler.service.tasks.experiment_file import ExperimentFile
-from hai_scheduler.service.tasks.submission import Asked
+from hai_scheduler.service.tasks.submission import AskedFor
 
-_ASKED = Asked("Word", "what it says")
+_ASKED = AskedFor("Word", "what it says")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ def test_a_type_that_needs_more_is_refused_with_what_to_do() -> None:
 
         names: Annotated[tuple[str, ...], _ASKED] = ()
 
-    with pytest.raises(TypeError, match=r"^names: .* or leave out `Asked` and write its places"):
+    with pytest.raises(TypeError, match=r"^names: .* or leave out `AskedFor` and write its places"):
         asked_fields(Listed)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from hai_client.cli.shared.asked import AskedField, add_options
+from hai_client.cli.shared.asked import TaskOption, add_options
 from hai_client.errors import Invalid
 
 
-def a_field(name: str, kind: str, default: Any = None, **more: Any) -> AskedField:
+def a_field(name: str, kind: str, default: Any = None, **more: Any) -> TaskOption:
     given = {"words": (), "least": None, "most": None, "label": lambda: "", "help": "what it says", **more}
-    return AskedField(name=name, kind=kind, default=default, **given)
+    return TaskOption(name=name, kind=kind, default=default, **given)
 
 
 FIELDS = [
