@@ -19,7 +19,7 @@ from hai_scheduler.service.workspace.pinning import IMAGES
 
 
 def stored_out(environment: Environment) -> EnvironmentOut:
-    """Return the model of an image of which it does not matter who gets it."""
+    """Return the model of an image without saying whether it is anybody's default."""
     return environment_out(Listed(environment=environment, chosen=False))
 
 
