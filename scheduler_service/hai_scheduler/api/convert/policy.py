@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from hai_scheduler.api.wire.cluster import AssumptionOut
@@ -16,17 +15,16 @@ from hai_scheduler.api.wire.policy import (
 )
 from hai_scheduler.service.insight.trial import Trial, TrialAssumption
 from hai_scheduler.service.policy.changes import PolicyView
-from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
+from hai_scheduler.service.policy.numbers import NUMBERS, written
 from hai_scheduler.service.policy.store import NumberOrigin
 
 
-def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
-    """Return the model of the policy numbers, in the order of their table, with `notes` as further warnings."""
+def policy_out(view: PolicyView) -> PolicyOut:
+    """Return the model of the policy numbers, in the order of their table."""
     return PolicyOut(
         numbers=[
             PolicyNumber(
                 name=number.name,
-                former=former_names(number.name),
                 kind=number.kind.value,
                 rule=number.rule,
                 help=number.help,
@@ -39,7 +37,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
         ],
         groups=sorted(view.groups),
         trouble=view.trouble,
-        warnings=[*view.warnings, *notes],
+        warnings=list(view.warnings),
         version=view.version,
     )
 
