@@ -16,7 +16,7 @@ def main(argv: list[str]) -> int:
         with imports_for_good():
             from hai_scheduler.adapters.local.nodes import NodesError
             from hai_scheduler.adapters.sql.refusal import StateUnusable
-            from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
+            from hai_scheduler.adapters.sql.revision import StateDamaged, StateOfOtherVersion
             from hai_scheduler.app.config import ConfigError, HaiScheduler
             from hai_scheduler.app.listening import CannotListen
             from hai_scheduler.app.serve import serve
@@ -27,7 +27,7 @@ def main(argv: list[str]) -> int:
     log_to_stderr("%(asctime)s %(levelname).1s %(name)s: %(message)s")
     try:
         asyncio.run(serve(HaiScheduler().settings(argv)))
-    except (ConfigError, NodesError, StateDamaged, StateTooNew, StateUnusable) as error:
+    except (ConfigError, NodesError, StateDamaged, StateOfOtherVersion, StateUnusable) as error:
         print(f"hai-scheduler: {masked(str(error))}", file=sys.stderr)
         return 2
     except CannotListen as error:

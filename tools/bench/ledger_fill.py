@@ -18,11 +18,11 @@ from typing import Any, Final
 from sqlalchemy import Table, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from hai_scheduler.adapters.sql.codec import to_instant
 from hai_scheduler.adapters.sql.histograms import packed
 from hai_scheduler.adapters.sql.ledger_rows import ledger_values
 from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, SumReach, differences
 from hai_scheduler.adapters.sql.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
-from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.ledger.cutting import rows_of
 from hai_scheduler.core.ledger.kinds import WorkKind
