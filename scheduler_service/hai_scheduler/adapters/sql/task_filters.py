@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Text, and_, false, func, or_, select, true
 
+from hai_scheduler.adapters.sql.codec import to_instant
 from hai_scheduler.adapters.sql.label_tables import STARS, TASK_TAGS
-from hai_scheduler.adapters.sql.rows import to_instant
 from hai_scheduler.adapters.sql.tables import TASKS
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.ports.values import TaskFilter, TaskKey

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import bindparam, false, select
 
 from hai_scheduler.adapters.sql.known import Head, Known, KnownTasks, Stamp, Written
+from hai_scheduler.adapters.sql.rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.summary import Summary
 from hai_scheduler.adapters.sql.tables import TASKS
-from hai_scheduler.adapters.sql.task_rows import TASKS_WITH_RUNS, task_with_run, tasks_with_runs
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.task import Task
 

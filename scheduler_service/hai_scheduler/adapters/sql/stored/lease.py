@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
-from hai_scheduler.adapters.sql.rows import of_instant, to_instant
+from hai_scheduler.adapters.sql.codec import of_instant, to_instant
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.tables import LEASE
 from hai_scheduler.ports.errors import LeaseLost

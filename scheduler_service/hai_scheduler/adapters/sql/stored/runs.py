@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import select
 
-from hai_scheduler.adapters.sql.rows import run_of
+from hai_scheduler.adapters.sql.rows import RUN
 from hai_scheduler.adapters.sql.statements import Statements
 from hai_scheduler.adapters.sql.tables import RUNS
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
@@ -25,7 +25,7 @@ class SqlRuns:
     async def of_task(self, task_id: TaskId) -> Sequence[Run]:
         """See `StoredRuns.of_task`."""
         found = await self._sql.ask(select(RUNS).where(RUNS.c.task_id == task_id).order_by(RUNS.c.number))
-        return [run_of(row) for row in found]
+        return [RUN.of(row) for row in found]
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
         """See `StoredRuns.origins`."""
