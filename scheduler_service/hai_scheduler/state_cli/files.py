@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.errors import Invalid
-from hai_scheduler.adapters.sql.revision import FIRST, LAST_BEFORE, OLDER, VERSION_TABLE, known
 from hai_scheduler.app.state_lock import API_FILE, FILE
+from hai_scheduler.store.revision import FIRST, LAST_BEFORE, OLDER, VERSION_TABLE, known
 
 _COMPANIONS: Final = ("-wal", "-shm")
 

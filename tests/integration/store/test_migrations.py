@@ -16,11 +16,16 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql import migrate
-from hai_scheduler.adapters.sql import revision as revision_module
-from hai_scheduler.adapters.sql.engine import connect, parse
-from hai_scheduler.adapters.sql.migrate import upgrade
-from hai_scheduler.adapters.sql.revision import (
+from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.core.model.leaving import Source
+from hai_scheduler.core.model.node import NodeMark
+from hai_scheduler.core.model.run import Checkpoint, RankState
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store import migrate
+from hai_scheduler.store import revision as revision_module
+from hai_scheduler.store.engine import connect, parse
+from hai_scheduler.store.migrate import upgrade
+from hai_scheduler.store.revision import (
     FIRST,
     LAST_BEFORE,
     VERSION_TABLE,
@@ -32,13 +37,8 @@ from hai_scheduler.adapters.sql.revision import (
     is_newest,
     known,
 )
-from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.adapters.sql.tables import METADATA
-from hai_scheduler.core.model.ids import TaskId
-from hai_scheduler.core.model.leaving import Source
-from hai_scheduler.core.model.node import NodeMark
-from hai_scheduler.core.model.run import Checkpoint, RankState
-from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.store import open_store
+from hai_scheduler.store.tables import METADATA
 from integration.store.state_before import a_state_before
 from kit.builders import a_quota, a_rank, a_spec, a_task, at
 from kit.databases import sqlite_url
@@ -299,7 +299,7 @@ def test_only_an_older_state_needs_alembic(tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "hai.sqlite")
     opened = (
         "import asyncio, sys\n"
-        "from hai_scheduler.adapters.sql.store import open_store\n"
+        "from hai_scheduler.store.store import open_store\n"
         "asyncio.run(open_store(sys.argv[1]))\n"
         "print('alembic' in sys.modules)\n"
     )

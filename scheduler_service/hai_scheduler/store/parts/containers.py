@@ -1,0 +1,35 @@
+"""Development containers that live, in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import bindparam, delete, select
+
+from hai_scheduler.core.ledger.development import DevelopmentContainer
+from hai_scheduler.store.ledger_tables import CONTAINERS
+from hai_scheduler.store.rows import CONTAINER
+from hai_scheduler.store.statements import Statements
+
+_ALL = select(CONTAINERS)
+_REMOVE = delete(CONTAINERS).where(CONTAINERS.c.id == bindparam("_id"))
+
+
+class SqlContainers:
+    """See `ports.stored.containers.StoredContainers`."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements
+
+    async def all(self) -> Sequence[DevelopmentContainer]:
+        """See `StoredContainers.all`."""
+        return sorted((CONTAINER.of(row) for row in await self._sql.ask(_ALL)), key=lambda each: each.id)
+
+    async def put(self, containers: Collection[DevelopmentContainer]) -> None:
+        """See `StoredContainers.put`."""
+        for container in containers:
+            self._sql.put_later(CONTAINERS, CONTAINER.values(container))
+
+    async def remove(self, ids: Collection[str]) -> None:
+        """See `StoredContainers.remove`."""
+        self._sql.change_later(_REMOVE, [{"_id": each} for each in ids])

@@ -1,0 +1,62 @@
+"""Users in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import delete, select, update
+
+from hai_scheduler.ports.values import ArchivedUser, UserRecord, UserVisit
+from hai_scheduler.store.rows import ARCHIVED_USER, USER, VISIT
+from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.tables import ARCHIVED_USERS, USERS, VISITS
+
+# Made once: to build a statement costs as much as to execute it.
+_USERS, _VISITS, _ARCHIVED = select(USERS), select(VISITS), select(ARCHIVED_USERS)
+
+
+class SqlUsers(SmallTablePart):
+    """See `ports.stored.users.StoredUsers`."""
+
+    async def all(self) -> Sequence[UserRecord]:
+        """See `StoredUsers.all`; by name."""
+        return list(await self._tables.rows("users", self._read))
+
+    async def put(self, user: UserRecord) -> None:
+        """See `StoredUsers.put`."""
+        await self._tables.changes("users")
+        await self._sql.put(USERS, USER.values(user))
+
+    async def _read(self) -> Sequence[UserRecord]:
+        rows = await self._sql.ask(_USERS)
+        return sorted((USER.of(row) for row in rows), key=lambda u: u.name)
+
+    async def visits(self) -> Mapping[str, UserVisit]:
+        """See `StoredUsers.visits`."""
+        return {row.name: VISIT.of(row) for row in await self._sql.ask(_VISITS)}
+
+    async def put_visit(self, visit: UserVisit) -> None:
+        """See `StoredUsers.put_visit`."""
+        values = VISIT.values(visit)
+        if visit.admin_at is None:
+            seen = update(VISITS).where(VISITS.c.name == visit.name).values(seen_at=values["seen_at"])
+            if (await self._sql.change(seen)).rowcount:
+                return
+        await self._sql.put(VISITS, values)
+
+    async def archived(self) -> Mapping[str, ArchivedUser]:
+        """See `StoredUsers.archived`."""
+        return dict(await self._tables.rows("archived", self._read_archived))
+
+    async def archive(self, user: ArchivedUser) -> None:
+        """See `StoredUsers.archive`."""
+        await self._tables.changes("archived")
+        await self._sql.put(ARCHIVED_USERS, ARCHIVED_USER.values(user))
+
+    async def restore(self, name: str) -> bool:
+        """See `StoredUsers.restore`."""
+        await self._tables.changes("archived")
+        return (await self._sql.change(delete(ARCHIVED_USERS).where(ARCHIVED_USERS.c.name == name))).rowcount > 0
+
+    async def _read_archived(self) -> Mapping[str, ArchivedUser]:
+        return {row.name: ARCHIVED_USER.of(row) for row in await self._sql.ask(_ARCHIVED)}

@@ -1,0 +1,81 @@
+"""Mount rules, environments and what was found in images, in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import delete, select
+
+from hai_scheduler.core.workspace.abi import FoundMachine
+from hai_scheduler.core.workspace.environments import Environment
+from hai_scheduler.core.workspace.mounts import MountRule
+from hai_scheduler.store.rows import ENVIRONMENT, FOUND, MOUNT_RULE
+from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.tables import ENVIRONMENTS, FOUND_MACHINES, MOUNT_RULES
+
+# Made once: to build a statement costs as much as to execute it.
+_MOUNT_RULES, _ENVIRONMENTS = select(MOUNT_RULES), select(ENVIRONMENTS)
+
+
+class SqlMountRules(SmallTablePart):
+    """See `ports.stored.workspace.StoredMountRules`."""
+
+    async def all(self) -> Sequence[MountRule]:
+        """See `StoredMountRules.all`."""
+        return list(await self._tables.rows("mount_rules", self._read))
+
+    async def _read(self) -> Sequence[MountRule]:
+        rows = await self._sql.ask(_MOUNT_RULES)
+        return sorted((MOUNT_RULE.of(row) for row in rows), key=lambda rule: rule.name)
+
+    async def put(self, rule: MountRule) -> None:
+        """See `StoredMountRules.put`."""
+        await self._tables.changes("mount_rules")
+        await self._sql.put(MOUNT_RULES, MOUNT_RULE.values(rule))
+
+    async def delete(self, name: str) -> bool:
+        """See `StoredMountRules.delete`."""
+        await self._tables.changes("mount_rules")
+        return (await self._sql.change(delete(MOUNT_RULES).where(MOUNT_RULES.c.name == name))).rowcount > 0
+
+
+class SqlEnvironments(SmallTablePart):
+    """See `ports.stored.workspace.StoredEnvironments`."""
+
+    async def all(self) -> Sequence[Environment]:
+        """See `StoredEnvironments.all`."""
+        known = await self._tables.rows("environments", self._read)
+        # Copies, because the cached environments must not be changed by callers.
+        return [replace(environment, variables=dict(environment.variables)) for environment in known]
+
+    async def _read(self) -> Sequence[Environment]:
+        rows = await self._sql.ask(_ENVIRONMENTS)
+        return sorted((ENVIRONMENT.of(row) for row in rows), key=lambda environment: environment.name)
+
+    async def put(self, environment: Environment) -> None:
+        """See `StoredEnvironments.put`."""
+        await self._tables.changes("environments")
+        await self._sql.put(ENVIRONMENTS, ENVIRONMENT.values(environment))
+
+    async def delete(self, name: str) -> bool:
+        """See `StoredEnvironments.delete`."""
+        await self._tables.changes("environments")
+        return (await self._sql.change(delete(ENVIRONMENTS).where(ENVIRONMENTS.c.name == name))).rowcount > 0
+
+
+class SqlFoundMachines:
+    """See `ports.stored.workspace.StoredFoundMachines`."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements
+
+    async def of(self, image: str) -> FoundMachine | None:
+        """See `StoredFoundMachines.of`."""
+        row = (await self._sql.ask(select(FOUND_MACHINES).where(FOUND_MACHINES.c.image == image))).one_or_none()
+        return None if row is None else FOUND.of(row)
+
+    async def put(self, found: FoundMachine) -> None:
+        """See `StoredFoundMachines.put`."""
+        await self._sql.put(FOUND_MACHINES, FOUND.values(found))
