@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from sqlalchemy import JSON, Connection, column, null, select, table, text
+from sqlalchemy import JSON, Connection, LargeBinary, bindparam, column, func, null, select, table, text
 from sqlalchemy.engine import URL
 
+from hai_scheduler.store.former_chunks import FORMER, rewritten
 from hai_scheduler.store.revision import FIRST, VERSION_TABLE, StateTooOld
 
 # As they were at that revision: later migrations may change them.
 _SETTINGS: Final = table("hai_settings", column("name"), column("value"))
+_SERIES: Final = table("hai_series", column("id"), column("data", LargeBinary()))
 _RUNS: Final = table(
     "hai_runs",
     *(column(name) for name in ("task_id", "number", "reason")),
     *(column(name, JSON()) for name in ("ranks", "failed_ranks")),
 )
+#: Chunks that are rewritten at once.
+_PAGE: Final = 500
 
 
 def bring_over(connection: Connection, url: URL) -> None:
@@ -28,6 +32,7 @@ def bring_over(connection: Connection, url: URL) -> None:
         renamed = _SETTINGS.update().where(_SETTINGS.c.name == "policy")
         connection.execute(renamed.values(value=_by_names_of_now(policy)))
     _name_failed_ranks(connection)
+    _rewrite_chunks(connection)
     connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '{FIRST}'"))  # noqa: S608  # our own words
 
 
@@ -50,3 +55,11 @@ def _name_failed_ranks(connection: Connection) -> None:
         this = _RUNS.update().where(_RUNS.c.task_id == run.task_id, _RUNS.c.number == run.number)
         failed: list[Any] = [rank["rank"] for rank in run.ranks if rank["exit_code"]]
         connection.execute(this.values(failed_ranks=failed))
+
+
+def _rewrite_chunks(connection: Connection) -> None:
+    """Write the chunks of series that have the former form in the form of now."""
+    former = select(_SERIES).where(func.substr(_SERIES.c.data, 1, 1) == FORMER).order_by(_SERIES.c.id).limit(_PAGE)
+    write = _SERIES.update().where(_SERIES.c.id == bindparam("_id"))
+    while some := connection.execute(former).all():
+        connection.execute(write, [{"_id": row.id, "data": rewritten(row.data)} for row in some])

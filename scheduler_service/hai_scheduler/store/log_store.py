@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Final
 
@@ -11,10 +11,9 @@ from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, u
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
-from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.ports.logs import LogChunk, LogPlace, whole_lines
 from hai_scheduler.store.engine import reading, writing
 from hai_scheduler.store.tables import LOG_PIECES
 from hai_scheduler.store.trouble import translated
@@ -80,6 +79,38 @@ class SqlLogs:
         with translated():
             async with self._turn, self._writers.begin() as connection:
                 yield connection
+
+
+def join(pieces: Iterable[tuple[int, bytes]], *, offset: int, limit: int, end: int, ended: bool) -> LogChunk:
+    """Return whole lines from `offset`; of a line that is longer than the limit, a piece.
+
+    Args:
+        pieces: The offset and the bytes of each piece that is kept from `offset` on; if they are longer than the limit,
+            the first ones are enough.
+        offset: Bytes since the first line.
+        limit: About how many bytes at most.
+        end: The offset of the end of the log.
+        ended: Whether the log is complete.
+    """
+    start, size = min(offset, end), 0
+    kept: list[bytes] = []
+    for begin, data in pieces:
+        if begin + len(data) <= start:
+            continue
+        if not kept:
+            start = max(start, begin)
+        elif begin != start + size:
+            # It comes after a gap: the next call returns it.
+            break
+        kept.append(data[start + size - begin : start + limit - begin])
+        size += len(kept[-1])
+        if size >= limit:
+            break
+    joined = b"".join(kept)
+    if start + len(joined) < end:
+        joined = whole_lines(joined, limit)
+    reached = start + len(joined)
+    return LogChunk(start=start, next=reached, data=joined, final=ended and reached >= end, end=end)
 
 
 _LAST = select(LOG_PIECES).order_by(LOG_PIECES.c.start.desc()).limit(1)

@@ -377,7 +377,7 @@ AUDIT = Table(
     sqlite_autoincrement=True,
 )
 
-#: Recordings of what tasks do; `data` is all that is only read as a whole (`store.recording_rows`).
+#: Recordings of what tasks do; `data` is all that is only read as a whole (`store.rows`).
 RECORDINGS = Table(
     "hai_recordings",
     METADATA,

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from hai_scheduler.core.metrics.packing import pack, unpack
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.core.model.run import Checkpoint, RankState
 from hai_scheduler.ports.errors import Temporary
-from hai_scheduler.store import migrate
+from hai_scheduler.store import bringing_over, migrate
 from hai_scheduler.store import revision as revision_module
 from hai_scheduler.store.engine import connect, parse
 from hai_scheduler.store.migrate import upgrade
@@ -38,10 +39,11 @@ from hai_scheduler.store.revision import (
     known,
 )
 from hai_scheduler.store.store import open_store
-from hai_scheduler.store.tables import METADATA
+from hai_scheduler.store.tables import METADATA, SERIES
 from integration.store.state_before import a_state_before
 from kit.builders import a_quota, a_rank, a_spec, a_task, at
 from kit.databases import sqlite_url
+from unit.store.test_former_chunks import CHUNK, POINTS
 
 
 def names_in(folder: Path) -> list[str]:
@@ -169,6 +171,21 @@ async def test_a_number_has_its_name_of_now(engine: AsyncEngine, stored: object,
     async with engine.connect() as connection:
         found = await connection.execute(text("SELECT value FROM hai_settings WHERE name = 'policy'"))
         assert json.loads(str(found.scalar_one())) == kept
+
+
+async def test_chunks_of_series_get_the_form_of_now(engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bringing_over, "_PAGE", 2)
+    await a_state_before(engine)
+    kept = pack(POINTS[:2])
+    one = {"run_id": "1.1", "rank": 0, "step": 10, "until": 0, "packed": True}
+    async with engine.begin() as connection:
+        chunks = [CHUNK, kept, CHUNK, CHUNK]
+        await connection.execute(SERIES.insert(), [{**one, "data": chunk} for chunk in chunks])
+    await upgrade(engine)
+    async with engine.connect() as connection:
+        found = (await connection.execute(select(SERIES.c.data).order_by(SERIES.c.id))).scalars().all()
+    assert [len(unpack(chunk)) for chunk in found] == [len(POINTS), 2, len(POINTS), len(POINTS)]
+    assert found[1] == kept
 
 
 async def test_services_that_start_together_bring_a_state_over_once(url: str, engine: AsyncEngine) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch, Temporary
 from hai_scheduler.store import log_store as module
-from hai_scheduler.store.log_store import MERGED_BYTES, SqlLogs
+from hai_scheduler.store.log_store import MERGED_BYTES, SqlLogs, join
 from hai_scheduler.store.store import open_store
 from hai_scheduler.store.tables import LOG_PIECES
 from kit.databases import sqlite_url
@@ -159,3 +161,27 @@ async def test_on_sqlite_a_piece_waits_for_other_writers(logs: SqlLogs) -> None:
         assert begun == []
     assert await sending == 2
     assert begun == ["a transaction"]
+
+
+PIECES = st.lists(st.tuples(st.integers(0, 30), st.binary(min_size=1, max_size=40)), min_size=1, max_size=8)
+
+
+@given(gaps=PIECES, limit=st.integers(1, 100), offset=st.integers(0, 400))
+def test_pieces_are_joined_in_order_and_nothing_is_skipped_but_gaps(gaps, limit, offset) -> None:
+    pieces, end = [], 0
+    for gap, data in gaps:
+        pieces.append((end + gap, data + b"\n"))
+        end = end + gap + len(data) + 1
+    whole = {start + i: byte for start, data in pieces for i, byte in enumerate(data)}
+    asked, found = offset, {}
+    for _ in range(2000):
+        chunk = join(pieces, offset=asked, limit=limit, end=end, ended=True)
+        assert len(chunk.data) <= limit
+        assert chunk.next == chunk.start + len(chunk.data)
+        assert not any(at in whole for at in range(asked, chunk.start))
+        found |= {chunk.start + i: byte for i, byte in enumerate(chunk.data)}
+        assert chunk.data or chunk.final
+        if chunk.final:
+            break
+        asked = chunk.next
+    assert found == {at: byte for at, byte in whole.items() if at >= offset}
