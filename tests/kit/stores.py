@@ -75,7 +75,7 @@ class ScratchStore(Store):
             path.unlink()
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, check_same_thread=False)
+        return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
 
 
 _stores: list[ScratchStore] = []
@@ -136,7 +136,7 @@ def _folder() -> Path:
 def _model() -> tuple[Engine, bytes]:
     """An engine and a database with all tables, of which stores get copies: to make them takes longer."""
     path = _folder() / "new.sqlite"
-    engine = create_engine(f"sqlite:///{path}", **OPTIONS)
+    engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None}, **OPTIONS)
     prepare_sqlite(engine)
     with engine.begin() as connection:
         make_tables(connection)

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from hai_scheduler.store.one_trip import driver
+from hai_scheduler.store.one_trip import creator
 
 #: How long a writer waits for a writer of another process, in milliseconds: longer than any transaction of HAI takes.
 _BUSY_MS = 30_000
@@ -75,8 +75,9 @@ def connect(url: URL) -> AsyncEngine:
     options: dict[str, Any] = {**OPTIONS, "pool_size": 5, "max_overflow": 15}
     if url.get_backend_name() == "postgresql":
         return create_async_engine(url, pool_pre_ping=True, **options)
-    _make_file(Path(str(url.database)))
-    engine = create_async_engine(url, module=driver(), **options)
+    file = Path(str(url.database))
+    _make_file(file)
+    engine = create_async_engine(url, async_creator=creator(file), **options)
     prepare_sqlite(engine.sync_engine)
     return engine
 
@@ -119,8 +120,6 @@ def _make_file(path: Path) -> None:
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:
-    # The driver would begin transactions by itself, late and deferred; with None, SQLAlchemy's "begin" event does.
-    connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in _SQLITE_PRAGMAS:
         _execute_patiently(cursor, pragma)

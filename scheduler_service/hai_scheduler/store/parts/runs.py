@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from hai_scheduler.core.model.ids import Origin, RunId, TaskId
 from hai_scheduler.core.model.run import Run
-from hai_scheduler.store.rows import run_of
+from hai_scheduler.store.rows import RUN
 from hai_scheduler.store.statements import Statements
 from hai_scheduler.store.tables import RUNS
 
@@ -25,7 +25,7 @@ class StoredRuns:
     async def of_task(self, task_id: TaskId) -> Sequence[Run]:
         """All runs of a task, in the order of their numbers; none for an unknown task."""
         found = await self._sql.ask(select(RUNS).where(RUNS.c.task_id == task_id).order_by(RUNS.c.number))
-        return [run_of(row) for row in found]
+        return [RUN.of(row) for row in found]
 
     async def origins(self, task_ids: Collection[TaskId]) -> Mapping[RunId, Origin | None]:
         """The origin of every run of those tasks, by run id; unknown tasks are left out (decision 0016)."""
