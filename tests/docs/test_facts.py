@@ -12,10 +12,9 @@ import pytest
 from jupyter_server.services.contents import handlers
 
 from docs.kit import files, spans, text_of
-from hai_client import job
+from hai_client import job, pythons
 from hai_client.cli.reference import reference as cli_reference
 from hai_client.cli.slurm.reference import table as slurm_table
-from hai_client.rank import pythons
 from hai_hub.cluster.values_reference import reference as values_reference
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.settings import LocalSettings
@@ -103,7 +102,7 @@ def variables() -> list[str]:
     """The names of all variables that these modules give to a rank."""
     found: set[str] = set()
     service = f"{SERVICE}/service/workspace/rank_env.py", f"{SERVICE}/adapters/local/environment.py"
-    for name in (*service, "client/hai_client/rank/environment.py"):
+    for name in (*service, "client/hai_client/rank/starting/environment.py"):
         for node in ast.walk(ast.parse(text_of(name))):
             keys: list[ast.expr | None] = []
             if isinstance(node, ast.Dict):

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from unit.client.profiling.kineto_client import KinetoClient
+from unit.client.rank.profiling.kineto_client import KinetoClient
 
 WINDOW_S: Final = 1.0
 

@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from hai_client.rank.environment import RankContext, Run, rank_environment
-from hai_client.rank.judging import looks_like_checkpoint
-from hai_client.rank.processes import descendants, read_table
+from hai_client.linux.processes import descendants, read_table
+from hai_client.rank.evidence.judging import looks_like_checkpoint
+from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from hai_client.rehearsal.service import LocalService
 
 TYPE_CHECKING = False

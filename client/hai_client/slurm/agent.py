@@ -9,7 +9,7 @@ import signal
 import subprocess
 import threading
 
-from hai_client.rank.processes import signal_below
+from hai_client.linux.processes import signal_below
 from hai_client.slurm.launcher import END_S
 from hai_client.slurm.wire import Channel, Closed, Output, WireError
 

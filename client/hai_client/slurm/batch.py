@@ -16,8 +16,8 @@ import sys
 import threading
 import time
 
-from hai_client.rank.processes import read_table
-from hai_client.rank.workers import workers_of
+from hai_client.linux.processes import read_table
+from hai_client.rank.notices.workers import workers_of
 from hai_client.slurm import wire
 from hai_client.slurm.agent import Agent
 from hai_client.slurm.hostlist import repeated

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from hai_client.rank.processes import end_with_parent, read_process, signal_below
+from hai_client.linux.processes import end_with_parent, read_process, signal_below
 from hai_client.slurm.layout import Layout
 from hai_client.slurm.output import write_all
 from hai_client.slurm.part import StepPart

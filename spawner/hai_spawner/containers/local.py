@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import hai_client
-from hai_client.rank.processes import fingerprint
+from hai_client.linux.processes import fingerprint
 from hai_spawner.containers.haienv_paths import make_own_folder
 from hai_spawner.containers.local_settings import LocalSpawnerSettings
 from hai_spawner.containers.mixin import HaiSpawnerMixin

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from hai_client.rank.processes import read_program
-from hai_client.rank.times import rfc3339
+from hai_client.linux.processes import read_program
+from hai_client.rank.shared.times import rfc3339
 from kit.waiting import wait_for
 
 #: A job that prints which signal came, then goes on.

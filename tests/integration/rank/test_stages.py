@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from hai_client.rank.processes import read_arguments, read_program
+from hai_client.linux.processes import read_arguments, read_program
 from kit.waiting import wait_for
 
 LONG_S = 300
@@ -208,7 +208,7 @@ def test_nor_before_the_signal_of_its_own_that_a_task_is_to_get_later(bench, ser
 #: A debugger that traces a process, and does not disturb it.
 DEBUGGER = """
 import os, signal, sys
-from hai_client.rank import births
+from hai_client.rank.notices.watch import births
 assert births._ptrace(births._SEIZE, int(sys.argv[1]))
 print("attached", flush=True)
 while True:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hai_client
-from hai_client.rank.environment import RankContext, Run, rank_environment
+from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from hai_client.slurm.starting import launching
 from hai_client.slurm.variables import loopbacks
 from kit.waiting import wait_for

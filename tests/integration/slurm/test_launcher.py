@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_client.rank.processes import read_table
-from hai_client.rank.workers import workers_of
+from hai_client.linux.processes import read_table
+from hai_client.rank.notices.workers import workers_of
 from hai_client.slurm.starting import starting
 from integration.slurm.conftest import SHIMS, ended, lines_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from hai_client.rank import environment
-from hai_client.rank.identity import Account
+from hai_client.linux.identity import Account
+from hai_client.rank.starting import environment
 from hai_client.slurm.variables import loopbacks
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.ports.cluster import LaunchOrder

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_client.rank import pythons
-from hai_client.rank.identity import Account, NoAccount
+from hai_client import pythons
+from hai_client.linux.identity import Account, NoAccount
 from hai_client.slurm.starting import starting
 from hai_scheduler.adapters.local.client_archive import ClientArchive
 from hai_scheduler.adapters.local.environment import rank_environment, shim_folder

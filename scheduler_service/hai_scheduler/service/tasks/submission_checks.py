@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from hai_client.rank.pythons import chosen
+from hai_client.pythons import chosen
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.limits import MAX_RANKS_PER_NODE, MAX_RETRIES
 from hai_scheduler.core.model.task import Retry

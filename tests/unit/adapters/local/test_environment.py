@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hai_client.rank.identity import Account
+from hai_client.linux.identity import Account
 from hai_scheduler.adapters.local import environment as module
 from hai_scheduler.adapters.local.environment import rank_environment, shim_folder
 from hai_scheduler.adapters.local.nodes import LocalNode

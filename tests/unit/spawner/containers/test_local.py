@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import hai_client
-from hai_client.rank.processes import fingerprint
+from hai_client.linux.processes import fingerprint
 from hai_spawner.containers.local import HaiLocalSpawner
 from hai_spawner.containers.process import before_exec
 
