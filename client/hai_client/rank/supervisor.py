@@ -313,7 +313,6 @@ class Supervisor:
             self._ending = ProcessKiller(self._wait_s(now), self._evidence.tear, self._telling.roster.still_told())
             self._mark_signalled()
         if self._ending is not None:
-            self._telling.stages.release()
             if self._yielded:
                 self._ending.hasten(now, DONE_WAIT_S)
             self._ending.step(now)
@@ -382,10 +381,7 @@ class Supervisor:
                 return False
             if pid == 0:
                 return True
-            if os.WIFSTOPPED(status):
-                # A traced process has stopped (`hai_client.rank.notices.stages`).
-                self._telling.stages.stopped(pid, status)
-            elif pid == self._main:
+            if pid == self._main:
                 self._take_end(status)
 
     def _take_end(self, status: int) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hai_client.rank.notices.roster import Roster
     from hai_client.rank.notices.shells import Shells
     from hai_client.rank.notices.signals import SignalRule
-    from hai_client.rank.notices.stages import Stages
     from hai_client.rank.notices.workers import Workers
 
 
@@ -26,17 +25,13 @@ class Latecomers:
         rule: Which signal a process gets.
         roster: Where latecomers are noted.
         shells: The shells that were stopped, or ended.
-        stages: The watched shells, which hold what they start.
         mark: Called before a process is ended.
     """
 
-    def __init__(
-        self, rule: SignalRule, roster: Roster, shells: Shells, stages: Stages, mark: Callable[[], None]
-    ) -> None:
+    def __init__(self, rule: SignalRule, roster: Roster, shells: Shells, mark: Callable[[], None]) -> None:
         self._rule = rule
         self._roster = roster
         self._shells = shells
-        self._stages = stages
         self._mark = mark
 
     def end(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
@@ -48,9 +43,7 @@ class Latecomers:
             if pid in found.under_agent:
                 self._note(table, pid)
                 send(pid, self._rule.signal_for(pid) or signal.SIGTERM)
-            elif self._stages.is_held(table[pid]):
-                continue
-            elif found.above[pid] and self._is_next_stage(table, found, pid):
+            elif self._is_next_stage(table, found, pid):
                 self._note(table, pid)
                 self._end_stage(found, pid, now)
 
@@ -64,7 +57,7 @@ class Latecomers:
             send(shell, signal.SIGSTOP)
         send(pid, signal.SIGTERM)
         for shell in reversed(found.above[pid]):
-            if self._shells.is_ended(shell) and not self._stages.watches(shell):
+            if self._shells.is_ended(shell):
                 # The shell has trapped SIGTERM, and goes on.
                 send(shell, signal.SIGKILL)
             else:
@@ -72,7 +65,9 @@ class Latecomers:
 
     def _is_next_stage(self, table: Mapping[int, Process], found: Workers, pid: int) -> bool:
         """Return whether a process is the next command of a shell without a trap, after its last command has ended."""
-        if any(shell in self._roster.trapping or self._shells.is_cleaning_up(shell) for shell in found.above[pid]):
+        if not found.above[pid] and not self._roster.was_shell(table[pid]):
+            return False
+        if any(one in self._roster.trapping or self._shells.is_cleaning_up(one) for one in (*found.above[pid], pid)):
             return False
         workers = self._roster.workers
         before = [workers[other] for other in found.top if found.above[other] and other in workers]

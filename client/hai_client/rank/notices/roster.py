@@ -58,6 +58,8 @@ class Roster:
         #: Start times by pid: of processes that came later and were ended, and of shells that got a trapped signal.
         self.late: dict[int, int] = {}
         self.trapping: dict[int, int] = {}
+        #: The same of shells that were seen above workers.
+        self._shells: dict[int, int] = {}
         #: The same of processes that were told by SIGTERM, which they catch: they may still be saving because of that.
         self.terminated: dict[int, int] = {}
         #: Whether all workers that got a signal caught it; None: none got one.
@@ -79,6 +81,14 @@ class Roster:
             source = ends[pid][0]
             listens = source is not None and any(source in ends[other][1] for other in ends if other != pid)
             self.workers[pid] = NoticedWorker(table[pid], listens=listens)
+
+    def note_shells(self, table: Mapping[int, Process], pids: Iterable[int]) -> None:
+        """Note processes as shells, whatever they become later."""
+        self._shells.update((pid, table[pid].start) for pid in pids)
+
+    def was_shell(self, process: Process) -> bool:
+        """Return whether a process was a shell: it has become another program (`exec`, or the last of `bash -c`)."""
+        return self._shells.get(process.pid) == process.start
 
     def is_noted(self, process: Process) -> bool:
         """Return whether a process is a worker or a latecomer that was noted before."""

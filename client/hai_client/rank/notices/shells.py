@@ -49,8 +49,6 @@ class Shells:
         self._account = account
         self._wait_s = wait_s
         self._kept: dict[int, _Shell] = {}
-        #: Shells that must not be stopped, because they read the output of their children.
-        self._going_on: set[int] = set()
         #: By the pid of a shell, the wait status (`os.wait`) of the command that it waited for.
         self._ends: dict[int, int] = {}
         #: Shells that were ended and are running their EXIT traps.
@@ -64,9 +62,7 @@ class Shells:
                 continue
             new = True
             self._kept[pid] = _Shell(table[pid].start, {child: table[child].start for child in children})
-            if self._reads_from_below(table, pid):
-                self._going_on.add(pid)
-            else:
+            if not self._reads_from_below(table, pid):
                 send(pid, signal.SIGSTOP)
         return new
 
@@ -97,14 +93,6 @@ class Shells:
             self._cleaning.add(pid)
         send(pid, signal.SIGKILL if masks.ignores(signal.SIGTERM) else signal.SIGTERM)
         send(pid, signal.SIGCONT)
-
-    def is_kept(self, pid: int) -> bool:
-        """Return whether this shell must start nothing more."""
-        return pid in self._kept
-
-    def is_stopped(self, pid: int) -> bool:
-        """Return whether the shell was stopped, or got SIGTERM already."""
-        return pid in self._kept and (pid not in self._going_on or self.is_ended(pid))
 
     def stand_for(self, pid: int, end: int) -> None:
         """Set the wait status (`os.wait`) that counts for a process that only waited for others."""

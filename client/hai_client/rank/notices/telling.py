@@ -11,8 +11,8 @@ job polls. Without a signal, profile `auto` looks at the job:
   same rank that were told and are saving.
 
 A worker that would die of the signal is stopped for a moment first, so that it cannot begin to write between the look
-and the signal. Shells start nothing more after the notice: shells above a worker that is told are stopped
-(`shells`), and processes that other shells start are held before they begin (`stages`).
+and the signal. Shells start nothing more after the notice: shells above a worker that is told are stopped (`shells`),
+and what another shell starts is ended as soon as it is seen (`latecomers`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ import signal
 import time
 
 from hai_client.linux.catching import read_masks
-from hai_client.linux.processes import descendants, read_table, send
+from hai_client.linux.processes import children_of, descendants, read_table, send
 from hai_client.rank.notices.latecomers import Latecomers
 from hai_client.rank.notices.launchers import Launchers
 from hai_client.rank.notices.moment import Moment
 from hai_client.rank.notices.roster import Roster
 from hai_client.rank.notices.shells import Shells
 from hai_client.rank.notices.signals import SignalRule, is_as_asked
-from hai_client.rank.notices.stages import Stages
 from hai_client.rank.notices.uncaught import Uncaught
 from hai_client.rank.notices.workers import workers_of
 from hai_client.rank.shared.times import seconds_of
@@ -70,8 +69,7 @@ class Telling:
         self._moment = Moment()
         self._launchers = Launchers(account, self._shells, evidence)
         self.roster = Roster(account)
-        self.stages = Stages(self._shells, self.roster.trapping, mark)
-        self._latecomers = Latecomers(self._rule, self.roster, self._shells, self.stages, mark)
+        self._latecomers = Latecomers(self._rule, self.roster, self._shells, mark)
         self._uncaught = Uncaught(spec, self._rule, self.roster, evidence, self._launchers, self._moment, mark)
         self._main = 0
         self._deadline: float | None = None
@@ -118,9 +116,6 @@ class Telling:
 
     def step(self, now: float) -> None:
         """Do what is due (now: monotonic seconds)."""
-        if self.stages.answer():
-            # Look at once: the end of the rank may wait for this shell.
-            self._next = now
         if self._main == 0 or now < self._next:
             return
         self._step(now)
@@ -128,11 +123,9 @@ class Telling:
         self._next = now + max(LOOK_EVERY_S, RESTS * (time.monotonic() - now))
 
     def _step(self, now: float) -> None:
-        table = self.stages.table()
+        table = read_table()
         self._evidence.look(pid for pid in descendants(table, (os.getpid(),)) if not table[pid].zombie)
         if not self._is_due():
-            if self._rule.number is not None:
-                self._only_hold(table, now)
             return
         by_file = self.heard_by_file()
         if by_file:
@@ -142,7 +135,6 @@ class Telling:
             self._tell(table, found)
             self._end(table, found, now)
         self._shells.step(table, now)
-        self.stages.hold(table, found, self.roster.listens, now)
 
     def _is_due(self) -> bool:
         """Return whether workers are to be told, and it is time to."""
@@ -162,21 +154,23 @@ class Telling:
             if self._rule.auto and not self.roster.ray_ended:
                 # A worker may be new without a shell or an agent above it: it started after the notice. Where Ray was
                 # ended, it is a process of Ray's own that lost its parent: it catches SIGTERM, and has nothing to save.
-                self.roster.note(table, (p for p in found.top if _is_ours(p, found)))
+                self.roster.note(table, (p for p in found.top if self._is_ours(table, p, found)))
+            self.roster.note_shells(table, found.shells)
             told = [pid for pid in found.top if everything or self._is_to_be_told(table, pid)]
             kept = self._keep_shells(table, found, told)
-            if not self.stages.watch(table, found, self._traps) and not kept:
+            if not kept:
                 return table, found
-            # A shell may have started something just before it was stopped, or watched.
-            table = self.stages.table()
+            # A shell may have started something just before it was stopped.
+            table = read_table()
 
-    def _only_hold(self, table: dict[int, Process], now: float) -> None:
-        """Hold new processes before the signal is due, so that it does not come in the middle of a new stage."""
-        found = _find(table, self._main)
-        while self.stages.watch(table, found, self._traps):
-            table = self.stages.table()
-            found = _find(table, self._main)
-        self.stages.hold(table, found, self.roster.listens, now)
+    def _is_ours(self, table: Mapping[int, Process], pid: int, found: Workers) -> bool:
+        """Return whether a process that came after the notice may go on: no agent and no shell has started it."""
+        if pid in found.under_agent or found.above[pid]:
+            return False
+        # What a shell turned into is its next stage, unless processes that it had started may need it.
+        return not self.roster.was_shell(table[pid]) or any(
+            not table[child].zombie for child in children_of(table).get(pid, ())
+        )
 
     def _keep_shells(self, table: Mapping[int, Process], found: Workers, workers: Iterable[int]) -> bool:
         """Let the shells above some workers start nothing more, but shells with a trap; return whether one is new."""
@@ -247,8 +241,3 @@ def _find(table: Mapping[int, Process], main: int) -> Workers:
     # Orphans that changed their session are children of this process.
     me = os.getpid()
     return workers_of(table, [main, *(p.pid for p in table.values() if p.parent == me and p.pid != main)])
-
-
-def _is_ours(pid: int, found: Workers) -> bool:
-    """Return whether a process that came after the notice may go on: no agent and no shell has started it."""
-    return pid not in found.under_agent and not found.above[pid]

@@ -31,27 +31,19 @@ class Scene:
         self.roster.note(self.table, [OLD])
         self.shells: set[int] = set()
         self.ended: set[int] = set()
-        self.watched: set[int] = set()
         self.cleaning: set[int] = set()
-        self.held: set[int] = set()
         self.number: int | None = None
         self.done: list[Any] = []
         self.sent = note_signals(monkeypatch, latecomers)
         monkeypatch.setattr(latecomers, "is_shell", lambda pid: pid in self.shells)
         parts: Any = self
-        self.late = Latecomers(parts, self.roster, parts, parts, lambda: self.done.append("mark"))
+        self.late = Latecomers(parts, self.roster, parts, lambda: self.done.append("mark"))
 
     def signal_for(self, pid: int) -> int | None:
         return self.number
 
-    def is_held(self, process: Process) -> bool:
-        return process.pid in self.held
-
     def is_ended(self, pid: int) -> bool:
         return pid in self.ended
-
-    def watches(self, pid: int) -> bool:
-        return pid in self.watched
 
     def is_cleaning_up(self, pid: int) -> bool:
         return pid in self.cleaning
@@ -97,11 +89,12 @@ def test_a_shell_that_has_trapped_its_end_and_goes_on_is_killed(scene: Scene) ->
     assert ("end", OUTER, 5.0) in scene.done
 
 
-def test_a_watched_shell_that_was_ended_is_ended_as_others(scene: Scene) -> None:
-    scene.ended = scene.watched = {INNER}
+def test_what_a_shell_has_become_is_its_next_command(scene: Scene) -> None:
+    scene.roster.note_shells(scene.table, [NEW])
+    scene.found.above[NEW] = ()
     scene.look()
-    assert (INNER, signal.SIGKILL) not in scene.sent
-    assert ("end", INNER, 5.0) in scene.done
+    assert scene.sent == [(NEW, signal.SIGTERM)]
+    assert scene.done == ["mark"]
 
 
 @pytest.mark.parametrize(("number", "sent"), [(None, signal.SIGTERM), (signal.SIGUSR1, signal.SIGUSR1)])
@@ -120,12 +113,13 @@ def leave(scene: Scene, why: str) -> None:
         scene.roster.note(scene.table, [NEW])
     elif why == "a shell":
         scene.shells = {NEW}
-    elif why == "held":
-        scene.held = {NEW}
     elif why == "under no shell":
         scene.found.above[NEW] = ()
     elif why == "of a trap":
         scene.roster.trapping[OUTER] = 100
+    elif why == "what a trap has become":
+        scene.roster.note_shells(scene.table, [NEW])
+        scene.roster.trapping[NEW] = 100
     elif why == "of an EXIT trap":
         scene.cleaning = {INNER}
     elif why == "beside the last one":
@@ -134,7 +128,15 @@ def leave(scene: Scene, why: str) -> None:
 
 @pytest.mark.parametrize(
     "why",
-    ["a worker", "a shell", "held", "under no shell", "of a trap", "of an EXIT trap", "beside the last one"],
+    [
+        "a worker",
+        "a shell",
+        "under no shell",
+        "of a trap",
+        "what a trap has become",
+        "of an EXIT trap",
+        "beside the last one",
+    ],
 )
 def test_what_may_go_on_is_left(scene: Scene, why: str) -> None:
     leave(scene, why)
