@@ -13,6 +13,7 @@ import os
 import sys
 import time
 
+from hai_client.launching.starting import starting
 from hai_client.linux import processes
 from hai_client.rank.notices.stop_signals import PodEviction
 from hai_client.rank.records.log_upload import LogUploader, every_s
@@ -24,12 +25,14 @@ from hai_client.rank.starting.podspec import MESSAGE_FILE, RUN_DIR, PodSpec, arc
 from hai_client.rank.starting.rendezvous import RankRendezvous, may_start
 from hai_client.rank.starting.spec import BadSpec
 from hai_client.rank.supervisor import Supervisor, make_folders, supervise
-from hai_client.slurm.starting import starting
 
 #: The exit status for an end that the command has not caused.
 PLATFORM_FAILED = 125
-#: The replacements for Slurm's commands, and the helpers that they call.
-SHIMS = ("hai-batch", "hai-launch", "hai-provide", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun")
+#: By package, the programs that start processes of the rank, and Slurm's commands.
+SHIMS = {
+    "hai_client": ("hai-launch", "hai-provide"),
+    "hai_slurm": ("hai-batch", "sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"),
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -109,15 +112,20 @@ def _prepare(pod: PodSpec, *, shims: bool) -> None:
 
 
 def _unpack_shims(folder: str) -> None:
-    """Copy the replacements for Slurm's commands to a folder: they cannot be executed within an archive."""
-    assert __spec__ is not None
-    source = os.path.join(archive(), "hai_client", "shims")
+    """Copy the programs of `SHIMS` to a folder: they cannot be executed within an archive."""
+    from importlib.util import find_spec
+
     os.makedirs(folder, mode=0o755, exist_ok=True)
     with open(os.path.join(folder, ".client"), "w", encoding="utf-8") as file:
         file.write(archive())
-    for name in SHIMS:
-        data: bytes = __spec__.loader.get_data(os.path.join(source, name))  # type: ignore[union-attr]  # files and archives do
-        path = os.path.join(folder, name)
-        with open(path, "wb") as program:
-            program.write(data)
-        os.chmod(path, 0o755)  # noqa: S103  it is a program
+    for package, names in SHIMS.items():
+        found = find_spec(package)
+        if found is None or not found.submodule_search_locations:
+            continue
+        for name in names:
+            source = os.path.join(found.submodule_search_locations[0], "shims", name)
+            data: bytes = found.loader.get_data(source)  # type: ignore[union-attr]  # files and archives do
+            path = os.path.join(folder, name)
+            with open(path, "wb") as program:
+                program.write(data)
+            os.chmod(path, 0o755)  # noqa: S103  it is a program

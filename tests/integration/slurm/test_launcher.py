@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hai_client.launching.starting import starting
 from hai_client.linux.processes import read_table
 from hai_client.rank.notices.workers import workers_of
-from hai_client.slurm.starting import starting
 from integration.slurm.conftest import SHIMS, ended, lines_of
 
 EARS = """

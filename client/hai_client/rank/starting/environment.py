@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from hai_client import pythons
-from hai_client.slurm.layout import Layout
-from hai_client.slurm.variables import cpus_here, job_variables, step_variables
+from hai_client.launching.layout import Layout
+from hai_client.launching.variables import cpus_here, job_variables, step_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class RankContext:
 
 
 def rank_environment(
-    given: Mapping[str, str], run: Run, context: RankContext, *, home: str, path_first: Sequence[str], shims: str
+    given: Mapping[str, str], run: Run, context: RankContext, *, home: str, path_first: Sequence[str], slurm: str | None
 ) -> dict[str, str]:
     """Return all variables of the command of one rank, but those of its devices.
 
@@ -103,7 +103,7 @@ def rank_environment(
         context: The rank.
         home: The value of HOME if the task does not set it.
         path_first: Folders that come first on PATH.
-        shims: Folder of the replacements for Slurm's commands; on PATH for the profile `slurm` only.
+        slurm: Folder of Slurm's commands, which is on PATH for the profile `slurm` only; None: they are not here.
     """
     env = {name: value for name, value in given.items() if not name.startswith(PRIVATE_PREFIXES)}
     for name, value in {**_defaults(run, home), **pythons.activated(env)}.items():
@@ -124,7 +124,7 @@ def rank_environment(
         env.update(_slurm(env, run, context))
         # The signal that submitit's own start of a job waits for.
         env.setdefault("SUBMITIT_PREEMPT_SIGNAL", "USR1")
-        first.insert(0, shims)
+        first[:0] = [] if slurm is None else [slurm]
     env["PATH"] = os.pathsep.join([*first, env.get("PATH") or SYSTEM_PATH])
     return env
 

@@ -73,7 +73,7 @@ class PodSpec:
 
     @property
     def shims(self) -> str:
-        """The folder for the replacements for Slurm's commands."""
+        """The folder for the programs that start processes of the rank, and for Slurm's commands."""
         return os.path.join(self.spec.folder, "shims")
 
     def environment(self, addresses: Sequence[str]) -> dict[str, str]:
@@ -104,7 +104,7 @@ class PodSpec:
             runtime_dir=os.path.join(self.spec.folder, "runtime"),
             token_file=self.spec.token_file,
         )
-        env = rank_environment(given, run, context, home=HOME, path_first=self._path_first, shims=self.shims)
+        env = rank_environment(given, run, context, home=HOME, path_first=self._path_first, slurm=self.shims)
         for name, none in DEVICES.items():
             if name in self._environ:
                 env[name] = self._environ[name]

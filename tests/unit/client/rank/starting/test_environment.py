@@ -21,7 +21,7 @@ def variables(given: dict[str, str] | None = None, *, rank: int = 0, gpus: int =
         }
     )  # fmt: skip
     context = RankContext(rank=rank, node=run.nodes[rank], gpus=gpus, runtime_dir="/run/r", token_file="/run/t")
-    return rank_environment(given or {}, run, context, home="/home/ann", path_first=["/hai"], shims="/shims")
+    return rank_environment(given or {}, run, context, home="/home/ann", path_first=["/hai"], slurm="/shims")
 
 
 @pytest.fixture(autouse=True)
