@@ -30,7 +30,7 @@ def _slurm(_args: argparse.Namespace, ctx: Context) -> int:
     return 0
 
 
-_COMMAND = Command(
+COMMAND = Command(
     "slurm",
     _configure,
     _slurm,
@@ -41,4 +41,4 @@ _COMMAND = Command(
 
 def command(argv: Sequence[str]) -> int:
     """Run `hai slurm`, and return its exit status."""
-    return _slurm(build(_COMMAND).parse_args(argv), Context(Output.of_process()))
+    return _slurm(build(COMMAND).parse_args(argv), Context(Output.of_process()))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import hai_slurm
-from hai_client.launching.starting import launching
+from hai_client.launching.starting import launching, own_shims
 from hai_client.launching.variables import loopbacks
 from hai_client.rank.starting.environment import RankContext, Run, rank_environment
 from kit.waiting import wait_for
@@ -70,7 +70,7 @@ class Ranks:
 
     def launch(self, *command: str, each: int, **given: str) -> list[subprocess.Popen[str]]:
         """Start the launcher on every node."""
-        return [self.start(rank, launching(SHIMS, each, command), **given) for rank in range(self.nodes)]
+        return [self.start(rank, launching(own_shims(), each, command), **given) for rank in range(self.nodes)]
 
     def batch(self, script: str, *options: str, **given: str) -> list[subprocess.Popen[str]]:
         """Start a batch job: rank 0 runs the script."""

@@ -11,9 +11,9 @@ import pytest
 
 from hai_slurm.commands import main
 from unit.client import fake_platform as fakes
-from unit.client.conftest import clean_environment, platform
+from unit.client.conftest import clean_environment, hai, platform
 
-__all__ = ["clean_environment", "platform"]
+__all__ = ["clean_environment", "hai", "platform"]
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -36,6 +36,7 @@ class Latecomers:
 
     def end(self, table: Mapping[int, Process], found: Workers, now: float) -> None:
         """End those that are there (now: monotonic seconds)."""
+        stage: list[int] = []
         for pid in found.top:
             if self._roster.is_noted(table[pid]) or is_shell(pid):
                 # A shell without children is about to start a command, or to end.
@@ -45,19 +46,23 @@ class Latecomers:
                 send(pid, self._rule.signal_for(pid) or signal.SIGTERM)
             elif self._is_next_stage(table, found, pid):
                 self._note(table, pid)
-                self._end_stage(found, pid, now)
+                stage.append(pid)
+        self._end_stage(found, stage, now)
 
     def _note(self, table: Mapping[int, Process], pid: int) -> None:
         self._roster.late[pid] = table[pid].start
         self._mark()
 
-    def _end_stage(self, found: Workers, pid: int, now: float) -> None:
-        """End the next command of some shells, and with it the shells."""
-        for shell in found.above[pid]:
+    def _end_stage(self, found: Workers, pids: list[int], now: float) -> None:
+        """End the processes of the next command of some shells, and with them the shells."""
+        shells = list(dict.fromkeys(shell for pid in pids for shell in found.above[pid]))
+        ended = {shell for shell in shells if self._shells.is_ended(shell)}
+        for shell in shells:
             send(shell, signal.SIGSTOP)
-        send(pid, signal.SIGTERM)
-        for shell in reversed(found.above[pid]):
-            if self._shells.is_ended(shell):
+        for pid in pids:
+            send(pid, signal.SIGTERM)
+        for shell in reversed(shells):
+            if shell in ended:
                 # The shell has trapped SIGTERM, and goes on.
                 send(shell, signal.SIGKILL)
             else:

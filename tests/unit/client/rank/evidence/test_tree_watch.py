@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hai_client.rank.evidence import tree_watch
 from hai_client.rank.evidence.complete import QUIET_S, SHORT_S
-from hai_client.rank.evidence.finding import tree_watch
 from hai_client.rank.evidence.tree_watch import TreeWatch
 
 

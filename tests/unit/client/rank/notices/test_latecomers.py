@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hai_client.linux.processes import Process
+from hai_client.rank.notices import latecomers
 from hai_client.rank.notices.latecomers import Latecomers
 from hai_client.rank.notices.roster import Roster
-from hai_client.rank.notices.watch import latecomers
 from hai_client.rank.notices.workers import Workers
 from unit.client.rank.rank_kit import a_process, a_table, note_signals
 
@@ -49,6 +49,7 @@ class Scene:
         return pid in self.cleaning
 
     def end(self, pid: int, now: float) -> None:
+        self.ended.add(pid)
         self.done.append(("end", pid, now))
 
     def look(self, now: float = 5.0) -> None:
@@ -87,6 +88,20 @@ def test_a_shell_that_has_trapped_its_end_and_goes_on_is_killed(scene: Scene) ->
     scene.look()
     assert (INNER, signal.SIGKILL) in scene.sent
     assert ("end", OUTER, 5.0) in scene.done
+
+
+def test_of_a_pipe_all_are_ended_and_the_shell_once(scene: Scene) -> None:
+    other = NEW + 1
+    scene.table[other] = a_process(other, INNER)
+    scene.found.top = [NEW, other]
+    scene.found.above[other] = (OUTER, INNER)
+    scene.look()
+    assert [(pid, number) for pid, number in scene.sent if number == signal.SIGTERM] == [
+        (NEW, signal.SIGTERM),
+        (other, signal.SIGTERM),
+    ]
+    assert (INNER, signal.SIGKILL) not in scene.sent
+    assert [what for what in scene.done if what != "mark"] == [("end", INNER, 5.0), ("end", OUTER, 5.0)]
 
 
 def test_what_a_shell_has_become_is_its_next_command(scene: Scene) -> None:

@@ -74,14 +74,12 @@ def shells() -> Shells:
 
 def keep(shells: Shells, script: Script) -> bool:
     new = shells.keep(read_table(), {script.pid: script.children()})
-    if shells.is_stopped(script.pid):
-        wait_for_state(script.pid, "stopped")
+    wait_for_state(script.pid, "stopped")
     return new
 
 
 def test_the_next_stage_never_begins_and_the_shell_ends_as_its_stage_did(shells: Shells, script: Script) -> None:
     assert keep(shells, script)
-    assert (shells.is_kept(script.pid), shells.is_stopped(script.pid)) == (True, True)
     shells.step(read_table(), 0.0)
     assert not shells.is_ended(script.pid), "its stage is still there"
     script.end_stage(signal.SIGUSR1)
@@ -117,11 +115,10 @@ def test_a_shell_is_kept_once(shells: Shells, script: Script) -> None:
 def test_a_shell_that_reads_what_its_children_print_goes_on_until_they_have_left(
     shells: Shells, script: Script
 ) -> None:
-    keep(shells, script)
+    assert shells.keep(read_table(), {script.pid: script.children()})
     assert state_of(script.pid) == "alive"
-    assert (shells.is_kept(script.pid), shells.is_stopped(script.pid)) == (True, False)
     shells.end(script.pid, 0.0)
-    assert shells.is_stopped(script.pid), "it got SIGTERM"
+    assert shells.is_ended(script.pid), "it got SIGTERM"
 
 
 @pytest.mark.parametrize("script", ["trap '' TERM; sleep 600"], indirect=True)
@@ -185,7 +182,7 @@ def test_a_launcher_in_between_may_be_stood_for(shells: Shells, script: Script) 
 def test_a_shell_that_was_not_kept_can_be_ended(shells: Shells, script: Script) -> None:
     shells.end(script.pid, 3.0)
     assert script.process.wait() == -signal.SIGTERM
-    assert (shells.is_kept(script.pid), shells.is_ended(script.pid)) == (True, True)
+    assert shells.is_ended(script.pid)
     assert shells.end_of_stage(script.pid) is None, "what it waited for is not known"
     shells.end(2**22 + 1, 3.0)
-    assert not shells.is_kept(2**22 + 1)
+    assert not shells.is_ended(2**22 + 1)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hai_client.linux.processes import Process
+from hai_client.rank.notices import signals
 from hai_client.rank.notices.signals import SignalRule
-from hai_client.rank.notices.watch import signals
 from unit.client.rank.rank_kit import a_process, a_spec, a_table, masks_of
 
 WORKER, KERNEL, HELPER = 10, 11, 12

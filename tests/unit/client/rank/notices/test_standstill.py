@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from hai_client.linux.processes import descendants, read_table
+from hai_client.rank.notices import standstill
 from hai_client.rank.notices.standstill import Standstill
-from hai_client.rank.notices.watch import standstill
 from kit.waiting import wait_for
 from unit.client.rank.rank_kit import a_process, a_table, end, note_signals, state_of, wait_for_state
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hai_client.rank.notices import stop_signals
 from hai_client.rank.notices.stop_signals import ImmediateEnd, PodEviction
-from hai_client.rank.notices.watch import stop_signals
 from hai_client.rank.shared.api import Unreachable
 from hai_client.rank.shared.times import rfc3339, seconds_of
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from hai_client.linux.processes import Process
+from hai_client.rank.notices import uncaught
 from hai_client.rank.notices.roster import Roster
 from hai_client.rank.notices.uncaught import NEVER, Uncaught
-from hai_client.rank.notices.watch import uncaught
 from hai_client.rank.notices.workers import Workers
 from unit.client.rank.rank_kit import a_process, a_spec, a_table, masks_of, note_signals
 

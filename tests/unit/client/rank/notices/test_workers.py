@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_client.linux.processes import Process
-from hai_client.rank.notices.watch import workers
+from hai_client.rank.notices import workers
 from hai_client.rank.notices.workers import Workers, is_shell, runs_notebook, runs_ray, workers_of
 from unit.client.rank.rank_kit import a_process
 
