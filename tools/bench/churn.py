@@ -24,19 +24,18 @@ from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
+from hai_scheduler.app.loop import Loop
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.ports.secret import Secret
 from hai_scheduler.ports.values import TaskFilter
-from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
-from hai_scheduler.service.workspace.rank_env import RankLocations
-from kit.both_roles import Parts, assemble
+from kit.worlds import TOKENS, make_world
 
 TOPIC = "trivial tasks through the scheduler alone"
 NODES, TASKS, QUEUED = 5, 2_000, 10_000
@@ -70,17 +69,17 @@ async def _measure(report: Report, when: str, tasks: int, queued: int) -> float:
             if queued:
                 await service.fill(queued)
             before = _cpu()
-            loop = asyncio.create_task(service.parts.cycle.run())
+            loop = asyncio.create_task(service.loop.cycle.run())
             try:
-                ticks, began = service.parts.cycle.latest_plan.ticks, time.monotonic()
+                ticks, began = service.loop.cycle.latest_plan.ticks, time.monotonic()
                 await service.submit(tasks)
                 submitted = time.monotonic() - began
                 await service.until_ended(tasks)
                 lasted = time.monotonic() - began
-                ticks = service.parts.cycle.latest_plan.ticks - ticks
+                ticks = service.loop.cycle.latest_plan.ticks - ticks
                 own = _cpu()[0] - before[0]
             finally:
-                await service.parts.cycle.stop()
+                await service.loop.cycle.stop()
                 await loop
     rate = tasks / lasted
     # The fork server of the ranks has ended by now.
@@ -109,7 +108,8 @@ def _bare(count: int) -> float:
 
 @dataclass(slots=True)
 class _Service:
-    parts: Parts
+    loop: Loop
+    platform: Platform
     store: SqlStore
 
     async def submit(self, tasks: int) -> None:
@@ -118,16 +118,16 @@ class _Service:
             await self._submit(f"t{number}", COMMAND, FREE)
 
     async def _submit(self, name: str, command: tuple[str, ...], group: str) -> Task:
-        return await self.parts.services.submissions.submit(
+        return await self.platform.tasks.submissions.submit(
             USER, Submission(name=name, command=command, cwd="/", nodes=1, group=group, priority=Priority.NORMAL)
         )
 
     async def fill(self, queued: int) -> None:
         """Submit a task that holds the only node of its group, and `queued` tasks that wait for that node."""
         # The first tick makes the node groups known, which submissions check.
-        await self.parts.cycle.tick()
+        await self.loop.cycle.tick()
         await self._submit("holds", ("sleep", "infinity"), HELD)
-        await self.parts.cycle.tick()
+        await self.loop.cycle.tick()
         waits = await self._submit("waits", COMMAND, HELD)
         async with self.store.write() as tx:
             spec = await tx.tasks.get_spec(waits.id)
@@ -164,16 +164,19 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
         for group in (FREE, HELD):
             for priority in Priority:
                 await tx.quotas.put(Quota(subject="public", group=group, priority=priority, limit=None))
-    parts = assemble(
-        Adapters(store=store, cluster=cluster, bus=MemoryBus(clock), clock=clock),
-        ServiceSettings(tasks_per_user=1_000_000),
-        tokens=RunTokens(Secret("bench")),
+    world = make_world(
+        store=store,
+        cluster=cluster,
+        bus=MemoryBus(clock),
+        clock=clock,
+        settings=ServiceSettings(tasks_per_user=1_000_000),
         locations=RankLocations(api_url=api, checkpoint_root=str(folder / "checkpoints")),
         holder="bench",
     )
+    loop, platform = Loop(world, TOKENS), Platform(world)
     try:
-        await parts.cycle.tick()
-        yield _Service(parts, store)
+        await loop.cycle.tick()
+        yield _Service(loop, platform, store)
     finally:
         for seen in await cluster.observe():
             if not seen.gone:

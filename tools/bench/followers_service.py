@@ -12,19 +12,17 @@ from hai_scheduler.adapters.shared.log_parts import read_log
 from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
-from hai_scheduler.app.opening import Adapters
+from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
-from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.shared.topics import FEED
-from hai_scheduler.service.workspace.rank_env import RankLocations
 from integration.api.conftest import served
 from integration.api.fakes import a_user_model
-from kit.both_roles import assemble
 from kit.builders import T0, a_run, a_task
 from kit.databases import sqlite_url
+from kit.worlds import make_world
 
 #: Users who follow the same task, which all of them may read: streams are limited for each user.
 USERS = 8
@@ -53,14 +51,9 @@ async def main(folder: Path) -> None:
         await tx.tasks.save(replace(task, state=TaskState.RUNNING, run=a_run(task.id)))
     cluster: Any = OneLog(folder / "log")
     tokens = RunTokens(Secret("run secret"))
-    parts = assemble(
-        Adapters(store=store, cluster=cluster, bus=bus, clock=clock),
-        ServiceSettings(),
-        tokens=tokens,
-        locations=RankLocations(api_url="http://127.0.0.1/", checkpoint_root="/c"),
-        holder="bench",
-    )
-    async with served(parts.services, tokens) as (root, hub, _):
+    world = make_world(store=store, cluster=cluster, bus=bus, clock=clock, holder="bench")
+    platform = Platform(world)
+    async with served(platform, tokens) as (root, hub, _):
         scopes = ("custom:hai:tasks:read", "custom:hai:admin")
         hub.tokens |= {f"user-{number}": a_user_model(f"user-{number}", *scopes) for number in range(USERS)}
         print(root, flush=True)

@@ -192,7 +192,7 @@ def assignment(text: str) -> tuple[str, str]:
     if not (name and given):
         raise Invalid(f"--set: {text!r} is not NAME=VALUE; write for example --set slice=1h")
     # The parsers of `hai` load quickly: the scheduler is imported when a number is given.
-    from hai_scheduler.service.policy.numbers import former_name_note
+    from hai_scheduler.service.shared.policy_numbers import former_name_note
 
     if (note := former_name_note(name.strip())) is not None:
         print(f"hai: {note}", file=sys.stderr)

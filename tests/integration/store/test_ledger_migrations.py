@@ -17,13 +17,14 @@ from kit.builders import a_run, a_task, at
 from kit.first_state import a_first_state
 from kit.ledger import all_time, rows_for
 from kit.memory.clock import VirtualClock
+from kit.worlds import make_world
 
 
 async def test_runs_from_before_the_ledger_are_brought_in(url: str, engine: AsyncEngine) -> None:
     await a_first_state(engine)
     store = await open_store(url)
     clock = VirtualClock()
-    keeping = LedgerKeeping(store=store, clock=clock)
+    keeping = LedgerKeeping(make_world(store=store, clock=clock))
     for looked in (1, 0):
         bringing = asyncio.create_task(keeping.bring_in())
         while not bringing.done():

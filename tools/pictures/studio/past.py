@@ -28,6 +28,7 @@ from hai_scheduler.service.shared.booking import keep_gpus
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
+from kit.worlds import make_world
 from pictures.studio.lab import ADMIN, GONE, GPUS, LOOKER, NODE_GROUPS, PEOPLE, jobs, nodes, spec_of
 
 DAYS: Final = 14
@@ -106,7 +107,7 @@ async def write(url: str, folder: str, now: datetime, *, days: int = DAYS) -> No
         await _write_people(store, past.until)
         await _write_tasks(store, past, folder)
         await _write_nodes(store, begin, past.until)
-        await LedgerKeeping(store=store, clock=SystemClock()).bring_in()
+        await LedgerKeeping(make_world(store=store, clock=SystemClock())).bring_in()
         await _write_series(store, past)
     finally:
         await store.close()

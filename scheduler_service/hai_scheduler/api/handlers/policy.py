@@ -12,9 +12,9 @@ from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.params import Nothing
 from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut, PolicyTrial, TrialOut, TrialProgressOut
 from hai_scheduler.service.insight.trial import Trial
-from hai_scheduler.service.policy.numbers import former_name_note
 from hai_scheduler.service.shared.errors import Overtaken
 from hai_scheduler.service.shared.orders import Told
+from hai_scheduler.service.shared.policy_numbers import former_name_note
 
 #: Seconds between two looks at the progress of a trial.
 LOOK_EVERY: Final = 0.5
@@ -22,7 +22,7 @@ LOOK_EVERY: Final = 0.5
 
 async def show(ask: Ask[Nothing, Nothing]) -> PolicyOut:
     """Return every policy number and where its value comes from."""
-    return policy_convert.policy_out(await ask.services.policy.view())
+    return policy_convert.policy_out(await ask.platform.policy.view())
 
 
 async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
@@ -33,12 +33,12 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     if isinstance(weights, Mapping):
         await ask.meet(list(map(str, weights)))
     try:
-        await ask.services.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
+        await ask.platform.policy.change(ask.caller, body.group, body.set, body.unset, expected=expected)
     except Overtaken as error:
-        error.shown = policy_convert.policy_out(await ask.services.policy.view()).model_dump(mode="json")
+        error.shown = policy_convert.policy_out(await ask.platform.policy.view()).model_dump(mode="json")
         raise
     notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
-    return policy_convert.policy_out(await ask.services.policy.view(), notes)
+    return policy_convert.policy_out(await ask.platform.policy.view(), notes)
 
 
 async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
@@ -50,7 +50,9 @@ async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:
 
 async def _tried(ask: Ask[Nothing, PolicyTrial], told: Told | None = None) -> Trial:
     body = ask.body
-    return await ask.services.previews.policies(ask.caller, body.group, body.set, body.unset, days=body.days, told=told)
+    return await ask.platform.insight.previews.numbers(
+        ask.caller, body.group, body.set, body.unset, days=body.days, told=told
+    )
 
 
 async def _watched(ask: Ask[Nothing, PolicyTrial]) -> AsyncGenerator[Batch, None]:

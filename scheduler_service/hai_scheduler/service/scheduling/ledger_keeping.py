@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,10 +13,9 @@ from hai_scheduler.core.ledger.slowdown import slowdown_of
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.clock import Clock
-from hai_scheduler.ports.store import Store
 from hai_scheduler.ports.values import TaskFilter
 from hai_scheduler.service.shared.booking import Booking, book
+from hai_scheduler.service.shared.world import UseCase
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +28,8 @@ BATCH: Final = 50
 PAUSE_S: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerKeeping:
+class LedgerKeeping(UseCase):
     """The slow work for the ledger. Each step is one transaction, and to repeat one changes nothing."""
-
-    store: Store
-    clock: Clock
 
     async def bring_in(self) -> int:
         """Write the runs that were stored before there was a ledger; returns how many tasks were looked at."""
