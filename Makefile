@@ -22,7 +22,7 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
@@ -72,6 +72,9 @@ chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, a
 
 bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), haienv, metrics, packs (by hand, on Kubernetes), peers, recovery, reports, studio, ticks; figures go to the screen and to bench-results/
 	PYTHONPATH=tools:tests:client/hfai $(BIN)/python -m bench $(ARGS)
+
+proportion: $(VENV)/.up $(VENV)/.dev  ## how much code the product takes: lines by folder, long functions, what a request passes; ARGS="--depth 2"
+	@PYTHONPATH=tools $(BIN)/python -m proportion $(ARGS)
 
 test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.

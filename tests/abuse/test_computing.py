@@ -11,7 +11,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server import platform as rooms
@@ -25,6 +24,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.insight.forecasts import Forecasts
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.orders import Bounds, ForecastOrder
+from hai_scheduler.store.store import open_store
 from hai_scheduler.worker import pool as worker_pool
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.api.conftest import PREFIX, served

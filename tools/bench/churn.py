@@ -21,7 +21,6 @@ from bench.figures import Report, say
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
@@ -35,6 +34,7 @@ from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.worlds import TOKENS, make_world
 
 TOPIC = "trivial tasks through the scheduler alone"

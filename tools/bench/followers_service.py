@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from hai_scheduler.adapters.shared.log_parts import read_log
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
@@ -18,6 +17,7 @@ from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.topics import FEED
+from hai_scheduler.store.store import open_store
 from integration.api.conftest import served
 from integration.api.fakes import a_user_model
 from kit.builders import T0, a_run, a_task

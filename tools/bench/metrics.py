@@ -19,7 +19,6 @@ from bench import metrics_browser, metrics_slowdown, metrics_taking
 from bench.figures import Report, say
 from bench.metrics_points import GPUS, as_sent, points_of
 from hai_client.metrics.packing import packed
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.api.convert.metrics import series_out
 from hai_scheduler.core.metrics.packing import pack
@@ -33,6 +32,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.store.store import open_store
 from kit import nvml
 from kit.builders import a_run, a_spec, a_task
 from kit.worlds import make_world

@@ -16,9 +16,9 @@ from bench.figures import Report, percentile, say
 from bench.metrics_points import GPUS, points_of
 from e2e.conftest import Platform
 from hai_client import TaskRequest
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.metrics.retention import DAY, HOUR
 from hai_scheduler.core.model.ids import RunId
+from hai_scheduler.store.store import open_store
 from kit.databases import sqlite_url
 from kit.waiting import wait_for
 

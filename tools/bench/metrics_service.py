@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.core.model.task import TaskSpec, TaskState
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
+from hai_scheduler.store.store import open_store
 from integration.api.conftest import PREFIX, served
 from kit.builders import T0, a_run, a_task
 from kit.databases import sqlite_url

@@ -21,9 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.figures import Report, percentile, say
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.adapters.sql.stored.events import SqlEvents
-from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.platform import Platform
@@ -40,6 +37,9 @@ from hai_scheduler.service.scheduling.planner import Planner
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.store.parts.events import SqlEvents
+from hai_scheduler.store.parts.tasks import SqlTasks
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.builders import a_spec, a_task, some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.local.cluster import LocalCluster
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.app import api, loop, world
 from hai_scheduler.app import serve as module
@@ -29,6 +28,7 @@ from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.world import World
+from hai_scheduler.store.store import SqlStore
 
 
 @pytest.fixture

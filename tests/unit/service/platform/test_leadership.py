@@ -17,7 +17,7 @@ async def test_the_lease_of_a_predecessor_that_is_known_to_be_dead_counts_no_mor
     assert second.held is not None
     assert first.held is not None
     assert second.held.token > first.held.token, "what the dead one may have left half done is refused"
-    assert second.held.expires_at <= pair.clock.now() + second.length
+    assert second.held.expires_at <= pair.clock.now() + second.settings.lease_length
 
 
 async def test_a_predecessor_whose_clock_was_ahead_is_followed_at_once_too() -> None:
