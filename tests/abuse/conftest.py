@@ -18,7 +18,7 @@ from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.limits import Gate
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -100,7 +100,7 @@ async def crowd(tmp_path: Path, limits: LimitSettings, monkeypatch: pytest.Monke
     cluster = MemoryCluster(clock, [Node(name=f"node-{n}", gpus=2) for n in (1, 2)], notices=notices_of(store))
     tokens = RunTokens(Secret("run secret"))
     world = make_world(store=store, cluster=cluster, bus=bus, clock=clock, holder="test")
-    loop, platform = Loop(world, tokens), Platform(world)
+    loop, platform = SchedulingLoop(world, tokens), Platform(world)
     async with store.write() as tx:
         for level in Priority:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))

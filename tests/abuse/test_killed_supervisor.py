@@ -20,7 +20,7 @@ from hai_scheduler.adapters.local.folders import RankFolder
 from hai_scheduler.adapters.local.nodes import LocalNode
 from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.api.server import platform as rooms
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.policy import Policies, Policy
@@ -72,7 +72,7 @@ class Platform:
             locations=RankLocations(api_url="http://127.0.0.1:9/api", checkpoint_root=str(self.folder / "checkpoints")),
             holder=f"holder-{len(self.clusters)}",
         )
-        self.loop = Loop(world, TOKENS, predecessor=f"holder-{len(self.clusters) - 1}")
+        self.loop = SchedulingLoop(world, TOKENS, predecessor=f"holder-{len(self.clusters) - 1}")
         self.platform = rooms.Platform(world)
 
     async def open(self) -> Platform:

@@ -24,7 +24,7 @@ from hai_scheduler.adapters.local.settings import LocalSettings
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -108,7 +108,7 @@ def _bare(count: int) -> float:
 
 @dataclass(slots=True)
 class _Service:
-    loop: Loop
+    loop: SchedulingLoop
     platform: Platform
     store: SqlStore
 
@@ -173,7 +173,7 @@ async def _service(folder: Path) -> AsyncIterator[_Service]:
         locations=RankLocations(api_url=api, checkpoint_root=str(folder / "checkpoints")),
         holder="bench",
     )
-    loop, platform = Loop(world, TOKENS), Platform(world)
+    loop, platform = SchedulingLoop(world, TOKENS), Platform(world)
     try:
         await loop.cycle.tick()
         yield _Service(loop, platform, store)

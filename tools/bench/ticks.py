@@ -26,7 +26,7 @@ from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.route import Ask
 from hai_scheduler.api.wire.params import TaskQuery
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.values import TaskFilter, UserRecord
@@ -84,7 +84,7 @@ class Bench:
             settings=ServiceSettings(tasks_per_user=100_000),
             holder="bench",
         )
-        self.loop, self.platform = Loop(world, TOKENS), Platform(world)
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
         #: CPU seconds of a trivial task.
         self.churn_cpu = 0.0
         self.spent: defaultdict[str, list[float]] = defaultdict(list)

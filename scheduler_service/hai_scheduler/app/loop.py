@@ -33,7 +33,7 @@ from hai_scheduler.service.tallies.writer import TallyWriter
 from hai_scheduler.service.workspace.room import WorkspaceRoom
 
 
-class Loop:
+class SchedulingLoop:
     """The use cases that decide, and act on the cluster."""
 
     def __init__(self, world: World, tokens: RunTokens, *, predecessor: str | None = None) -> None:
@@ -72,11 +72,11 @@ async def serve_loop(settings: Settings, secret: Secret, stop: asyncio.Event, *,
     async with opened(settings, secret, lock, room, stop) as world:
         if world is not None:
             predecessor = None if lock is None else lock.predecessor
-            loop = Loop(replace(world, holder=holder), RunTokens(secret), predecessor=predecessor)
+            loop = SchedulingLoop(replace(world, holder=holder), RunTokens(secret), predecessor=predecessor)
             await _run_loop(loop, settings, stop)
 
 
-async def _run_loop(loop: Loop, settings: Settings, stop: asyncio.Event) -> None:
+async def _run_loop(loop: SchedulingLoop, settings: Settings, stop: asyncio.Event) -> None:
     server = listen(loop.readiness, loop.health, address=settings.health_ip, port=settings.health_port)
     scheduling = asyncio.create_task(loop.cycle.run())
     sweeping = asyncio.create_task(loop.housekeeping.run())

@@ -29,7 +29,7 @@ from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.kinds import LimitSettings
 from hai_scheduler.api.server.page import PageFile, StudioPage
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.leaving import Left
 from hai_scheduler.core.model.node import Node
 from hai_scheduler.core.model.priority import Priority
@@ -220,6 +220,10 @@ async def served(
     await auth.close()
 
 
+async def _as_it_is(bearable: float | None = None) -> None:
+    """Leave the view as the test wrote it."""
+
+
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     """The interface over a store and a cluster in memory; nothing ticks."""
@@ -248,6 +252,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
             ),
         )
     )
+    platform.world.latest_plan.asked = _as_it_is
     platform.logs.intake.keep_bytes = 1000
     platform.logs.reading.look_every = platform.insight.feed.news.look_every = 0.02
     async with store.write() as tx:
@@ -276,7 +281,7 @@ async def platform() -> AsyncIterator[tuple[World, Cycle]]:
     nodes = [Node(name="node-1", gpus=2), Node(name="node-2", gpus=2)]
     cluster = MemoryCluster(clock, nodes, notices=notices_of(store))
     around = make_world(store=store, cluster=cluster, bus=bus, clock=clock, locations=PLACES, holder="test")
-    loop, platform = Loop(around, TOKENS), Platform(around)
+    loop, platform = SchedulingLoop(around, TOKENS), Platform(around)
     async with store.write() as tx:
         for level in Priority:
             await tx.quotas.put(Quota(subject="public", group="training", priority=level, limit=None))

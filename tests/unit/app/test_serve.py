@@ -166,13 +166,13 @@ async def test_one_that_waits_for_the_database_ends_when_it_is_told_to(
 async def test_the_next_loop_knows_which_one_it_follows(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """So it takes the lease over at once, not when the lease of a dead loop has expired."""
     known: list[str | None] = []
-    made = loop.Loop
+    made = loop.SchedulingLoop
 
     def heard(around: World, tokens: RunTokens, *, predecessor: str | None) -> Any:
         known.extend((predecessor, around.holder))
         return made(around, tokens, predecessor=predecessor)
 
-    monkeypatch.setattr(loop, "Loop", heard)
+    monkeypatch.setattr(loop, "SchedulingLoop", heard)
     for _ in range(2):
         async with serving(settings, monkeypatch):
             pass

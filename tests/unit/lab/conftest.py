@@ -21,7 +21,7 @@ from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
 
 from hai_lab import _load_jupyter_server_extension
-from hai_lab.platform import API_PATH, Platform
+from hai_lab.platform import API_PATH, PlatformClient
 
 TOKEN = "platform-token-7f3a"
 LAB_TOKEN = "lab-token-19c2"
@@ -195,7 +195,7 @@ async def lab(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.M
             find_extensions=False,
         )
         _load_jupyter_server_extension(app)
-        platform: Platform = app.web_app.settings["hai_lab_platform"]
+        platform: PlatformClient = app.web_app.settings["hai_lab_platform"]
         async with serving(app.web_app) as url, httpx.AsyncClient(trust_env=False, timeout=10) as browser:
             try:
                 yield Lab(f"{url}/user/alice/", root, browser, app.web_app)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.policy import Policies, Policy
 from hai_scheduler.core.model.priority import Priority
@@ -69,7 +69,7 @@ class Service:
             platform_image=self.platform_image,
             holder=f"holder-{self._starts}",
         )
-        self.loop, self.platform = Loop(world, TOKENS), Platform(world)
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
 
     async def open(self) -> Service:
         """Write quota for all users, and tick once to read the nodes; returns the service."""

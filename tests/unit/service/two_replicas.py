@@ -10,7 +10,7 @@ from typing import Any
 
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.policy import Policies
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -123,7 +123,7 @@ class Replica:
             settings=ServiceSettings(policy=Policies(default=SHORT)),
             holder=holder,
         )
-        self.loop, self.platform = Loop(world, TOKENS), Platform(world)
+        self.loop, self.platform = SchedulingLoop(world, TOKENS), Platform(world)
         self._ticking: asyncio.Task[bool] | None = None
 
     @property

@@ -13,7 +13,7 @@ from hai_scheduler.adapters.kubernetes.cluster import open_cluster
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.api.server.platform import Platform
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.leaving import Profile
 from hai_scheduler.core.model.priority import Priority
@@ -35,7 +35,7 @@ ADMIN = Caller(name="admin", scopes=frozenset({SCOPE_ADMIN}))
 class Service:
     """A running scheduler."""
 
-    loop: Loop
+    loop: SchedulingLoop
     platform: Platform
 
     async def submit(self, name: str, nodes: int, priority: Priority = Priority.NORMAL) -> TaskId:
@@ -90,7 +90,7 @@ async def service(folder: Path, settings: ClusterSettings) -> AsyncIterator[Serv
         locations=RankLocations(api_url=settings.api_url, checkpoint_root="/tmp"),  # nothing is written
         holder="bench",
     )
-    loop = Loop(world, TOKENS)
+    loop = SchedulingLoop(world, TOKENS)
     scheduling = asyncio.create_task(loop.cycle.run())
     try:
         yield Service(loop, Platform(world))

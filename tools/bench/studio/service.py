@@ -24,7 +24,7 @@ from hai_scheduler.api.application import make_application, make_server
 from hai_scheduler.api.server.auth import BELIEVED, Auth
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.app.api import NICER
-from hai_scheduler.app.loop import Loop
+from hai_scheduler.app.loop import SchedulingLoop
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
@@ -74,7 +74,7 @@ async def schedule(folder: Path) -> None:
         async with world.store.write() as tx:
             for task in waiting[begin : begin + _AT_ONCE]:
                 await tx.tasks.add(task, a_spec())
-    loop = Loop(world, RunTokens(_SECRET))
+    loop = SchedulingLoop(world, RunTokens(_SECRET))
     _ready("filled")
     async with asyncio.TaskGroup() as group:
         group.create_task(loop.cycle.run())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import cast
 
 from hai_scheduler.core.workspace.abi import PlatformImage
 from hai_scheduler.ports.bus import Bus
@@ -78,37 +80,10 @@ class UseCase:
 
     world: World
 
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self.world.store
-
-    @property
-    def cluster(self) -> Cluster:
-        """The cluster."""
-        return self.world.cluster
-
-    @property
-    def bus(self) -> Bus:
-        """The bus."""
-        return self.world.bus
-
-    @property
-    def clock(self) -> Clock:
-        """The clock."""
-        return self.world.clock
-
-    @property
-    def settings(self) -> ServiceSettings:
-        """The numbers of the service."""
-        return self.world.settings
-
-    @property
-    def policies(self) -> PolicyStore:
-        """The policy numbers in force."""
-        return self.world.policies
-
-    @property
-    def latest_plan(self) -> LatestPlan:
-        """The view of the cluster."""
-        return self.world.latest_plan
+    store = cast("Store", property(attrgetter("world.store")))
+    cluster = cast("Cluster", property(attrgetter("world.cluster")))
+    bus = cast("Bus", property(attrgetter("world.bus")))
+    clock = cast("Clock", property(attrgetter("world.clock")))
+    settings = cast("ServiceSettings", property(attrgetter("world.settings")))
+    policies = cast("PolicyStore", property(attrgetter("world.policies")))
+    latest_plan = cast("LatestPlan", property(attrgetter("world.latest_plan")))
