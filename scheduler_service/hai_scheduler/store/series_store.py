@@ -29,7 +29,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from hai_scheduler.core.metrics.columns import PackedColumns, folded_columns, joined_columns
 from hai_scheduler.core.metrics.levels import in_turn, merged, span_of
-from hai_scheduler.core.metrics.packing import columns_of, pack, pack_columns, unpack, unpack_last
+from hai_scheduler.core.metrics.packing import pack, pack_columns, read_columns, unpack, unpack_last
 from hai_scheduler.core.metrics.retention import LEVELS, SeriesLevel, chunk_of, joined
 from hai_scheduler.core.metrics.series import Point
 from hai_scheduler.core.metrics.series_piece import RankPiece, SeriesPiece
@@ -304,7 +304,7 @@ def _of(run_id: RunId, rank: int, level: SeriesLevel) -> ColumnElement[bool]:
 
 def _packed(rows: Sequence[Row[Any]], coarser: int | None) -> tuple[_Chunk, _Chunk | None]:
     """Return the points of rows as one chunk, and as one with this step, in seconds, if there is a coarser level."""
-    columns = joined_columns([columns_of(row.data) for row in rows])
+    columns = joined_columns([read_columns(row.data) for row in rows])
     columns.check()
     folded = None if coarser is None else folded_columns(columns, coarser)
     return _chunk(columns), None if folded is None else _chunk(folded)
