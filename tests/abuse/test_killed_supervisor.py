@@ -31,7 +31,7 @@ from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.service.shared.caller import SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.locations import RankLocations
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.memory.clock import VirtualClock
 from kit.memory.store import MemoryStore
 from kit.waiting import until

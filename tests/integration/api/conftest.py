@@ -45,7 +45,7 @@ from hai_scheduler.service.scheduling.cycle import Cycle
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.shared.locations import RankLocations
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from integration.api.fakes import ACCESS, FakeCluster, FakeHub, hub_answers
 from kit.memory.cluster import MemoryCluster, notices_of
 from kit.memory.haienvs import MemoryHaienvs

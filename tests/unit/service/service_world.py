@@ -17,7 +17,7 @@ from hai_scheduler.ports.images import Images
 from hai_scheduler.ports.values import HistoryEvent
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_WRITE, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
-from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.service.tasks.submission import Submission
 from kit.builders import some_nodes
 from kit.memory.behaviour import Behaviour
 from kit.memory.clock import VirtualClock

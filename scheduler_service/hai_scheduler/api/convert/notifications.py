@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from hai_scheduler.api.wire.notifications import (
     DeliveryOut,
-    NotificationChannel,
     NotificationOut,
     NotificationPage,
     NotificationRule,
@@ -33,41 +32,20 @@ def change_of(body: NotificationRulesPut) -> RulesChange:
 def rules_out(view: RulesView) -> NotificationRulesOut:
     """Return the model of a user's rules."""
     rules = view.rules
-    return NotificationRulesOut(
-        rules=[
-            NotificationRule.model_validate({"kind": kind.value, "channels": sorted(rules.of(kind))}) for kind in RULED
-        ],
-        waits_longer_s=rules.waits_longer.total_seconds(),
-        mail=rules.mail,
-        webhook=rules.webhook,
+    return NotificationRulesOut.of(
+        rules,
+        rules=[NotificationRule(kind=kind, channels=sorted(rules.of(kind))) for kind in RULED],  # type: ignore[arg-type]
         webhook_secret=view.new_secret,
-        channels=[NotificationChannel.model_validate(one) for one in view.channels],
+        channels=view.channels,
     )
 
 
 def notification_out(notification: Notification, deliveries: Sequence[Delivery]) -> NotificationOut:
     """Return the model of a notification."""
-    return NotificationOut(
-        id=notification.id,
-        kind=notification.kind.value,
-        at=notification.at,
-        task_id=notification.task_id,
-        sentence=notification.sentence,
-        params=dict(notification.params),
+    return NotificationOut.of(
+        notification,
         text=text_of(notification),
-        lines=list(notification.lines),
-        read=notification.read,
-        deliveries=[
-            DeliveryOut(
-                channel=one.channel,
-                state=one.state.value,
-                attempts=one.attempts,
-                ended_at=one.ended_at,
-                error=one.error,
-                digest=one.digest is not None,
-            )
-            for one in deliveries
-        ],
+        deliveries=[DeliveryOut.of(one, digest=one.digest is not None) for one in deliveries],
     )
 
 

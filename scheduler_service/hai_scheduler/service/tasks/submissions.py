@@ -22,7 +22,7 @@ from hai_scheduler.core.ordering.order import own_order
 from hai_scheduler.core.ordering.quota import QuotaAccounts
 from hai_scheduler.core.workspace.environments import Environment
 from hai_scheduler.ports.store import Tx
-from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.ports.values import HistoryEvent, NewTask
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.auditing import audit_task
 from hai_scheduler.service.shared.caller import Caller
@@ -31,10 +31,9 @@ from hai_scheduler.service.shared.doorbell import ring_change, ring_notices
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 from hai_scheduler.service.shared.lookup import check_name, find
 from hai_scheduler.service.shared.world import UseCase
-from hai_scheduler.service.tasks.admission import Admission, Admitted, New, OtherEnvironment
+from hai_scheduler.service.tasks.admission import Admission, Admitted, OtherEnvironment
 from hai_scheduler.service.tasks.own_python import warnings_of
-from hai_scheduler.service.tasks.submission import Submission as Submission
-from hai_scheduler.service.tasks.submission import spec_of
+from hai_scheduler.service.tasks.submission import Submission, spec_of
 from hai_scheduler.service.tasks.submission_checks import SubmissionChecks
 from hai_scheduler.service.workspace.pinning import NO_CHOICE, Choice
 from hai_scheduler.service.workspace.rank_env import device_warnings
@@ -93,16 +92,14 @@ class Submissions(UseCase):
             await self._check_files(caller, submission, environment)
             task = self._task_of(caller, submission, gpus)
             image, warnings = await self.workspace.image_pins.of(environment)
-            new = New(
-                caller=caller,
-                submission=submission,
-                task=task,
+            spec = spec_of(submission, environment, choice.pin, choice.snapshot, image)
+            admitted = await self.admission.admit(
+                caller,
+                submission,
+                NewTask(task=task, spec=spec, idempotency_key=key),
                 environment=environment,
-                key=key,
                 choice=replace(choice, warnings=(*choice.warnings, *warnings)),
-                image=image,
             )
-            admitted = await self.admission.admit(new)
             if not isinstance(admitted, OtherEnvironment):
                 return admitted
             # The environment has changed since: its Python may be another one.
