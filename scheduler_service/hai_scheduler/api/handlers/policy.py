@@ -14,7 +14,6 @@ from hai_scheduler.api.wire.policy import PolicyChange, PolicyOut, PolicyTrial, 
 from hai_scheduler.service.insight.trial import Trial
 from hai_scheduler.service.shared.errors import Overtaken
 from hai_scheduler.service.shared.orders import Told
-from hai_scheduler.service.shared.policy_numbers import former_name_note
 
 #: Seconds between two looks at the progress of a trial.
 LOOK_EVERY: Final = 0.5
@@ -37,8 +36,7 @@ async def change(ask: Ask[Nothing, PolicyChange]) -> PolicyOut:
     except Overtaken as error:
         error.shown = policy_convert.policy_out(await ask.platform.policy.view()).model_dump(mode="json")
         raise
-    notes = [note for name in (*body.set, *body.unset) if (note := former_name_note(name)) is not None]
-    return policy_convert.policy_out(await ask.platform.policy.view(), notes)
+    return policy_convert.policy_out(await ask.platform.policy.view())
 
 
 async def trial(ask: Ask[Nothing, PolicyTrial]) -> TrialOut | Stream:

@@ -16,14 +16,7 @@ from hai_scheduler.service.shared.caller import Caller, admins_only
 from hai_scheduler.service.shared.doorbell import ring_change
 from hai_scheduler.service.shared.errors import Invalid, Unavailable
 from hai_scheduler.service.shared.known_names import unknown_group
-from hai_scheduler.service.shared.policy_numbers import (
-    BY_NAME,
-    by_current_names,
-    current_name,
-    number_of,
-    read,
-    written,
-)
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, number_of, read, written
 from hai_scheduler.service.shared.policy_store import (
     SETTING,
     Misfit,
@@ -99,7 +92,6 @@ class PolicyChanges(UseCase):
             Unavailable: The nodes are not known yet, so the group cannot be checked.
         """
         admins_only(caller)
-        values, unset = _current(values, unset)
         async with self.store.write() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
             expected.check("What admins have set of the policy numbers", before)
@@ -118,7 +110,6 @@ class PolicyChanges(UseCase):
     ) -> Policies:
         """The policies as `change` would leave them; nothing is changed. The arguments and errors are those of it."""
         admins_only(caller)
-        values, unset = _current(values, unset)
         async with self.store.read() as tx:
             before, _ = overrides_of(await tx.settings.get(SETTING))
         return self._after(caller, before, group, values, unset)[1].policies()
@@ -180,14 +171,6 @@ class PolicyChanges(UseCase):
             await tx.events.add(
                 HistoryEvent(at=self.clock.now(), kind=EventKind.POLICY_CHANGED, actor=caller.name, data=data)
             )
-
-
-def _current(values: Mapping[str, object], unset: Collection[str]) -> tuple[Mapping[str, object], Collection[str]]:
-    """The same with the names of now. Raises Invalid."""
-    try:
-        return by_current_names(values), [current_name(name) for name in unset]
-    except PolicyError as error:
-        raise Invalid("set", error.name, str(error)) from None
 
 
 def _read(values: Mapping[str, object], unset: Collection[str]) -> dict[str, Any]:
