@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Row
@@ -17,6 +19,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Blame, Checkpoint, Notice, Rank, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskSpec, TaskState
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.store.tables import SPECS
 from hai_scheduler.store.usage_rows import usage_of, usage_values
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -356,6 +359,30 @@ def _snapshot_values(snapshot: CodeSnapshot | None) -> _Values | None:
     }
 
 
+@cache
+def _without_column(kind: type) -> dict[str, tuple[Any, bool]]:
+    """Return the fields without a column of their own: the default of each, and whether it is a length of time."""
+    return {
+        one.name: (one.default, "timedelta" in str(one.type)) for one in fields(kind) if one.name not in SPECS.columns
+    }
+
+
+def more_values(spec: Any) -> _Values | None:
+    """Return what `more` keeps of a spec: fields that no statement asks for, where they are not the default."""
+    return {
+        name: _to_span(value) if is_span else value
+        for name, (default, is_span) in _without_column(type(spec)).items()
+        if (value := getattr(spec, name)) != default
+    } or None
+
+
+def more_of(kind: type, value: Mapping[str, Any] | None) -> _Values:
+    """Return the fields of a column `more`; one that is not known any more is left out."""
+    known = _without_column(kind)
+    kept = {name: one for name, one in (value or {}).items() if name in known}
+    return {name: _of_span(one) if known[name][1] else one for name, one in kept.items()}
+
+
 def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
     """Return all columns of a spec."""
     return {
@@ -371,6 +398,7 @@ def spec_values(task_id: TaskId, spec: TaskSpec) -> _Values:
         "haienv": _pin_values(spec.haienv),
         "snapshot": _snapshot_values(spec.snapshot),
         "image": spec.image,
+        "more": more_values(spec),
     }
 
 
@@ -389,6 +417,7 @@ def spec_of(row: Row[Any]) -> TaskSpec:
         haienv=pin_of(row.haienv),
         snapshot=None if row.snapshot is None else CodeSnapshot(**row.snapshot),
         image=row.image,
+        **more_of(TaskSpec, row.more),
     )
 
 

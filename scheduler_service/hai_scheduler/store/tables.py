@@ -129,6 +129,8 @@ SPECS = Table(
     _value("snapshot"),
     # The image with its digest; NULL: the environment's name counts.
     Column("image", Text),
+    # Fields without a column of their own, where they differ from their defaults; NULL: none does.
+    _value("more"),
 )
 
 RUNS = Table(

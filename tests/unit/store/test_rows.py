@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
@@ -101,6 +101,32 @@ def test_a_spec_and_an_event_come_back_and_share_nothing() -> None:
     event = HistoryEvent(seq=3, at=T0, kind="task.held", actor="ann", user="ann", task_id=TaskId(7), data={"a": [1]})
     row = SimpleNamespace(seq=3, **stored(rows.event_values(event)))
     assert rows.event_of(row) == event
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewSpec:
+    """A specification of a later version."""
+
+    cwd: str = ""
+    nice: int = 0
+    pause: timedelta | None = None
+
+
+@pytest.mark.parametrize(
+    ("spec", "kept"),
+    [
+        (NewSpec(cwd="/"), None),
+        (NewSpec(nice=3), {"nice": 3}),
+        (NewSpec(nice=3, pause=timedelta(seconds=1.5)), {"nice": 3, "pause": 1_500_000}),
+    ],
+)
+def test_a_field_of_a_spec_without_a_column_comes_back(spec: NewSpec, kept: dict[str, int] | None) -> None:
+    assert rows.more_values(spec) == kept
+    assert NewSpec(cwd=spec.cwd, **rows.more_of(NewSpec, kept)) == spec
+
+
+def test_a_field_of_a_spec_that_is_not_known_any_more_is_left_out() -> None:
+    assert rows.more_of(NewSpec, {"nice": 3, "colour": "red"}) == {"nice": 3}
 
 
 def test_sets_are_written_in_one_order() -> None:
