@@ -15,7 +15,6 @@ from hai_scheduler.api.wire.values import wire_name
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.service.insight.feed import FOR_EVERYBODY
 from hai_scheduler.service.shared.caller import (
-    FORMER_SCOPES,
     SCOPE_ACTIVE_USERS,
     SCOPE_ADMIN,
     SCOPE_ARCHIVE,
@@ -62,8 +61,6 @@ _CONVENTIONS = """
   URL-encoded. A task of another user is answered like one that does not exist.
 - HEAD is answered wherever GET is.
 - Lists come in pages: send `next_cursor` back as `cursor` until it is null.
-- Paths and scopes of an earlier release are answered for one more: `Deprecation` (RFC 9745) says so, and `Link` names
-  the path to use. They are {former}.
 - Streams are server-sent events. Without messages they send a comment every 15 seconds, and they end after an hour at
   the latest: go on with `Last-Event-ID`.
 
@@ -116,7 +113,7 @@ def reference() -> str:
     parts = [
         _INTRODUCTION.rstrip("\n"),
         *(f"| `{scope}` | {meaning} |" for scope, meaning in _SCOPES.items()),
-        _CONVENTIONS.rstrip("\n").replace("{former}", _former()),
+        _CONVENTIONS.rstrip("\n"),
         *(f"| `{code}` | {status} | {title} |" for code, (status, title) in CODES.items()),
         _IN_BETWEEN.rstrip("\n"),
         "\n## Endpoints\n",
@@ -132,13 +129,6 @@ def reference() -> str:
     for name, model in schema["components"]["schemas"].items():
         parts += _model(name, model)
     return "\n".join(parts).rstrip() + "\n"
-
-
-def _former() -> str:
-    paths = [f"`{route.former}` for `{route.path}`" for route in ROUTES if route.former is not None]
-    scopes = [f"`{former}` for `{scope}`" for scope, former in FORMER_SCOPES.items()]
-    *others, last = [*paths, *scopes]
-    return f"{', '.join(others)} and {last}"
 
 
 def _feed() -> str:
