@@ -15,7 +15,6 @@ from functools import partial
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.run import Run
 from hai_scheduler.core.model.task import Task
-from hai_scheduler.ports.cluster import Cluster
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk
 from hai_scheduler.ports.reading import in_reader
@@ -29,7 +28,7 @@ from hai_scheduler.service.shared.errors import Invalid, NotFound, Unavailable
 from hai_scheduler.service.shared.lookup import find
 from hai_scheduler.service.shared.news import News
 from hai_scheduler.service.shared.orders import ComputePool, RunLog, SearchOrder
-from hai_scheduler.store.store import Store
+from hai_scheduler.service.shared.world import UseCase
 
 #: Lines of a page, unless the reader asks for another number.
 PAGE_LINES = 1000
@@ -58,12 +57,10 @@ class _Piece:
     waits: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
+@dataclass(slots=True, eq=False)
+class Logs(UseCase):
     """Reads the logs of tasks."""
 
-    store: Store
-    cluster: Cluster
     news: News
     workers: ComputePool
     #: Longest time between two looks at a log that is followed, in seconds.

@@ -9,8 +9,8 @@ from hai_scheduler.core.lifecycle.events import AskedToStop
 from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
-from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.shared.changes import SCHEDULER, change
+from hai_scheduler.service.shared.policy_store import PolicyStore
 from hai_scheduler.store.store import Store
 from hai_scheduler.store.transaction import Tx
 

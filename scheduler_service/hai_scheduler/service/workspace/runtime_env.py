@@ -16,8 +16,8 @@ from hai_scheduler.core.workspace.mounts import Mount, MountRule, Resolution, ex
 from hai_scheduler.core.workspace.templates import TemplateError, Unresolvable
 from hai_scheduler.service.shared.caller import Caller
 from hai_scheduler.service.shared.errors import Invalid
+from hai_scheduler.service.shared.world import UseCase
 from hai_scheduler.service.workspace.pinning import Choice, Pinning
-from hai_scheduler.store.store import Store
 from hai_scheduler.store.transaction import Tx
 
 
@@ -60,12 +60,11 @@ class ContainerView:
     haienvs: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeEnvs:
+@dataclass(slots=True, eq=False)
+class RuntimeEnvs(UseCase):
     """The use cases that resolve environments and mount rules for tasks and development containers."""
 
-    store: Store
-    pinning: Pinning = field(default_factory=Pinning)
+    pinning: Pinning
 
     async def meaning(self, caller: Caller, name: str | None, env: Mapping[str, str], *, latest: bool) -> Choice:
         """What a submission runs in by the name of an environment or image, and by its variables. Raises Invalid."""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from hai_scheduler.core.model.policy import Policies, Policy, PolicyError
-from hai_scheduler.service.policy.numbers import BY_NAME, read, written
+from hai_scheduler.service.shared.policy_numbers import BY_NAME, read, written
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.store.transaction import Tx
 
