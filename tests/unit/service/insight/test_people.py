@@ -14,7 +14,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden, Invalid, NotFound
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.store import tables
-from hai_scheduler.store.rows import to_instant
+from hai_scheduler.store.codec import to_instant
 from kit.builders import T0, a_spec, a_task
 from kit.memory.clock import VirtualClock
 from kit.stores import ScratchStore
