@@ -60,7 +60,7 @@ from hai_scheduler.service.shared.orders import (
 )
 from hai_scheduler.service.tasks.experiments import InvalidExperiment, read_experiment
 from hai_scheduler.service.tasks.submission import Submission
-from hai_scheduler.service.workspace.code_snapshots import SnapshotRef
+from hai_scheduler.service.workspace.snapshot_ref import SnapshotRef
 from hai_scheduler.store.store import Store
 from hai_scheduler.store.transaction import Tx
 
