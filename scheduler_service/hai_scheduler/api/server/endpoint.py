@@ -20,12 +20,11 @@ from tornado.web import HTTPError, stream_request_body
 
 from hai_scheduler.api.server import problems
 from hai_scheduler.api.server.arriving import ArrivingBody
-from hai_scheduler.api.server.auth import Auth, HubHandler, has_scope
+from hai_scheduler.api.server.auth import Auth, HubHandler, address, has_scope, log_in
 from hai_scheduler.api.server.bodies import read_query
 from hai_scheduler.api.server.encoded import Encoded
 from hai_scheduler.api.server.kinds import Kind
 from hai_scheduler.api.server.limits import HELD_BACK, Limits, Pass
-from hai_scheduler.api.server.logins import address, log_in
 from hai_scheduler.api.server.metrics import Metrics
 from hai_scheduler.api.server.platform import Platform
 from hai_scheduler.api.server.problems import Refused

@@ -136,11 +136,3 @@ async def test_what_a_task_asks_of_leaving_reaches_its_ranks() -> None:
     assert (run.launch.profile, run.launch.signal, run.launch.watch) == ("auto", signal, ("out/last.pt",))
     assert run.launch.patience == timedelta(seconds=20), "no longer than it has to save"
     assert task
-
-
-@pytest.mark.parametrize("watch", [("",), ("x" * 4097,), ("a",) * 21])
-async def test_paths_to_watch_are_few_and_none_is_empty(watch: tuple[str, ...]) -> None:
-    service = await Service().open()
-    with pytest.raises(Invalid, match=r"1 to 4096|at most 20") as caught:
-        await service.submit("one", "ann", watch=watch)
-    assert caught.value.field == "watch"
