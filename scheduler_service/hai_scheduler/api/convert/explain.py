@@ -16,12 +16,16 @@ from hai_scheduler.api.wire.explain import (
     WhatIfOut,
 )
 from hai_scheduler.core.explaining.alternatives import WhatIf
-from hai_scheduler.core.explaining.explain import share_sentence, what_would
 from hai_scheduler.core.model.task import Task
 from hai_scheduler.core.ordering.shares import UserShare
-from hai_scheduler.service.insight.decisions import DecisionLine
+from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import Language
+from hai_scheduler.sentences.changes import share_sentence, what_would
+from hai_scheduler.sentences.messages import message_of, silence_of
+from hai_scheduler.sentences.words import sentences
+from hai_scheduler.service.insight.decisions import sentence_of_event
 from hai_scheduler.service.insight.explanations import Explanation
-from hai_scheduler.service.insight.forecast import Cost, Forecast
+from hai_scheduler.service.insight.forecast import Cost, Forecast, assumption_text, sentence_of_forecast
 from hai_scheduler.service.shared.caller import Caller
 
 
@@ -29,19 +33,23 @@ def explain_out(found: Explanation, caller: Caller, now: datetime) -> ExplainOut
     """Return the model of an explanation: why a task waits, and what would let it start."""
     view = found.view
     verdict = None if view.verdict is None else verdict_out(view.verdict, caller, now)
+    say = caller.say
+    said = [message_of(say, view.task, view.verdict, view.at)]
+    if found.silence is not None:
+        said.append(silence_of(say, found.silence, view.task.id))
     return ExplainOut(
         task_id=view.task.id,
         state=view.task.state.value,
-        sentence=view.message if found.silence is None else f"{view.message} {found.silence}",
+        sentence=sentences(say, said),
         verdict=verdict,
         ahead=None if verdict is None or verdict.position is None else verdict.position - 1,
         what_if=[_what_if(change, view.task, caller, now) for change in found.what_if],
-        share=None if found.share is None else _share(found.share),
+        share=None if found.share is None else _share(found.share, caller.say),
         budgets=list(found.budgets),
     )
 
 
-def _share(share: UserShare) -> GroupShareOut:
+def _share(share: UserShare, say: Language) -> GroupShareOut:
     return GroupShareOut(
         user=share.user,
         node_group=share.node_group,
@@ -50,14 +58,14 @@ def _share(share: UserShare) -> GroupShareOut:
         weights=share.weights,
         entitled=round(share.entitled, 4),
         users_before=share.users_before,
-        sentence=share_sentence(share),
+        sentence=share_sentence(say, share),
     )
 
 
 def _what_if(change: WhatIf, task: Task, caller: Caller, now: datetime) -> WhatIfOut:
     return WhatIfOut(
         kind=change.kind.value,
-        sentence=what_would(change, task, now),
+        sentence=what_would(caller.say, change, task, now),
         priority=None if change.priority is None else level_name(change.priority),
         nodes=change.nodes,
         gpus=change.gpus,
@@ -69,15 +77,14 @@ def _what_if(change: WhatIf, task: Task, caller: Caller, now: datetime) -> WhatI
     )
 
 
-def decision_out(decision: DecisionLine) -> DecisionOut:
+def decision_out(say: Language, event: HistoryEvent) -> DecisionOut:
     """Return the model of a line of the decision log."""
-    event = decision.event
     return DecisionOut(
         seq=event.seq,
         at=event.at,
         kind=event.kind,
         actor=event.actor,
-        sentence=decision.sentence,
+        sentence=sentence_of_event(say, event),
         data=dict(event.data),
     )
 
@@ -88,7 +95,7 @@ def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
     return ForecastOut(
         task_id=None if found.hypothetical else found.task.id,
         outcome=found.outcome.value,
-        sentence=found.sentence,
+        sentence=sentence_of_forecast(caller.say, found),
         at=found.at,
         starts_at=starts,
         starts_in_s=None if starts is None else max(0.0, (starts - found.at).total_seconds()),
@@ -97,7 +104,10 @@ def forecast_out(found: Forecast, caller: Caller) -> ForecastOut:
         suspends=[_cost(cost, caller) for cost in found.suspends],
         cost_s=sum((cost.unsaved + cost.switch).total_seconds() for cost in found.suspends),
         verdict=None if found.verdict is None else verdict_out(found.verdict, caller, found.at),
-        assumptions=[ForecastAssumption.model_validate(one) for one in found.assumptions],
+        assumptions=[
+            ForecastAssumption(name=one.name, sentence=assumption_text(caller.say, one), tasks=dict(one.tasks))
+            for one in found.assumptions
+        ],
         horizon_s=found.horizon.total_seconds(),
         computed_until=found.computed_until,
         plans=found.plans,

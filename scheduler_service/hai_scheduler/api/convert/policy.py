@@ -14,6 +14,8 @@ from hai_scheduler.api.wire.policy import (
     TrialOut,
     TrialSideOut,
 )
+from hai_scheduler.sentences.assumptions import assumption
+from hai_scheduler.sentences.catalogue import Language
 from hai_scheduler.service.insight.trial import Trial, TrialAssumption
 from hai_scheduler.service.policy.changes import PolicyView
 from hai_scheduler.service.policy.numbers import NUMBERS, former_names, written
@@ -44,7 +46,7 @@ def policy_out(view: PolicyView, notes: Sequence[str] = ()) -> PolicyOut:
     )
 
 
-def trial_out(trial: Trial) -> TrialOut:
+def trial_out(say: Language, trial: Trial) -> TrialOut:
     """Return the model of a trial that has figures."""
     return TrialOut(
         since=trial.since,
@@ -53,13 +55,14 @@ def trial_out(trial: Trial) -> TrialOut:
         old=TrialSideOut.model_validate(trial.old),
         new=TrialSideOut.model_validate(trial.new),
         measured=TrialSideOut.model_validate(trial.measured),
-        assumptions=[_assumption(one) for one in trial.assumptions],
+        assumptions=[_assumption(say, one) for one in trial.assumptions],
     )
 
 
-def _assumption(found: TrialAssumption) -> AssumptionOut:
+def _assumption(say: Language, found: TrialAssumption) -> AssumptionOut:
     length = None if found.length is None else found.length.total_seconds()
-    return AssumptionOut(name=found.name, sentence=found.sentence, count=found.count, length_s=length)
+    said = assumption(say, "trial", found.name, count=found.count, length=found.length)
+    return AssumptionOut(name=found.name, sentence=said, count=found.count, length_s=length)
 
 
 def _policy_value(origin: NumberOrigin) -> PolicyValue:

@@ -63,7 +63,7 @@ async def nodes(ask: Ask[NodeListQuery, Nothing]) -> NodeList | Encoded:
 async def preview(ask: Ask[Nothing, MarkPreviewIn]) -> MarkPreviewOut:
     """Return what a mark on nodes would do."""
     return cluster_convert.preview_out(
-        await ask.services.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
+        ask.caller.say, await ask.services.previews.mark(ask.caller, ask.body.nodes, NodeMark(ask.body.mark))
     )
 
 

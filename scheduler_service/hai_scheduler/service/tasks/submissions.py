@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from hai_scheduler.core.explaining.explain import amount, gang
 from hai_scheduler.core.lifecycle.events import AskedToStop, AskedToSuspend, Event, Held, Released
 from hai_scheduler.core.lifecycle.transitions import Effect
 from hai_scheduler.core.model.admin_actions import AdminAction
@@ -26,6 +25,8 @@ from hai_scheduler.ports.clock import Clock
 from hai_scheduler.ports.files import Files
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import HistoryEvent
+from hai_scheduler.sentences.catalogue import ENGLISH
+from hai_scheduler.sentences.words import amount, gang
 from hai_scheduler.service.policy.store import PolicyStore
 from hai_scheduler.service.quota.caps import book_for, check_cap
 from hai_scheduler.service.shared.auditing import audit_task
@@ -312,8 +313,8 @@ class Submissions:
             if not account.fits(accounts.units(task)):
                 raise Conflict(
                     f"priority: {amount(account.used)} of the {account.cap.limit} nodes that {account.cap.source} may "
-                    f"hold at {priority.name} are in use; task {task.id} runs on {gang(task.nodes, task.gpus)} and "
-                    "keeps its priority."
+                    f"hold at {priority.name} are in use; task {task.id} runs on "
+                    f"{gang(ENGLISH, task.nodes, task.gpus)} and keeps its priority."
                 )
 
 
