@@ -22,10 +22,10 @@ UV_LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 RUNTIME_EXTRAS := cluster env examples hub kubernetes kubespawner notebook notify postgres redis scheduler sim stacks
 
 .DEFAULT_GOAL := help
-.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench bench-kubernetes bench-traces docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants clean
+.PHONY: help up install check check-types check-python check-lab test test-parts test-fast test-frameworks test-kubernetes e2e chaos bench docs pictures reference monitoring helm images lock lock-frameworks frameworks-table mutants proportion clean
 
 help:  ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  make %-16s %s\n' "$$name" "$$text"; done
 
 up: $(VENV)/.up  ## install what is missing and start the whole platform; ARGS="--port 8123" hands options on
 	@exec $(BIN)/hai up $(ARGS)
@@ -70,8 +70,11 @@ e2e: $(VENV)/.up $(VENV)/.dev  ## the whole platform as real processes
 chaos: $(VENV)/.up $(VENV)/.dev  ## kill everything at random while tasks run, and judge what their ranks wrote down; ARGS="--minutes 60 --on postgres --seed 42"
 	PYTHONPATH=tests $(BIN)/python -m chaos $(ARGS)
 
-bench: $(VENV)/.up $(VENV)/.dev  ## measure; ARGS names what: plans and platform (both, when nothing is named), churn, fairness, ffrecord, followers, frameworks (make test-frameworks first), haienv, metrics, packs (by hand, on Kubernetes), peers, recovery, reports, studio, ticks; figures go to the screen and to bench-results/
+bench: $(VENV)/.up $(VENV)/.dev  ## measure what ARGS names (ARGS=--help lists it); figures go to the screen and to bench-results/
 	PYTHONPATH=tools:tests:client/hfai $(BIN)/python -m bench $(ARGS)
+
+proportion: $(VENV)/.up $(VENV)/.dev  ## how much code the product takes: lines by folder, long functions, what a request passes; ARGS="--depth 2"
+	@PYTHONPATH=tools $(BIN)/python -m proportion $(ARGS)
 
 test-frameworks: $(VENV)/.up $(VENV)/.dev $(FRAMEWORKS)/.installed  ## other people's training code on the whole platform, interrupted and resumed; installs it into .venv-frameworks
 	@# Side by side: on the platform much of the time is waiting. What needs none is shown at the end.
@@ -85,12 +88,6 @@ test-kubernetes: $(VENV)/.up $(VENV)/.dev  ## the tests on a real Kubernetes: th
 	@$(PYTEST) -n $(or $(AT_ONCE),3) --dist loadscope --no-loadscope-reorder $(SLOWEST) -m "not alone" tests/kubernetes $(ARGS); beside=$$?; \
 	$(PYTEST) $(SLOWEST) -m alone tests/kubernetes $(ARGS); alone=$$?; \
 	case $$beside/$$alone in 0/0) ;; 0/5 | 5/0) echo "5 says that ARGS has chosen none of them" ;; *) exit 1 ;; esac
-
-bench-kubernetes: $(VENV)/.dev  ## starting on a real API server (KUBECONFIG) with 1,500 simulated nodes, beside its own scheduler
-	PYTHONPATH=tools:tests $(BIN)/python -m bench kubernetes $(ARGS)
-
-bench-traces: $(VENV)/.dev  ## simulate public traces (../shared/traces) and hold the results against targets
-	PYTHONPATH=tools:tests $(BIN)/python -m bench traces $(ARGS)
 
 mutants: $(VENV)/.dev  ## change the core on purpose and list the changes that no test notices; ARGS="capacity planning/placer --sample 50" (docs/mutants.md)
 	PYTHONPATH=tests nice -n 19 $(BIN)/python -m mutants $(ARGS)

@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the command that runs the failed tests again, one word a line, to a file of the folder HAI_TEST_FAILED.
 
-    Each pytest process writes a file of its own. `.ci/again` makes the folder and runs the commands.
+    Each pytest process writes a file of its own. `.ci/run` makes the folder and runs the commands.
     """
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     folder = os.environ.get("HAI_TEST_FAILED")

@@ -34,7 +34,7 @@ def visible(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a text between quotes for a message, with what is not seen in it as Python writes it."""
+    """Return a text in quotes for a message. Characters that cannot be seen are escaped as in Python."""
     return repr(text) if is_text(text) else f"'{visible(text)}'"
 
 

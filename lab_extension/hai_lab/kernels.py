@@ -49,7 +49,7 @@ def _haienv(metadata: Any) -> str | None:
 
 
 def _of_draft(folder: Path) -> str | None:
-    """Return the full name of the environment whose draft a folder is; None: it is of none."""
+    """Return the full name of the environment of a draft's folder; None: the folder is no draft."""
     if folder.parts[-2:] != ("draft", "prefix") or not (folder.parent / "from").is_file():
         return None
     named = ["/".join(folder.parts[-2 - depth : -2]) for depth in (3, 2)]

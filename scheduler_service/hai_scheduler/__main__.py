@@ -15,12 +15,12 @@ def main(argv: list[str]) -> int:
 
         with imports_for_good():
             from hai_scheduler.adapters.local.nodes import NodesError
-            from hai_scheduler.adapters.sql.refusal import StateUnusable
-            from hai_scheduler.adapters.sql.revision import StateDamaged, StateTooNew
             from hai_scheduler.app.config import ConfigError, HaiScheduler
             from hai_scheduler.app.listening import CannotListen
             from hai_scheduler.app.serve import serve
             from hai_scheduler.ports.errors import Temporary
+            from hai_scheduler.store.refusal import StateUnusable
+            from hai_scheduler.store.revision import StateDamaged, StateTooNew
     except ModuleNotFoundError as error:
         print(f"hai-scheduler: {error.name} is missing: pip install 'hai-platform[scheduler]'", file=sys.stderr)
         return 2

@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.server.kinds import LimitSettings
@@ -25,6 +24,7 @@ from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
+from hai_scheduler.store.store import SqlStore, open_store
 from integration.api.conftest import PLACES, PREFIX, served
 from integration.api.fakes import READ, WRITE, FakeHub, a_user_model
 from kit.both_roles import Parts, assemble

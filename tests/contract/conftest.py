@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from contract.store_kit import Opener, checked_out
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.databases import empty_postgres, postgres_url, sqlite_url
 from kit.memory.store import MemoryStore
 

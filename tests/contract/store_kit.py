@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.model.ids import Origin, TaskId
 from hai_scheduler.core.model.leaving import Left, Profile, Signal, SignalName, Source
 from hai_scheduler.core.model.priority import Priority
@@ -18,6 +17,7 @@ from hai_scheduler.core.model.run import Blame, RankState, Run
 from hai_scheduler.core.model.task import Retry, Task, TaskState
 from hai_scheduler.core.model.usage_summary import UsageLevel, UsageSummary
 from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import SqlStore
 from kit.builders import (
     T0,
     a_checkpoint,

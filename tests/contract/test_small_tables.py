@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import event
 
 from contract.store_kit import Opener, on_disk
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.model.node import NodeCondition, NodeMark
 from hai_scheduler.ports.store import Store, Tx
 from hai_scheduler.ports.values import UserRecord
+from hai_scheduler.store.store import SqlStore
 from kit.builders import a_node, a_quota, a_spec, a_strike, a_task, a_use, an_event, at
 
 

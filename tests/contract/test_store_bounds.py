@@ -1,4 +1,4 @@
-"""How much every store keeps of each user (hai_scheduler/ports/bounds.py)."""
+"""How much every store keeps of each user."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import event
 
 from contract.store_kit import Opener
-from hai_scheduler.adapters.sql.store import SqlStore
+from hai_scheduler.store.store import SqlStore
 
 
 async def test_a_connection_that_is_in_use_when_the_store_is_closed_is_closed_after_its_use(opener: Opener) -> None:

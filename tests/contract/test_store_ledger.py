@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import text
 
 from contract.store_kit import Opener, add, on_disk
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.ledger.asking import By, LedgerLine, LedgerQuestion
 from hai_scheduler.core.ledger.cutting import GpuUse
 from hai_scheduler.core.ledger.histograms import bucket_of_wait
@@ -23,6 +22,7 @@ from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.errors import Absent
 from hai_scheduler.ports.store import Store
+from hai_scheduler.store.store import SqlStore
 from kit.builders import T0, a_notice, a_run, a_task, at
 from kit.ledger import all_time, ended_rows, rows_for, sums_of_rows
 

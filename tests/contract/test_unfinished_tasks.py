@@ -12,16 +12,16 @@ import pytest
 from sqlalchemy import delete, insert, select, text
 
 from contract.store_kit import Opener, add, on_disk, save
-from hai_scheduler.adapters.sql import known as known_module
-from hai_scheduler.adapters.sql.known import COMPARE_EVERY_S
-from hai_scheduler.adapters.sql.store import SqlStore
-from hai_scheduler.adapters.sql.tables import TASKS
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import LostPast
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import Task, TaskState
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.store import Store
+from hai_scheduler.store import known as known_module
+from hai_scheduler.store.known import COMPARE_EVERY_S
+from hai_scheduler.store.store import SqlStore
+from hai_scheduler.store.tables import TASKS
 from kit.builders import a_run, a_spec, a_task, at
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,7 @@ def up_options() -> set[str]:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z-]+):.*##", text_of("Makefile"), re.MULTILINE))
+    return set(re.findall(r"^([a-z0-9-]+):.*##", text_of("Makefile"), re.MULTILINE))
 
 
 def test_pages_do_hold_commands() -> None:
@@ -131,6 +132,37 @@ def options_below(parser: argparse.ArgumentParser) -> set[str]:
             for below in action.choices.values():
                 found |= options_below(below)
     return found
+
+
+#: Words that begin a help text which speaks of something that it does not name.
+WEAK = re.compile(
+    r"(its?|they|them|their|whose|which|what|where|why|how many|the same|in this time|of (this|every)"
+    r"|also|as above|such as|every one|one or more)\b"
+)
+
+
+def helps_below(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """The help texts of options and arguments, with their names."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from helps_below(below)
+        elif action.help not in (None, argparse.SUPPRESS):
+            yield f"{parser.prog} {'/'.join(action.option_strings) or action.dest}", str(action.help)
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parsers of all commands that users type."""
+    found = {verb.name: build(command) for verb in verbs.VERBS if (command := find(verb.name)) is not None}
+    for command in (state_cli.BACKUP, state_cli.RESTORE, cluster_cli.COMMAND, sim.COMMAND):
+        found[command.name] = build(command)
+    return found | {"up": options._parser(), "haienv": haienv_parser.parser()}
+
+
+def test_the_help_of_an_option_names_what_it_speaks_of() -> None:
+    found = [each for parser in parsers().values() for each in helps_below(parser)]
+    assert len(found) > 300
+    assert sorted({(name, text) for name, text in found if WEAK.match(text)}) == []
 
 
 def test_commands_of_haienv_that_pages_show_exist() -> None:

@@ -43,7 +43,7 @@ def test_a_room_hands_nothing_on_from_its_files(room: str) -> None:
 
 def test_every_file_that_the_page_of_the_architecture_names_by_its_path_is_there() -> None:
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:hai_client|app|api|service|core|ports|adapters|sim)/[\w/]+(?:\.py|/))`", text))
+    named = set(re.findall(r"`((?:hai_client|app|api|service|core|ports|adapters|store|sim)/[\w/]+(?:\.py|/))`", text))
     roots = (ROOT / "scheduler_service" / "hai_scheduler", ROOT / "client")
     assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []
     assert len(named) > 40

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from e2e.conftest import Platform
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.ledger.periods import Period, begin_of
+from hai_scheduler.store.store import open_store
 from kit.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.e2e

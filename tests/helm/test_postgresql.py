@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.store.store import open_store
 from kit.databases import PostgresServer
 from kit.helm.rendering import Render
 

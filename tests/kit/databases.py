@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text, update
 
-from hai_scheduler.adapters.sql.engine import connect, parse
-from hai_scheduler.adapters.sql.revision import VERSION_TABLE
-from hai_scheduler.adapters.sql.tables import DATABASE, METADATA
+from hai_scheduler.store.engine import connect, parse
+from hai_scheduler.store.revision import VERSION_TABLE
+from hai_scheduler.store.tables import DATABASE, METADATA
 
 #: Seconds that a PostgreSQL server gets to answer.
 _START = 30.0

@@ -7,7 +7,7 @@ import json
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql.migrate import upgrade
+from hai_scheduler.store.migrate import upgrade
 
 _FIRST_TASK = text(
     "INSERT INTO hai_tasks (name, user_name, group_name, nodes, submitted_at, place, profile, grace, state, ended,"

@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from bench import code_snapshots
 from bench.figures import Report, say
 from haienv.building.builder import remove_tree
 from haienv.building.uv import find
@@ -52,9 +51,8 @@ sys.exit(main(sys.argv[1:]))
 
 
 def measure(report: Report, rounds: int = ROUNDS) -> None:
-    """Building, disk, listing and freezing; and snapshots of code, which pin the other half of a task."""
-    code_snapshots.measure(report)
-    torch = requirement()
+    """Building, disk, listing and freezing."""
+    torch = _requirement()
     with _place() as place:
         env = _environ(place)
         if torch is None:
@@ -69,15 +67,15 @@ def measure(report: Report, rounds: int = ROUNDS) -> None:
             _freezing(report, env)
 
 
-def requirement() -> str | None:
+def _requirement() -> str | None:
     """The requirement for PyTorch for CPUs; None: there is no wheel of it."""
-    folder = Path(find_links())
+    folder = Path(_find_links())
     tag = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     found = sorted(folder.glob(f"torch-*+cpu-{tag}-{tag}-*.whl"))
     return f"torch=={found[-1].name.split('-')[1]}" if found else None
 
 
-def find_links() -> str:
+def _find_links() -> str:
     """The folder with wheels that the index does not have."""
     return os.environ.get(WHERE_TORCH_IS) or os.environ.get("UV_FIND_LINKS") or "/opt/wheels"
 
@@ -96,7 +94,7 @@ def _environ(place: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HAIENV", "VIRTUAL_ENV"))}
     # haienv is compiled where it is installed.
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    links = find_links()
+    links = _find_links()
     return kept | {
         "HAIENV_ROOT": str(place / "root"),
         "HAIENV_USER": USER,

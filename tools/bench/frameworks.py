@@ -11,8 +11,8 @@ from bench.figures import Report, say
 from frameworks.drive import ROOT
 from frameworks.table import RESULTS
 
-#: Seconds from the job's last checkpoint, or from the notice where it saved nothing after it, until its nodes are free;
-#: without those of a job that has caught its signal, between its last checkpoint and its own end.
+#: Most seconds that HAI may add: from the job's last checkpoint (or from the notice, if it saved nothing after it)
+#: until its nodes are free. The time in which a job that caught its signal ends by itself does not count.
 AT_MOST_S = 1.5
 SUITE = ("-m", "pytest", "-q", "-m", "frameworks", "tests/frameworks")
 

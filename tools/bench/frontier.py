@@ -6,18 +6,18 @@ Written as docs/pictures/frontier.json and drawn as docs/pictures/frontier.svg.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.figures import Report
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.discipline import Discipline
 
-if TYPE_CHECKING:
-    from bench.traces import Case, Study, Summary
+#: One simulation: who orders the tasks, by which numbers, and its summary.
+Simulated = tuple[Discipline, Policy, Mapping[str, Any]]
 
 TOPIC = "frontier: mean completion against lost node time"
 MIN_RUN = (5, 15, 30)
@@ -27,38 +27,32 @@ COLOURS = {5: "#0072b2", 15: "#d55e00", 30: "#009e73"}
 MARKERS = {1.0: "o", 2.0: "s", 4.0: "^"}
 
 
-def cases(study: Study) -> Iterator[Case]:
-    """Yield HAI with every choice of the numbers, then the other disciplines."""
-    from bench.traces import Case
-
+def choices() -> Iterator[tuple[int, int, float]]:
+    """Yield every choice of the numbers: min_run and slice in minutes, and slice_growth."""
     for growth in GROWTH:
         for least in MIN_RUN:
             for whole in SLICE:
                 if whole >= least:
-                    yield Case(study, Discipline.HAI, (least, whole, growth))
-    for discipline in (Discipline.SRTF, Discipline.LAS, Discipline.FIFO):
-        yield Case(study, discipline)
+                    yield least, whole, growth
 
 
-def draw(report: Report, root: Path, found: Mapping[Case, Summary]) -> None:
+def draw(report: Report, root: Path, study: str, found: Sequence[Simulated]) -> None:
     """Store the points, draw them and say where the defaults lie."""
-    points = [_point(case, summary) for case, summary in found.items() if case.discipline is Discipline.HAI]
-    others = {case.discipline.value: _point(case, summary) for case, summary in found.items()
-              if case.discipline is not Discipline.HAI}  # fmt: skip
-    study = next(iter(found)).study
+    points = [_point(*one) for one in found if one[0] is Discipline.HAI]
+    others = {one[0].value: _point(*one) for one in found if one[0] is not Discipline.HAI}
     folder = root / "docs" / "pictures"
     folder.mkdir(exist_ok=True)
-    data = {"study": study.name, "restart_cost_s": 60, "points": points, "beside": others}
+    data = {"study": study, "restart_cost_s": 60, "points": points, "beside": others}
     (folder / "frontier.json").write_text(json.dumps(data, indent=2) + "\n")
     _tell(report, points, others)
     if find_spec("matplotlib") is None:
         report.skip(TOPIC, "not drawn: the Python package matplotlib is not installed")
         return
-    _plot(folder / "frontier.svg", study.name, points, others)
+    _plot(folder / "frontier.svg", study, points, others)
 
 
-def _point(case: Case, summary: Summary) -> dict[str, Any]:
-    policy, held = case.policy, summary["occupancy"] * summary["nodes"]
+def _point(discipline: Discipline, policy: Policy, summary: Mapping[str, Any]) -> dict[str, Any]:
+    held = summary["occupancy"] * summary["nodes"]
     numbers = {
         "min_run_min": policy.min_run / timedelta(minutes=1),
         "slice_min": policy.slice / timedelta(minutes=1),
@@ -66,7 +60,7 @@ def _point(case: Case, summary: Summary) -> dict[str, Any]:
         "default": policy == Policy(),
     }
     return {
-        **(numbers if case.discipline is Discipline.HAI else {}),
+        **(numbers if discipline is Discipline.HAI else {}),
         "mean_completion_h": round(summary["completion_s"]["all"]["mean"] / 3600, 3),
         "p90_wait_h": round(summary["queue_s"]["all"]["p90"] / 3600, 3),
         "lost_node_h": round(summary["lost_node_s"] / 3600, 1),

@@ -18,12 +18,6 @@ from typing import Any, Final
 from sqlalchemy import Table, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hai_scheduler.adapters.sql.histograms import packed
-from hai_scheduler.adapters.sql.ledger_rows import ledger_values
-from hai_scheduler.adapters.sql.ledger_sums import ALL_USERS, SumReach, differences
-from hai_scheduler.adapters.sql.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
-from hai_scheduler.adapters.sql.rows import to_instant
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.core.ledger.cutting import rows_of
 from hai_scheduler.core.ledger.kinds import WorkKind
 from hai_scheduler.core.ledger.periods import Period, begin_of
@@ -34,6 +28,12 @@ from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.run import Rank, Run
+from hai_scheduler.store.histograms import packed
+from hai_scheduler.store.ledger_rows import ledger_values
+from hai_scheduler.store.ledger_sums import ALL_USERS, SumReach, differences
+from hai_scheduler.store.ledger_tables import LEDGER, LEDGER_HISTOGRAMS, LEDGER_KEYS, LEDGER_SUMS
+from hai_scheduler.store.rows import to_instant
+from hai_scheduler.store.store import SqlStore
 
 USERS, GROUPS = 200, 20
 #: The months, and the days of each with runs: every month has that number.

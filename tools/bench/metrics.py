@@ -1,4 +1,4 @@
-"""What metrics of ranks cost: the rank that samples, the service that takes them, and who looks at a day of them."""
+"""What metrics of ranks cost: the rank that samples, the service that takes and keeps them, and a day of them read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from bench import metrics_browser, metrics_slowdown, metrics_taking
+from bench import metrics_taking
 from bench.figures import Report, say
 from bench.metrics_points import GPUS, as_sent, points_of
 from hai_client.metrics.packing import packed
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.api.convert.metrics import series_out
 from hai_scheduler.core.metrics.packing import pack
@@ -33,6 +32,7 @@ from hai_scheduler.ports.store import Store
 from hai_scheduler.service.metrics.pace import Pace
 from hai_scheduler.service.metrics.reading import Series
 from hai_scheduler.service.shared.caller import Caller
+from hai_scheduler.store.store import open_store
 from kit import nvml
 from kit.builders import a_run, a_spec, a_task
 
@@ -55,8 +55,6 @@ def measure(report: Report) -> None:
         loop = asyncio.run(_of_the_store(report, Path(temporary)))
     name = f"{RANKS} ranks: CPU of the service"
     report.add(TOPIC, name, api + loop, "%", "of a core: the API at its dearer, and the loop", at_most=5)
-    metrics_slowdown.measure(report, TOPIC)
-    metrics_browser.measure(report, TOPIC)
 
 
 def _of_a_rank(report: Report) -> None:
@@ -112,7 +110,7 @@ async def _a_day(report: Report, store: Store, series: Series, run_id: RunId, en
         await store.series.append(run_id, 0, [point])
     day = 24 * len(pack(earlier[:360])) + len(pack(fold(points, 60)))
     note = "the GPUs work all the time; points of 10 s and of minutes"
-    report.add(TOPIC, f"{RANKS} ranks: stored in a day", day * RANKS / 1e9, "GB", note, at_most=0.5)
+    report.add(TOPIC, f"{RANKS} ranks: stored in a day", day * RANKS / 1e9, "GB", note, at_most=0.75)
     note = "pages of SQLite with their indexes; minutes by the hour, until the day is over"
     report.add(TOPIC, f"{RANKS} ranks: on the disk after a day", on_disk * RANKS / 1e9, "GB", note)
     for names, words in ((DRAWN, f"{len(DRAWN)} metrics"), (None, "all metrics")):

@@ -14,12 +14,12 @@ import pytest
 
 from bench.figures import Report, say
 from bench.ledger_fill import BEGIN, fill
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.core.costs.rates import Rate
 from hai_scheduler.core.ledger.asking import By
 from hai_scheduler.core.ledger.periods import Period, begin_of
 from hai_scheduler.service.accounting.reports import Reports
 from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.databases import empty_postgres, postgres_url
 from kit.memory.clock import VirtualClock
 

@@ -21,9 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.figures import Report, percentile, say
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.adapters.sql.stored.events import SqlEvents
-from hai_scheduler.adapters.sql.stored.tasks import SqlTasks
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.api.handlers import explaining, tasks
 from hai_scheduler.api.server.route import Ask
@@ -42,6 +39,9 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, SCOPE_READ, SCOPE_W
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.parts.events import SqlEvents
+from hai_scheduler.store.parts.tasks import SqlTasks
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.both_roles import Parts, assemble
 from kit.builders import a_spec, a_task, some_nodes
 from kit.memory.behaviour import Behaviour

@@ -1,4 +1,4 @@
-"""How well public traces are scheduled, in simulations: `make bench-traces`. Needs ../shared/traces.
+"""How well public traces are scheduled, in simulations: `make bench ARGS=traces`. Needs ../shared/traces.
 
 The same simulator, jobs, cluster and restart cost for every discipline; SRTF knows how long each job takes and is a
 bound, not a competitor. No trace names its users: they are made up with seed 0 (docs/simulator.md).
@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench import frontier
 from bench.figures import Report, say
 from hai_scheduler.core.model.policy import Policy
 from hai_scheduler.core.ordering.discipline import Discipline
@@ -94,6 +95,8 @@ CASES = (
     *(Case(POOLED, Discipline(name)) for name in ("fifo", "backfill", "las", "hai", "srtf")),
     *(Case(WHOLE, Discipline(name)) for name in ("hai", "fifo", "srtf")),
     *(Case(MURI, Discipline(name)) for name in ("hai", "fifo", "srtf")),
+    *(Case(MONTH, Discipline.HAI, turns) for turns in frontier.choices()),
+    *(Case(MONTH, Discipline(name)) for name in ("srtf", "las", "fifo")),
 )
 
 
@@ -103,18 +106,16 @@ def measure(report: Report, root: Path, studies: Sequence[str] = ()) -> dict[str
     if not traces.is_dir():
         report.skip("traces", f"there are no traces on this machine: {traces} does not exist")
         return {}
-    from bench.frontier import cases, draw
-
-    chosen = [case for case in (*CASES, *cases(MONTH)) if not studies or case.study.key in studies]
+    chosen = [case for case in CASES if not studies or case.study.key in studies]
     found = dict(_all(chosen, traces))
     for study, judge in ((POOLED, _pooled), (WHOLE, _whole), (MURI, _muri)):
         of = {case.discipline: summary for case, summary in found.items() if case.study is study}
         if of:
             _show(report, study, of)
             judge(report, study, of)
-    points = {case: summary for case, summary in found.items() if case.study is MONTH}
+    points = [(case.discipline, case.policy, summary) for case, summary in found.items() if case.study is MONTH]
     if points:
-        draw(report, root, points)
+        frontier.draw(report, root, MONTH.name, points)
     return {str(case): summary for case, summary in found.items()}
 
 

@@ -38,8 +38,9 @@ class Once:
         return self.saved - self.told
 
 
-def measure(report: Report, platform: Platform, folder: Path) -> None:
-    client = platform.client()
+def measure(report: Report, platform: Platform) -> None:
+    """Interrupt a task of a full platform for an urgent one, ten times."""
+    client, folder = platform.client(), platform.home / "victims"
     folder.mkdir()
     command = (sys.executable, str(VICTIM), str(folder), str(SAVING_S))
     for number in range(platform.nodes):

@@ -247,7 +247,7 @@ SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), help="which shell")
+    parser.add_argument("shell", choices=tuple(SHELLS), help="name of the shell")
 
 
 def _completion(args: argparse.Namespace, ctx: Context) -> int:

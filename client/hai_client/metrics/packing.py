@@ -1,6 +1,6 @@
 """Packs points for the way to the service, in the form in which it stores them first.
 
-The service reads it with `hai_scheduler.core.metrics.pieces`, and numbers have the codes of
+The service has the same form in `hai_scheduler.core.metrics.packing`, and numbers have the codes of
 `hai_scheduler.core.metrics.codes`: tests hold the two against each other. Packed by its rank, a piece costs the service
 a fraction of what the same points cost it as JSON.
 """

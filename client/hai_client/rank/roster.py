@@ -100,7 +100,12 @@ class Roster:
         return [pid for pid, one in found.items() if one is not None and one.start == self.terminated[pid]]
 
     def take_signal(self, worker: NoticedWorker, *, ended_at: float | None = None) -> None:
-        """Note that a worker gets a signal: one that it catches, or else that it was ended by one at `ended_at`."""
+        """Note that a worker gets a signal.
+
+        Args:
+            worker: The worker.
+            ended_at: When the signal ended it; None: it catches the signal.
+        """
         worker.told = True
         if ended_at is None:
             self.caught = True if self.caught is None else self.caught

@@ -161,7 +161,9 @@ class Sweep:
         return sorted(self._files.values(), key=lambda file: file.at)
 
     def look(self, entries: int, seconds: float) -> bool:
-        """Look at some entries, the newest files of before first; return whether this completed a pass over all.
+        """Look at some entries, and return whether this completed a pass over all of them.
+
+        Files that were the newest ones in the last pass come first.
 
         Args:
             entries: Most entries to look at.

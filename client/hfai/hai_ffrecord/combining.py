@@ -51,7 +51,7 @@ def combined(sums: Array, size: int) -> int | None:
 
 
 def _made(size: int) -> Array:
-    """Return, for each of `MOST` sums, for each of its bytes and for each value of that, what becomes of it."""
+    """Return the table of [sum, byte of the sum, value of the byte], for `MOST` sums of samples of this size."""
     zeros = bytes(size)
     one = np.zeros((4, 256), np.uint32)
     table = np.zeros((MOST, 4, 256), np.uint32)

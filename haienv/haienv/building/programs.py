@@ -33,7 +33,7 @@ def run(
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
-    # Nobody waits for the other: what it reads, what it answers and what it says flow at the same time.
+    # Its input, its answer and its messages flow at the same time, so that neither side waits for the other.
     told, answer = Beside(lambda: _tell(process, stdin)), Beside(process.stdout.read)
     messages = []
     try:
@@ -47,7 +47,7 @@ def run(
         out = answer.result()
         return process.wait(), out, "".join(messages)
     except BaseException:
-        # Ctrl-C, or a reader of the progress who has left: nothing goes on without us.
+        # Ctrl-C, or nobody reads the progress any more: the program must not run on alone.
         process.kill()
         process.wait()
         raise

@@ -42,7 +42,13 @@ def add_verbs(verbs: Any) -> None:
     init.add_argument("--builder", metavar="UID", type=_number, help="the account that builds base environments")
     init.add_argument("--config", metavar="FILE", type=Path, help="the settings of all builds, for ROOT/config.toml")
     init.add_argument("--own-user", metavar="NAME", help="the folders of this user, for the account that runs this")
-    init.add_argument("--own-group", metavar="NAME", action="append", default=[], help="the same of a group of theirs")
+    init.add_argument(
+        "--own-group",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="the folder of a group of this user, for that account",
+    )
 
 
 def _init(arguments: argparse.Namespace) -> int:

@@ -34,17 +34,17 @@ def add_verbs(verbs: Any) -> None:
     # The original's option: there, extending was the rule.
     create.add_argument("--no_extend", "--no-extend", action="store_true", help="extend none (the default)")
     create.add_argument(
-        "-p", "--python", "--py", metavar="VERSION", type=filled, help="such as 3.11, or the path of a Python"
+        "-p", "--python", "--py", metavar="VERSION", type=filled, help="version, such as 3.11, or the path of a Python"
     )
     create.add_argument("--extra-search-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument("--extra-search-bin-dir", action="append", default=[], help=argparse.SUPPRESS)
     create.add_argument(
         "--variable", "--extra-environment", metavar="NAME=VALUE", action="append", default=[],
-        help="a variable of its shells, runs and tasks; can be repeated",
+        help="set a variable for shells, runs and tasks of the environment; can be repeated",
     )  # fmt: skip
     create.add_argument("--index", metavar="URL", action="append", default=[], help="a package index; can be repeated")
     create.add_argument("--no-kernel", action="store_true", help="Jupyter does not offer it as a kernel")
-    create.add_argument("--description", metavar="TEXT", default="", help="what it is for")
+    create.add_argument("--description", metavar="TEXT", default="", help="a note for those who read the list")
     _add_requirements(create)
     install = add_verb(verbs, "install", "add packages, or change their versions", _install, writes=True)
     add_name(install)
@@ -64,7 +64,9 @@ def add_verbs(verbs: Any) -> None:
 
 
 def _add_requirements(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20")
+    verb.add_argument(
+        "requirements", metavar="REQUIREMENT", nargs="*", help="package with a version, such as timm==1.0.20"
+    )
     verb.add_argument(
         "-r", "--requirement", "--from", metavar="FILE", type=filled, action="append", default=[],
         help="requirements.txt, pyproject.toml, uv.lock, pylock.toml or environment.yml; can be repeated",

@@ -43,7 +43,7 @@ _NAMES = ("NAME", "SOURCE", "NAME@N", "NAME[@N]", "BASE")
 def add_verbs(verbs: Any) -> None:
     """Add the verb, and the hidden one that scripts call."""
     one = add_verb(verbs, "completion", "print a completion script for a shell", _completion)
-    one.add_argument("shell", choices=tuple(SHELLS), help="which shell")
+    one.add_argument("shell", choices=tuple(SHELLS), help="name of the shell")
     hidden = verbs.add_parser(HIDDEN)
     hidden.set_defaults(run=_complete, verb=HIDDEN)
     hidden.add_argument("words", nargs=argparse.REMAINDER)

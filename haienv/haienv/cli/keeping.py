@@ -39,7 +39,7 @@ def add_verbs(verbs: Any) -> None:
         one = add_verb(verbs, verb, about, run, writes=True)
         add_name(one, "the environment; NAME@N chooses the generation (default: the current one)")
         if verb == "keep":
-            one.add_argument("--why", metavar="TEXT", default="", help="what it is kept for")
+            one.add_argument("--why", metavar="TEXT", default="", help="reason for keeping it")
     doctor = add_verb(verbs, "doctor", "compare the files of a generation with its manifest", _doctor)
     add_name(doctor)
 

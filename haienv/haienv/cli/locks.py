@@ -25,7 +25,7 @@ def add_verbs(verbs: Any) -> None:
         "--format", choices=("requirements", "pylock"), default="requirements",
         help="requirements: as pip and uv read it, for every index; pylock: PEP 751 (default: requirements)",
     )  # fmt: skip
-    lock.add_argument("-o", "--output", metavar="FILE", help="write it to this file")
+    lock.add_argument("-o", "--output", metavar="FILE", help="write the lock to this file")
 
 
 def _lock(arguments: argparse.Namespace) -> int:

@@ -25,16 +25,18 @@ def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
     rename = add_verb(verbs, "rename", "give an environment another name", _rename, writes=True)
     add_name(rename)
-    rename.add_argument("to", metavar="NEW", help="its new name, of the same owner")
+    rename.add_argument("to", metavar="NEW", help="new name, of the same owner")
     export = add_verb(verbs, "export", "write an environment into one file", _export)
     add_name(export)
-    export.add_argument("file", metavar="FILE", nargs="?", help="such as vision.tar.gz (default: NAME-N.tar.gz)")
+    export.add_argument(
+        "file", metavar="FILE", nargs="?", help="file to write, such as vision.tar.gz (default: NAME-N.tar.gz)"
+    )
     importing = add_verb(
         verbs, "import", "make an environment of a file that `export` has written", _import, writes=True
     )
     add_name(importing, "the new environment")
     importing.add_argument("file", metavar="FILE", help="the file")
-    importing.add_argument("--digest", metavar="SHA256", help="what `export` said: another file is refused")
+    importing.add_argument("--digest", metavar="SHA256", help="digest that `export` printed; any other file is refused")
 
 
 def _rename(arguments: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ def add_verbs(verbs: Any) -> None:
     """Add the verbs."""
     listing = add_verb(verbs, "list", "list environments", _list)
     listing.add_argument("-a", "--all", action="store_true", help="of all users")
-    listing.add_argument("-u", "--user", metavar="USER", type=filled, help="of this user")
+    listing.add_argument("-u", "--user", metavar="USER", type=filled, help="show environments of this user")
     listing.add_argument(
         "--offer", action="store_true", help="and let your JupyterLab offer the kernels of those that others share"
     )

@@ -67,7 +67,7 @@ def pack(env: EnvFolder, generation: Generation, *, say: Callable[[str], None]) 
             raise Missing(f"environment: {env.name} has no generation {generation.number}; it was removed")
         draft = generation.folder / f"{IMAGE}.draft"
         draft.unlink(missing_ok=True)
-        # Always the same file for the same tree: no times of now, no owners.
+        # The same tree gives the same bytes: the image has no owners and no time of its making.
         words = [program, str(generation.prefix), str(draft), "-comp", "zstd", "-all-root", "-no-xattrs", "-mkfs-time"]
         words += ["0", "-Xcompression-level", _LEVEL, "-noappend", "-no-progress", "-quiet", "-no-exports"]
         try:

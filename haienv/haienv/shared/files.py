@@ -42,7 +42,7 @@ def link_atomically(path: Path, target: str) -> None:
 
 @contextmanager
 def opened(folder: str) -> Iterator[int]:
-    """Open a folder, so that what is in it can be looked at by names: each path is not walked along again.
+    """Open a folder, so that its entries can be looked at by name, without resolving the whole path each time.
 
     Raises:
         OSError: It is no folder, or cannot be read.

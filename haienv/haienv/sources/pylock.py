@@ -91,7 +91,7 @@ def _is_elsewhere(marker: str) -> bool:
 
 
 def is_other(index: str) -> bool:
-    """Return whether an index is another one than PyPI, which this house may have a mirror of, and no folder."""
+    """Return whether an index is a server other than PyPI, whose packages a site may have a mirror of."""
     parts = urlsplit(index)
     return parts.scheme in ("http", "https") and parts.hostname != PYPI and parts.username is None
 

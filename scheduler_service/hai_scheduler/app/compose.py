@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,6 +87,9 @@ log = logging.getLogger(__name__)
 
 #: The increment of `nice` for the API on one machine: the scheduling loop gets the processor first.
 NICER: Final = 5
+#: After this time, in seconds, a thread that computes lets the event loop go on. The loop waits so long at each of
+#: its steps while another thread reads a large body; Python's default is ten times as long.
+SWITCH: Final = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +245,7 @@ async def serve_api(settings: Settings, secret: Secret, stop: asyncio.Event, *, 
     if settings.kubernetes is None:
         # The loop and all ranks of this machine keep their share of the processor during a flood of requests.
         os.nice(NICER)
+    sys.setswitchinterval(SWITCH)
     lock = await take_for_api(settings.state_dir, alone=alone, stop=stop)
     room = WaitingRoom(address=settings.ip, port=settings.port, setting="port", root=f"{settings.prefix}{API}")
     async with opened(settings, secret, lock, room, stop) as world:

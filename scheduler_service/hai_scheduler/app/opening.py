@@ -26,7 +26,6 @@ from hai_scheduler.adapters.messaging.smtp import SmtpMessenger
 from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
 from hai_scheduler.adapters.snapshots.folder import SnapshotFolder
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus as open_socket_bus
@@ -48,6 +47,7 @@ from hai_scheduler.ports.timings import Timings
 from hai_scheduler.service.shared.orders import ComputePool
 from hai_scheduler.service.tallies.timings import ProcessTimings
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.store import SqlStore, open_store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

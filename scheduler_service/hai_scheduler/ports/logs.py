@@ -25,6 +25,14 @@ class LogChunk:
     end: int = 0
 
 
+def whole_lines(data: bytes, limit: int) -> bytes:
+    """Return the whole lines at the beginning of `data`; of a line that is longer than the limit, a piece."""
+    end = data.rfind(b"\n") + 1
+    if end == 0 and len(data) >= limit:
+        return data
+    return data[:end]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPlace:
     """The place where another process of this machine can read the logs of a run by itself."""

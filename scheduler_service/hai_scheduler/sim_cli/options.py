@@ -41,7 +41,7 @@ def compare(parser: argparse.ArgumentParser) -> None:
 
 def generate(parser: argparse.ArgumentParser) -> None:
     """Declare `hai sim generate`."""
-    parser.add_argument("--tasks", metavar="N", type=count("tasks", least=2), required=True, help="how many tasks")
+    parser.add_argument("--tasks", metavar="N", type=count("tasks", least=2), required=True, help="number of tasks")
     parser.add_argument(
         "--load",
         metavar="X",
@@ -50,7 +50,7 @@ def generate(parser: argparse.ArgumentParser) -> None:
         help="work as a share of what the nodes could do: 0.9",
     )
     parser.add_argument(
-        "--nodes", metavar="N", type=count("nodes"), required=True, help="how many nodes the load refers to"
+        "--nodes", metavar="N", type=count("nodes"), required=True, help="number of nodes that the load refers to"
     )
     _gpus(parser)
     _seed(parser)

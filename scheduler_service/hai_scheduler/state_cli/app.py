@@ -19,7 +19,6 @@ from hai_client.errors import Invalid
 from hai_client.settings import folder_here
 from hai_scheduler.adapters.local.look import RunSeen, look
 from hai_scheduler.adapters.local.marks import Marks
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import TaskId
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.ports.errors import Temporary
@@ -27,6 +26,7 @@ from hai_scheduler.ports.lineage import Superseded
 from hai_scheduler.service.origin.belonging import is_own
 from hai_scheduler.service.origin.lineage import begin_epoch, parts_of
 from hai_scheduler.state_cli.files import alone, copy_database, replace_database
+from hai_scheduler.store.store import open_store
 
 #: How many orphaned runs are printed one by one.
 _SHOWN: Final = 100

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from hai_client.errors import Invalid
-from hai_scheduler.adapters.sql.migrate import head, scripts
-from hai_scheduler.adapters.sql.revision import VERSION_TABLE
 from hai_scheduler.app.state_lock import API_FILE, FILE
+from hai_scheduler.store.migrate import head, scripts
+from hai_scheduler.store.revision import VERSION_TABLE
 
 _COMPANIONS: Final = ("-wal", "-shm")
 

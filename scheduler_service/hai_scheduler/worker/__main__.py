@@ -23,12 +23,12 @@ from typing import Any, Final
 from hai_client.rank.processes import PR_SET_PDEATHSIG, prctl
 from hai_scheduler.adapters.local.rights import with_rights
 from hai_scheduler.adapters.shared.log_parts import read_log
-from hai_scheduler.adapters.sql.reader import open_reader
 from hai_scheduler.ports.errors import Absent, Temporary
 from hai_scheduler.ports.logs import LogChunk, LogPlace
 from hai_scheduler.ports.store import Store
 from hai_scheduler.service.computing.work import PLAIN, Desk, begin
 from hai_scheduler.service.shared.orders import Order, SnapshotFacts
+from hai_scheduler.store.reader import open_reader
 from hai_scheduler.worker.child import WorkerChild
 from hai_scheduler.worker.frames import pack, read_frame
 

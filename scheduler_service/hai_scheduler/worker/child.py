@@ -1,7 +1,8 @@
-"""A child of the worker process that computes one order: it starts in milliseconds, has limits, and can be killed.
+"""Computes one order in a child process, which has limits and can be killed.
 
-It is forked, so that all imports and all data that the parent has read are there. Of what it shares with its parent
-it uses only the pipe of its answer: no database, no event loop, and none of the parent's exit handlers.
+The child is forked from the worker process, so it has the parent's imports and the data that the parent has read, and
+starts in milliseconds. It must not use anything else of the parent: no database connection, no event loop, no exit
+handlers. It writes its answer to a pipe.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def default_number() -> int:
 
 
 class ProcessWorkers:
-    """Carries out orders in a worker process; see `orders.Workers`.
+    """Carries out orders in a worker process; see `ComputePool`.
 
     Args:
         db_url: The address of the database; it may hold a password.
@@ -90,7 +90,7 @@ class ProcessWorkers:
         return None if self._process is None else self._process.pid
 
     async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
-        """See `orders.Workers.do`. Raises TooCostly too, when the order exceeds its limits."""
+        """See `ComputePool.do`. Raises TooCostly too, when the order exceeds its limits."""
         long = isinstance(order, TrialOrder)
         queue = self._long if long else self._traces if isinstance(order, TraceOrder | MergeOrder) else self._queue
         async with queue.place(user):

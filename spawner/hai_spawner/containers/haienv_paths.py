@@ -1,7 +1,7 @@
 """Tell a server where the environments of `haienv` are, and Jupyter where their kernels are.
 
-The Hub need not have haienv installed: what is known of its layout here is that of `haienv.layout` and
-`haienv.kernels`.
+The Hub need not have haienv installed: what is known of its layout here is that of `haienv.store.layout`
+and `haienv.store.kernels`.
 """
 
 from __future__ import annotations

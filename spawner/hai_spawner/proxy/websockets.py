@@ -36,7 +36,7 @@ class _Bytes:
         self.stream = aiohttp.StreamReader(connection, BUFFER_BYTES, loop=loop)  # type: ignore[arg-type]
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """Take what has come. Returns that there is no error and no rest, as aiohttp asks of a parser."""
+        """Take bytes. Returns (False, b""), which tells aiohttp that there was no error and that nothing is left."""
         self.stream.feed_data(data)
         return False, b""
 

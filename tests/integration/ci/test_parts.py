@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from ci import parts
+from ci.parts import Part, Run
 from kit.waiting import wait_for
 
-ROOT = Path(__file__).parents[3]
-SCRIPT = f'set -euo pipefail\nlogs=$PWD\n. "{ROOT}/.ci/parts"\ntrap end_parts EXIT\n'
-#: Much longer than anything here takes.
-SOON_S = 60.0
 #: A part that tidies up when it is interrupted, and not before.
 TIDY = """
 import pathlib, signal, sys, time
@@ -23,102 +24,140 @@ signal.signal(signal.SIGINT, leave)
 pathlib.Path("up").touch()
 time.sleep(600)
 """
+UP = "until [ -e up ]; do sleep 0.01; done"
+
+Go = Callable[..., tuple[int, str]]
 
 
-def script(lines: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    (folder / "tidy.py").write_text(TIDY)
-    return subprocess.run(
-        ["bash", "-c", SCRIPT + lines], cwd=folder, capture_output=True, text=True, timeout=SOON_S, check=False
-    )
+def front(name: str, line: str, *after: str, **more: Any) -> Part:
+    return Part(name, ("bash", "-c", line), after, **more)
 
 
-def test_parts_go_on_beside_each_other_and_what_they_say_is_shown_whole(tmp_path: Path) -> None:
+def beside(name: str, line: str, *after: str, **more: Any) -> Part:
+    return front(name, line, *after, beside=True, **more)
+
+
+@pytest.fixture
+def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Go:
+    """Do parts; return the status and what was said."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tidy.py").write_text(TIDY)
+
+    def do(*table: Part, lacks: Callable[[str], str | None] = lambda thing: None, **more: Any) -> tuple[int, str]:
+        status = Run(table, tmp_path / "logs", lacks, **more).go()
+        return status, capfd.readouterr().out
+
+    return do
+
+
+def in_order(said: str, *lines: str) -> bool:
+    return sorted(lines, key=said.index) == list(lines)
+
+
+def test_parts_go_on_beside_each_other_and_what_they_say_is_shown_whole(go: Go) -> None:
     # Each waits for a file of the other.
-    done = script(
-        """
-        begin one bash -c 'echo one begins; touch a; until [ -e b ]; do sleep 0.01; done; echo one ends'
-        begin other bash -c 'echo other begins; touch b; until [ -e a ]; do sleep 0.01; done; echo other ends >&2'
-        finish one other
-        echo went on
-        """,
-        tmp_path,
+    status, said = go(
+        beside("one", "echo one begins; touch a; until [ -e b ]; do sleep 0.01; done; echo one ends"),
+        beside("other", "echo other begins; touch b; until [ -e a ]; do sleep 0.01; done; echo other ends >&2"),
+        front("last", "echo went on", "one", "other"),
     )
-    assert done.returncode == 0, done.stderr
-    said = done.stdout
-    order = ["one begins", "one ends", "== one passed after 0 min", "other begins", "other ends", "went on"]
-    assert sorted(order, key=said.index) == order
+    assert status == 0
+    assert in_order(said, "one begins", "one ends", "== one passed after 0 min", "went on")
+    assert in_order(said, "other begins", "other ends", "== other passed after 0 min", "went on")
+    assert "begins" not in said[said.index("ends") : said.index(" passed")]
 
 
-def test_the_time_of_a_part_is_until_its_own_end_however_late_it_is_asked_for(tmp_path: Path) -> None:
-    lines = "begin quick true\nuntil [ -s quick.ended ]; do sleep 0.01; done\nSECONDS=$((SECONDS + 600))\nfinish quick"
-    done = script(lines, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "== quick passed after 0 min" in done.stdout
-
-
-def test_a_part_that_fails_ends_the_script_after_all_have_been_shown(tmp_path: Path) -> None:
-    done = script(
-        """
-        begin bad bash -c 'echo bad; exit 7'
-        begin good bash -c 'echo good'
-        finish bad good
-        echo went on
-        """,
-        tmp_path,
+def test_a_part_begins_when_what_it_comes_after_has_ended_however_long_others_take(go: Go) -> None:
+    status, said = go(
+        beside("first", "true"),
+        front("long", "until [ -e second ]; do sleep 0.01; done; echo long ends"),
+        beside("second", "touch second", "first"),
     )
-    assert done.returncode != 0
-    assert "== bad FAILED (status 7)" in done.stdout
-    assert "good\n== good passed" in done.stdout
-    assert "went on" not in done.stdout
+    assert status == 0
+    # What is beside others is not shown in the midst of what is seen at once.
+    assert in_order(said, "== long\n", "long ends", "== long passed", "== first passed", "== second passed")
 
 
-def test_a_part_that_is_killed_has_failed(tmp_path: Path) -> None:
-    done = script("begin killed bash -c 'kill -9 $$'\nfinish killed", tmp_path)
-    assert done.returncode != 0
-    assert "== killed FAILED (status 137)" in done.stdout
+def test_the_time_of_a_part_is_until_its_own_end_however_late_it_is_shown(
+    go: Go, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(parts, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=time.sleep))
 
+    def lacks(thing: str) -> str | None:
+        clock[0] += 601
+        (tmp_path / "up").touch()
+        return None
 
-def test_a_step_that_fails_ends_the_script_with_its_status_and_interrupts_what_runs_beside_it(tmp_path: Path) -> None:
-    done = script(
-        """
-        begin tidy python3 tidy.py
-        step wait bash -c 'until [ -e up ]; do sleep 0.01; done'
-        step bad bash -c 'exit 9'
-        echo went on
-        """,
-        tmp_path,
+    status, said = go(
+        beside("quick", "true"), front("slow", UP), beside("next", "true", "quick", needs=("x",)), lacks=lacks
     )
-    assert done.returncode == 9
-    assert "== wait passed" in done.stdout
-    assert "== bad FAILED (status 9)" in done.stdout
-    assert "went on" not in done.stdout
-    assert done.stdout.endswith("== tidy, which ran beside the others and was not waited for\ntidied up\n")
+    assert status == 0
+    assert "== quick passed after 0 min 00 s" in said
+    assert "== slow passed after 10 min 01 s" in said
 
 
-def test_what_does_not_leave_when_it_is_interrupted_is_killed_with_all_that_it_has_started(tmp_path: Path) -> None:
-    done = script(
-        """
-        tidy_up_s=1
-        begin deaf bash -c 'trap "" INT; sleep 600 & echo $! >child; touch up; wait'
-        step wait bash -c 'until [ -e up ]; do sleep 0.01; done'
-        """,
-        tmp_path,
+def test_a_part_that_fails_ends_the_run_where_it_is_waited_for_after_all_have_been_shown(go: Go) -> None:
+    status, said = go(
+        beside("bad", "echo bad; exit 7"), beside("good", "echo good"), front("last", "echo went on", "bad", "good")
     )
-    assert done.returncode == 0
+    assert status == 1
+    assert "== bad FAILED (status 7)" in said
+    assert "went on" not in said
+
+
+def test_a_part_that_fails_where_only_others_beside_wait_for_it_fails_the_run_at_its_end(go: Go) -> None:
+    status, said = go(beside("bad", "exit 7"), beside("after", "echo after", "bad"), front("last", "echo went on"))
+    assert status == 1
+    assert "went on" in said
+    assert "== after did not begin" in said
+    assert "echo after" not in said
+
+
+def test_a_part_that_is_killed_has_failed(go: Go) -> None:
+    status, said = go(beside("killed", "kill -9 $$"))
+    assert status == 1
+    assert "== killed FAILED (status 137)" in said
+
+
+def test_what_fails_in_front_ends_the_run_with_its_status_and_interrupts_what_runs_beside_it(go: Go) -> None:
+    status, said = go(
+        Part("tidy", ("python3", "tidy.py"), beside=True),
+        front("wait", UP),
+        front("bad", "exit 9", "wait"),
+        front("last", "echo went on", "bad"),
+    )
+    assert status == 9
+    assert in_order(said, "== wait passed", "== bad FAILED (status 9)")
+    assert "went on" not in said
+    assert said.endswith("== tidy, which ran beside the others and was not waited for\ntidied up\n")
+
+
+def test_what_does_not_leave_when_it_is_interrupted_is_killed_with_all_that_it_has_started(
+    go: Go, tmp_path: Path
+) -> None:
+    status, _ = go(
+        beside("deaf", 'trap "" INT; sleep 600 & echo $! >child; touch up; wait'),
+        front("wait", f"{UP}; exit 3"),
+        tidy_up_s=1.0,
+    )
+    assert status == 3
     child = int((tmp_path / "child").read_text())
     wait_for("the child to end", lambda: not running(child))
 
 
-def test_ctrl_c_interrupts_the_parts_too(tmp_path: Path) -> None:
-    (tmp_path / "tidy.py").write_text(TIDY)
-    words = ["bash", "-c", SCRIPT + "begin tidy python3 tidy.py\nfinish tidy"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        wait_for("the part to begin", (tmp_path / "up").exists)
-        # As a terminal does it: to all in the foreground.
-        os.killpg(process.pid, signal.SIGINT)
-        said, _ = process.communicate(timeout=SOON_S)
-    assert process.returncode != 0
-    assert "tidied up" in said
+def test_what_a_machine_lacks_is_skipped_by_name_and_what_comes_after_it_goes_on(go: Go) -> None:
+    status, said = go(
+        beside("needs", "echo did", needs=("moon",)),
+        beside("found out", "echo no sun today; exit 77"),
+        front("last", "echo went on", "needs", "found out", uses=("moon", "air")),
+        lacks=lambda thing: "no moon" if thing == "moon" else None,
+    )
+    assert status == 0
+    assert "did" not in said
+    assert "went on" in said
+    proven = said.partition("== not proven on this machine\n")[2].splitlines()
+    assert proven == ["needs: skipped, no moon", "found out: skipped, no sun today", "last: in part, no moon"]
 
 
 def running(pid: int) -> bool:

@@ -4,80 +4,176 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from kit.waiting import wait_for
+
 ROOT = Path(__file__).parents[3]
 SOON_S = 120.0
-#: Notes what it was asked for; fails where it is told to.
+#: Notes what it was asked for; fails where it is told to, and waits where it is told to.
 MAKE = """#!/bin/bash
 echo "make $1" >>"$CALLS"
+[ "$WAITS" != "make $1" ] || { trap 'echo "make $1 cleans up" >>"$CALLS"; exit 1' INT; while :; do sleep 0.05; done; }
 case "$FAILS" in "make $1") exit 3 ;; esac
 """
-KUBERNETES = """#!/bin/bash
-echo kubernetes-up >>"$CALLS"
-echo "export KUBECONFIG=none HAI_CI_DOWN=$PWD/down"
-[ "$FAILS" != kubernetes-up ]
+CLUSTER = """#!/bin/bash
+echo "cluster $1" >>"$CALLS"
+case "$1" in up) touch "$CALLS.up" ;; down) rm "$CALLS.up" ;; esac
+[ "$FAILS" != "cluster $1" ]
 """
-TESTS = """#!/bin/bash
-echo test-kubernetes >>"$CALLS"
-echo "Kubernetes tests that were repeated: 0"
-[ "$FAILS" != test-kubernetes ]
+IMAGES = """#!/bin/bash
+echo images >>"$CALLS"
+echo "HAI_TEST_CHART_VALUES=values.yaml"
+[ "$FAILS" != images ]
 """
 PYTEST = """#!/bin/bash
 echo "pytest $2" >>"$CALLS"
 """
-DOWN = '#!/bin/bash\necho "cluster $1" >>"$CALLS"\n'
+KUBECTL = '#!/bin/bash\n[ -e "$CALLS.up" ]\n'
+NOTHING = "#!/bin/bash\n"
 ORDER = ["make install", "make check", "make e2e", "make test-frameworks", "make test-parts"]
-BESIDE = ["make docs", "make chaos"]
+BESIDE = ["make docs", "make test-kubernetes", "make chaos"]
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder with the script, and stand-ins of all that it calls."""
+    """A folder with the program, and stand-ins of all that it calls."""
     made = tmp_path / "clone"
-    (made / "tests" / "frameworks").mkdir(parents=True)
+    for folder in ("tests/frameworks", ".ci", ".git", ".venv/bin", "../bin"):
+        (made / folder).mkdir(parents=True)
     for name in ("a.lock", "install.py"):
         (made / "tests" / "frameworks" / name).touch()
-    (made / ".ci").mkdir()
-    for name in ("run", "parts", "again"):
-        shutil.copy(ROOT / ".ci" / name, made / ".ci" / name)
-    (tmp_path / "bin").mkdir()
-    (made / ".venv" / "bin").mkdir(parents=True)
-    stand_ins = {".ci/kubernetes": KUBERNETES, ".ci/test-kubernetes": TESTS, ".venv/bin/pytest": PYTEST}
-    stand_ins |= {"../bin/make": MAKE, "down": DOWN}
-    for name, text in {**stand_ins, "../bin/chromium": "#!/bin/bash\n"}.items():
+    shutil.copy(ROOT / ".ci" / "run", made / ".ci" / "run")
+    shutil.copytree(ROOT / "tools" / "ci", made / "tools" / "ci")
+    stand_ins = {".ci/images": IMAGES, ".venv/bin/pytest": PYTEST, "cluster": CLUSTER}
+    stand_ins |= {"../bin/make": MAKE, "../bin/kubectl": KUBECTL}
+    stand_ins |= dict.fromkeys(["../bin/chromium", "../bin/mksquashfs", "../bin/apt-get"], NOTHING)
+    for name, text in stand_ins.items():
         (made / name).write_text(text)
         (made / name).chmod(0o755)
+    # What the tests train with is kept between runs.
+    (made / "cache" / "hai-training-3.11").mkdir(parents=True)
+    (made / "cache" / "hai-training-3.11" / "complete").touch()
     return made
 
 
-def run(clone: Path, fails: str = "") -> tuple[subprocess.CompletedProcess[str], list[str]]:
-    """What the script said, and what it has called in which order."""
-    calls = clone / "calls"
-    env = os.environ | {"PATH": f"{clone.parent / 'bin'}{os.pathsep}{os.environ['PATH']}", "CALLS": str(calls)}
-    env |= {"FAILS": fails, "XDG_CACHE_HOME": str(clone / "cache")}
-    done = subprocess.run([clone / ".ci" / "run"], env=env, capture_output=True, text=True, timeout=SOON_S, check=False)
-    return done, calls.read_text().splitlines()
+def environment(clone: Path, **more: str) -> dict[str, str]:
+    env = os.environ | {
+        "PATH": f"{clone.parent / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "CALLS": str(clone / "calls"),
+    }
+    env |= {"FAILS": "", "WAITS": "", "XDG_CACHE_HOME": str(clone / "cache"), "TMPDIR": str(clone.parent)}
+    env |= {"HAI_CLUSTER": str(clone / "cluster"), "HAI_K8S_DIR": str(clone / "k8s")}
+    env.pop("KUBECONFIG", None)
+    return env | more
+
+
+def calls_of(clone: Path) -> list[str]:
+    path = clone / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def run(clone: Path, *words: str, **more: str) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """What the program said, and what it has called in which order."""
+    done = subprocess.run(
+        ["bash", clone / ".ci" / "run", *words], env=environment(clone, **more), capture_output=True, text=True,
+        timeout=SOON_S, check=False,
+    )  # fmt: skip
+    return done, calls_of(clone)
 
 
 def test_everything_is_called_in_its_order_and_the_cluster_is_taken_down_after_its_tests(clone: Path) -> None:
     done, calls = run(clone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [call for call in calls if call in ORDER] == ORDER
-    assert calls.index("kubernetes-up") < calls.index("test-kubernetes")
-    assert calls.index("make install") < calls.index("test-kubernetes")
-    assert calls.index("test-kubernetes") < calls.index("cluster down") < calls.index("make chaos")
+    cluster = [f"cluster {verb}" for verb in ("build", "up", "gpus", "python-image")]
+    after = ["make test-kubernetes", "cluster down", "make chaos"]
+    assert [call for call in calls if call in [*cluster, *after]] == [*cluster, *after]
     assert calls.index("make install") < min(map(calls.index, [*BESIDE, "pytest --collect-only"]))
-    assert calls.count("cluster down") == 1
-    assert "Kubernetes tests that were repeated: 0" in done.stdout
+    # The images are made by root alone.
+    made = ["images"] if os.getuid() == 0 else []
+    assert [call for call in calls if call in ("cluster python-image", "images", "make test-kubernetes")] == [
+        "cluster python-image", *made, "make test-kubernetes",
+    ]  # fmt: skip
+    assert "Tests that were repeated: 0" in done.stdout
 
 
-@pytest.mark.parametrize("fails", [*ORDER, *BESIDE, "kubernetes-up", "test-kubernetes"])
+@pytest.mark.parametrize("fails", [*ORDER, *BESIDE])
 def test_any_part_that_fails_fails_it_and_the_cluster_is_taken_down(clone: Path, fails: str) -> None:
-    done, calls = run(clone, fails)
+    done, calls = run(clone, FAILS=fails)
     assert done.returncode != 0
     assert "FAILED" in done.stdout
-    assert calls.count("cluster down") == ("kubernetes-up" in calls)
+    assert calls.count("cluster down") == calls.count("cluster up")
+
+
+@pytest.mark.parametrize("fails", ["cluster build", "cluster up", "cluster python-image", "images"])
+def test_a_cluster_or_images_that_cannot_be_had_are_skipped_and_said(clone: Path, fails: str) -> None:
+    if fails == "images" and os.getuid() != 0:
+        pytest.skip("the images are made by root alone")
+    done, calls = run(clone, FAILS=fails)
+    assert done.returncode == 0, done.stdout
+    _, _, unproven = done.stdout.partition("== not proven on this machine\n")
+    assert (
+        "images: skipped, the chart's images could not be made" if fails == "images" else "kubernetes-up: skipped, "
+    ) in unproven
+    assert ("make test-kubernetes" in calls) is (fails == "images")
+    assert "make chaos" in calls
+    assert calls.count("cluster down") == 1
+
+
+def test_without_a_kubernetes_its_parts_are_skipped_and_named(clone: Path) -> None:
+    done, calls = run(clone, HAI_CLUSTER=str(clone / "none"))
+    assert done.returncode == 0, done.stdout
+    _, _, unproven = done.stdout.partition("== not proven on this machine\n")
+    for name in ("kubernetes-up", "images", "kubernetes"):
+        assert f"{name}: skipped, no " in unproven
+    assert "make test-kubernetes" not in calls
+    assert "make chaos" in calls
+
+
+def test_a_cluster_of_kubeconfig_is_used_as_it_is(clone: Path) -> None:
+    (clone / "calls.up").touch()
+    done, calls = run(clone, "--only", "kubernetes-up", "kubernetes", HAI_CLUSTER="", KUBECONFIG="mine")
+    assert done.returncode == 0, done.stdout
+    assert calls == ["make test-kubernetes"]
+
+
+def test_a_cluster_that_was_up_stays_up(clone: Path) -> None:
+    (clone / "calls.up").touch()
+    done, calls = run(clone, "--only", "kubernetes-up", "kubernetes")
+    assert done.returncode == 0, done.stdout
+    assert calls == ["cluster gpus", "cluster python-image", "make test-kubernetes"]
+
+
+@pytest.mark.parametrize("waits", ["make check", "make test-kubernetes"])
+@pytest.mark.parametrize("whom", ["all", "the program"])
+def test_ctrl_c_interrupts_all_parts_and_what_they_clean_up_is_waited_for(clone: Path, waits: str, whom: str) -> None:
+    with subprocess.Popen(
+        ["bash", clone / ".ci" / "run"], env=environment(clone, WAITS=waits), stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        wait_for("the part to begin", lambda: waits in calls_of(clone))
+        # As a terminal does it, to all in the foreground, or as a program that ends another.
+        (os.killpg if whom == "all" else os.kill)(process.pid, signal.SIGINT if whom == "all" else signal.SIGTERM)
+        said, _ = process.communicate(timeout=SOON_S)
+    calls = calls_of(clone)
+    assert process.returncode != 0
+    assert f"{waits} cleans up" in calls
+    assert calls.count("cluster down") == calls.count("cluster up")
+    if waits == "make test-kubernetes":
+        assert calls.index(f"{waits} cleans up") < calls.index("cluster down")
+    assert said.splitlines()[-1].startswith("== .ci/run ended after")
+
+
+def test_parts_by_name_and_their_list(clone: Path) -> None:
+    done, calls = run(clone, "--only", "check")
+    assert (done.returncode, calls) == (0, ["make check"]), done.stderr
+    done, _ = run(clone, "--only", "chek")
+    assert (done.returncode, "no part chek" in done.stdout) == (2, True)
+    done, calls = run(clone, "--list")
+    assert (done.returncode, calls) == (0, ["make check"])
+    assert {line.split()[0] for line in done.stdout.splitlines()} > {"install", "check", "test-parts"}

@@ -12,7 +12,6 @@ from hai_scheduler.adapters.messaging.settings import MailSettings
 from hai_scheduler.adapters.messaging.smtp import SmtpMessenger
 from hai_scheduler.adapters.messaging.tls import tls_of
 from hai_scheduler.adapters.messaging.webhooks import WebhookMessenger
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.core.notifying import sending as rules
@@ -20,6 +19,7 @@ from hai_scheduler.service.notifying import sending as service
 from hai_scheduler.service.notifying.notifier import Notifier
 from hai_scheduler.service.notifying.routing import Routing
 from hai_scheduler.service.notifying.sending import Sending
+from hai_scheduler.store.store import open_store
 from kit.receivers import NoLogs
 
 

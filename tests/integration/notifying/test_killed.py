@@ -15,7 +15,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.model.event_kinds import EventKind
 from hai_scheduler.core.notifying.values import (
@@ -25,6 +24,7 @@ from hai_scheduler.core.notifying.values import (
     NotificationKind,
     NotificationRules,
 )
+from hai_scheduler.store.store import SqlStore, open_store
 from kit.certificates import certificate, serving
 from kit.receivers import HookServer, MailServer, hook_server, mail_server
 from kit.waiting import until

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql.engine import connect, parse
+from hai_scheduler.store.engine import connect, parse
 from kit.databases import empty_postgres, postgres_url, sqlite_url
 
 

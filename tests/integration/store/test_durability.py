@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import TaskId
+from hai_scheduler.store.store import open_store
 from kit.builders import a_spec, a_task
 from kit.databases import postgres_url, sqlite_url
 
 # Commits one setting, writes another without committing, says so, and is killed.
 WRITER = """
 import asyncio, os, signal, sys
-from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.store.store import open_store
 
 async def main() -> None:
     store = await open_store(sys.argv[1])
@@ -33,7 +33,7 @@ asyncio.run(main())
 # Ends without closing its store.
 CARELESS = """
 import asyncio, sys
-from hai_scheduler.adapters.sql.store import open_store
+from hai_scheduler.store.store import open_store
 
 async def main() -> None:
     store = await open_store(sys.argv[1])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.store import open_store
 from kit.databases import sqlite_url
 from kit.disks import fill, small_disk
 

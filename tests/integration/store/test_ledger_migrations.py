@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql.migrate import downgrade, upgrade
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.ledger.asking import By, LedgerQuestion
 from hai_scheduler.core.ledger.development import DevelopmentContainer, container_facts, container_rows
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.scheduling.ledger_keeping import IMPORT, LedgerKeeping
+from hai_scheduler.store.migrate import downgrade, upgrade
+from hai_scheduler.store.store import open_store
 from kit.builders import a_run, a_task, at
 from kit.first_state import a_first_state
 from kit.ledger import all_time, rows_for

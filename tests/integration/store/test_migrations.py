@@ -16,16 +16,16 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from hai_scheduler.adapters.sql.engine import connect, parse
-from hai_scheduler.adapters.sql.migrate import downgrade, head, scripts, upgrade
-from hai_scheduler.adapters.sql.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
-from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.adapters.sql.tables import METADATA
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.leaving import Left, Source
 from hai_scheduler.core.model.node import NodeMark
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.store.engine import connect, parse
+from hai_scheduler.store.migrate import downgrade, head, scripts, upgrade
+from hai_scheduler.store.revision import VERSION_TABLE, StateDamaged, StateTooNew, is_newest, newest
+from hai_scheduler.store.store import open_store
+from hai_scheduler.store.tables import METADATA
 from kit.builders import a_quota, a_spec, a_task, at
 from kit.databases import sqlite_url
 from kit.first_state import a_first_state
@@ -387,7 +387,7 @@ def test_only_an_older_state_needs_alembic(tmp_path: Path) -> None:
     url = sqlite_url(tmp_path / "hai.sqlite")
     opened = (
         "import asyncio, sys\n"
-        "from hai_scheduler.adapters.sql.store import open_store\n"
+        "from hai_scheduler.store.store import open_store\n"
         "asyncio.run(open_store(sys.argv[1]))\n"
         "print('alembic' in sys.modules)\n"
     )

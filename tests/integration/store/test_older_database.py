@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, text
 
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
-from hai_scheduler.adapters.sql.tables import LEASE, METADATA
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.service.origin.orphan_registry import read_orphans
+from hai_scheduler.store.store import SqlStore, open_store
+from hai_scheduler.store.tables import LEASE, METADATA
 from kit.databases import empty_postgres, postgres_url, sqlite_url
 from kit.memory.behaviour import Behaviour
 from kit.memory.cluster import notices_of

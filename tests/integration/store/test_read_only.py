@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.store import open_store
 from kit.databases import PostgresServer
 from kit.waiting import until
 

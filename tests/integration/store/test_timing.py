@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
-from hai_scheduler.adapters.sql.timing import op_of
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.store import open_store
+from hai_scheduler.store.timing import op_of
 from kit.databases import sqlite_url
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.redis_bus import open_bus
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.store import open_store
 from kit.certificates import certificate
 from kit.databases import PostgresServer
 from kit.ports import free_port

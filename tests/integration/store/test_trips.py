@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from hai_scheduler.adapters.sql.engine import connect, parse
+from hai_scheduler.store.engine import connect, parse
 
 
 async def test_a_statement_goes_to_the_threads_of_sqlite_once(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.engine import parse
-from hai_scheduler.adapters.sql.refusal import StateUnusable, refusal
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.store.engine import parse
+from hai_scheduler.store.refusal import StateUnusable, refusal
+from hai_scheduler.store.store import open_store
 from kit.databases import postgres_url, sqlite_url
 
 POSTGRES = parse("postgresql://hai:s3cret@db.example/hai")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
 from hai_scheduler.core.model.task import TaskSpec
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.store.store import SqlStore, open_store
 from hai_scheduler.worker.pool import ProcessWorkers
 from kit.builders import T0, a_task
 from kit.databases import sqlite_url

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from hai_scheduler.adapters.shared.log_parts import read_log
-from hai_scheduler.adapters.sql.reader import open_reader
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.core.model.priority import Priority
 from hai_scheduler.core.model.quota import Quota
@@ -25,6 +23,8 @@ from hai_scheduler.service.logs.lines import Hits
 from hai_scheduler.service.shared.errors import Unavailable
 from hai_scheduler.service.shared.orders import ExperimentFaults, ExperimentOrder, RunLog, SearchOrder, WhatIfOrder
 from hai_scheduler.service.tasks.submissions import Submission
+from hai_scheduler.store.reader import open_reader
+from hai_scheduler.store.store import open_store
 from hai_scheduler.worker.pool import ProcessWorkers
 from integration.workers.kit import FACTS, children, endless, short
 from kit.builders import T0, a_task, at

@@ -1,4 +1,4 @@
-"""The chart with environments of haienv, installed on a real cluster: what its tests and its benchmark share."""
+"""The chart with environments of haienv, installed on a real cluster."""
 
 from __future__ import annotations
 
@@ -125,12 +125,11 @@ class Site:
 
 
 @contextmanager
-def environment_site(chart: Path, *, local: bool = True) -> Iterator[Site]:
-    """An installation of the chart with environments, which is removed at the end.
+def environment_site(chart: Path) -> Iterator[Site]:
+    """An installation of the chart with environments and copies of them on nodes; it is removed at the end.
 
     Args:
         chart: A folder for the values of the chart.
-        local: Whether ranks have copies of environments on the disks of their nodes.
     """
     folder = Path(tempfile.mkdtemp(prefix="hai-test-envs-", dir=SHARED))
     for name in ("envs", "disk", "shared", "shared/gates", "shared/checkpoints"):
@@ -144,7 +143,7 @@ def environment_site(chart: Path, *, local: bool = True) -> Iterator[Site]:
     shutil.copy(ROOT / "tests/e2e/counting.py", folder / "shared")
     namespace = ""
     try:
-        with installed(chart, _values(folder, local=local)) as platform:
+        with installed(chart, _values(folder)) as platform:
             namespace = platform.namespace
             ann = platform.client("ann")
             ann.set_mount("shared", "public", INSIDE, kind="host_path", source=str(folder / "shared"), read_only=False)
@@ -156,7 +155,7 @@ def environment_site(chart: Path, *, local: bool = True) -> Iterator[Site]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _values(folder: Path, *, local: bool) -> dict[str, Any]:
+def _values(folder: Path) -> dict[str, Any]:
     volume = {
         "type": "static",
         "size": "1Gi",
@@ -168,7 +167,7 @@ def _values(folder: Path, *, local: bool) -> dict[str, Any]:
             "root": ENVS,
             "pythons": "system",
             "volume": volume,
-            "local": {"path": str(folder / "disk") if local else ""},
+            "local": {"path": str(folder / "disk")},
         },
         "hub": {
             "extraConfig": {"accounts": ACCOUNTS},

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hai_scheduler.adapters.shared.log_parts import join
 from hai_scheduler.core.model.ids import RunId
 from hai_scheduler.ports.errors import Absent, OffsetMismatch
 from hai_scheduler.ports.logs import LogChunk, LogPlace
+from hai_scheduler.store.log_store import join
 
 
 class MemoryLogs:

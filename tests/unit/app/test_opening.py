@@ -14,13 +14,13 @@ from hai_scheduler.adapters.environments.folder import HaienvFolder
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
 from hai_scheduler.adapters.local.cluster import LocalCluster
 from hai_scheduler.adapters.local.files import LocalFiles
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.app import opening as module
 from hai_scheduler.app.config import ConfigError, HaiScheduler, Settings
 from hai_scheduler.app.opening import accounts_of, close_world, locations_of, open_adapters
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.store.store import SqlStore
 from hai_scheduler.worker.pool import ProcessWorkers
 
 URL = "http://127.0.0.1:1/api/v1"

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from hai_scheduler.adapters.local.cluster import LocalCluster
-from hai_scheduler.adapters.sql.store import SqlStore
 from hai_scheduler.adapters.system.socket_bus import SocketBus
 from hai_scheduler.app import compose, loop, world
 from hai_scheduler.app import serve as module
@@ -27,6 +26,7 @@ from hai_scheduler.app.serve import serve
 from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.ports.secret import Secret
+from hai_scheduler.store.store import SqlStore
 
 
 @pytest.fixture

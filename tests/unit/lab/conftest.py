@@ -7,21 +7,25 @@ import contextlib
 import gzip
 import json
 import logging
-import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-import httpx
 import pytest
 import tornado.httpserver
 import tornado.web
+from jupyter_server.serverapp import ServerApp
+from pytest_jupyter.jupyter_server import *  # noqa: F403
+from tornado.httpclient import HTTPResponse
 from tornado.iostream import StreamClosedError
 from tornado.netutil import bind_sockets
+from traitlets.config import Config
 
-from hai_lab import _load_jupyter_server_extension
-from hai_lab.platform import API_PATH, Platform
+from hai_lab.platform import API_PATH
+
+# Coroutines are run by pytest-asyncio, as everywhere; a test without a server has nothing to clean up.
+del pytest_pyfunc_call, pytest_pycollect_makeitem, jp_server_cleanup  # noqa: F821
 
 TOKEN = "platform-token-7f3a"
 LAB_TOKEN = "lab-token-19c2"
@@ -126,106 +130,132 @@ class Long(tornado.web.RequestHandler):
         self.finish(gzip.compress(NODES) if packs else NODES)
 
 
-@contextlib.asynccontextmanager
-async def serving(app: tornado.web.Application) -> AsyncIterator[str]:
-    server = tornado.httpserver.HTTPServer(app)
-    sockets = bind_sockets(0, "127.0.0.1")
-    server.add_sockets(sockets)
-    try:
-        yield f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
-    finally:
-        server.stop()
-        await server.close_all_connections()
-
-
 @pytest.fixture
 async def upstream() -> AsyncIterator[Upstream]:
     found = Upstream()
     app = tornado.web.Application([(f"{API_PATH}/nodes", Long), (f"{API_PATH}/.*", Echo, {"upstream": found})])
-    async with serving(app) as url:
-        found.url = url
-        yield found
+    server = tornado.httpserver.HTTPServer(app)
+    (socket,) = bind_sockets(0, "127.0.0.1")
+    server.add_socket(socket)
+    found.url = f"http://127.0.0.1:{socket.getsockname()[1]}"
+    yield found
+    server.stop()
+    await server.close_all_connections()
 
 
 @pytest.fixture
 def environment(upstream: Upstream) -> dict[str, str]:
-    """What the spawner sets; a test may change it before it asks for `lab`."""
+    """What the spawner sets; a test may change it before it asks for a server."""
     return {"HAI_API_URL": f"{upstream.url}{API_PATH}", "JUPYTERHUB_API_TOKEN": TOKEN}
 
 
-@dataclass
-class Lab:
-    """A Jupyter Server with the extension, and a browser's way to it."""
-
-    url: str
-    root: Path
-    browser: httpx.AsyncClient
-    web_app: Any
-
-    async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """A request with the server's own token, as scripts send it."""
-        headers = {"Authorization": f"token {LAB_TOKEN}", **options.pop("headers", {})}
-        return await self.browser.request(method, f"{self.url}{path}", headers=headers, **options)
+@pytest.fixture
+async def jp_asyncio_loop() -> asyncio.AbstractEventLoop:
+    """The loop of the test, in which pytest-jupyter starts the server."""
+    return asyncio.get_running_loop()
 
 
 @pytest.fixture
-async def lab(environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Lab]:
-    from jupyter_server.serverapp import ServerApp
+def jp_base_url() -> str:
+    return "/user/alice/"
 
-    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    monkeypatch.setenv("JUPYTER_NO_CONFIG", "1")
+
+@pytest.fixture
+def jp_server_config() -> Config:
+    return Config(
+        {
+            "ServerApp": {
+                "allow_unauthenticated_access": False,
+                "jpserver_extensions": {"hai_lab": True, "jupyter_server_terminals": False},
+            },
+            "IdentityProvider": {"token": LAB_TOKEN},
+        }
+    )
+
+
+@pytest.fixture
+def jp_serverapp(
+    environment: dict[str, str],
+    jp_configurable_serverapp: Callable[[], ServerApp],
+    jp_asyncio_loop: asyncio.AbstractEventLoop,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[ServerApp]:
+    """A Jupyter Server with the extension, as a spawner starts it."""
     for name in ("HAI_API_URL", "HAI_URL", "JUPYTERHUB_API_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    root = tmp_path / "home"
-    root.mkdir()
-    with kept_logging(), kept_signals():
-        app = ServerApp()
-        app.initialize(
-            argv=[
-                "--ServerApp.base_url=/user/alice/",
-                "--ServerApp.allow_unauthenticated_access=False",
-                "--ServerApp.log_level=ERROR",
-                f"--ServerApp.root_dir={root}",
-                f"--IdentityProvider.token={LAB_TOKEN}",
-            ],
-            new_httpserver=False,
-            find_extensions=False,
+    # Jupyter Server takes the logs of tornado over; other tests must not notice.
+    logs = logging.getLogger("tornado")
+    for name in ("parent", "propagate", "level"):
+        monkeypatch.setattr(logs, name, getattr(logs, name))
+    app = jp_configurable_serverapp()
+    yield app
+    jp_asyncio_loop.run_until_complete(app.web_app.settings["hai_lab_platform"].client.aclose())
+    jp_asyncio_loop.run_until_complete(app._cleanup())
+    ServerApp.clear_instance()
+
+
+Ask = Callable[..., Awaitable[HTTPResponse]]
+
+
+@pytest.fixture
+def ask(http_server_client: Any, jp_base_url: str, jp_auth_header: dict[str, str]) -> Ask:
+    """A request with the server's own token, as scripts send it. A refusal is an answer, not an error.
+
+    `jp_fetch` would quote the path once more, which here is what a browser or an attacker sends.
+    """
+
+    def fetch(
+        method: str, path: str, *, send: Any = None, params: Any = None, headers: Any = None, **options: Any
+    ) -> Awaitable[HTTPResponse]:
+        if send is not None:
+            options["body"] = json.dumps(send)
+        answer: Awaitable[HTTPResponse] = http_server_client.fetch(
+            f"{jp_base_url}{path}" + (f"?{urlencode(params)}" if params else ""),
+            method=method,
+            headers=jp_auth_header | (headers or {}),
+            **{"raise_error": False, "allow_nonstandard_methods": True, "follow_redirects": False} | options,
         )
-        _load_jupyter_server_extension(app)
-        platform: Platform = app.web_app.settings["hai_lab_platform"]
-        async with serving(app.web_app) as url, httpx.AsyncClient(trust_env=False, timeout=10) as browser:
-            try:
-                yield Lab(f"{url}/user/alice/", root, browser, app.web_app)
-            finally:
-                await platform.client.aclose()
-                await app._cleanup()
+        return answer
+
+    return fetch
 
 
-@contextlib.contextmanager
-def kept_signals() -> Iterator[None]:
-    """Jupyter Server takes signals over; other tests must not notice."""
-    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGCONT]
-    if hasattr(signal, "SIGINFO"):
-        numbers.append(signal.SIGINFO)
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+@pytest.fixture
+def stranger(ask: Ask) -> Ask:
+    """The same without the token."""
+    return lambda *words, headers=None, **more: ask(*words, headers={"Authorization": ""} | (headers or {}), **more)
 
 
-@contextlib.contextmanager
-def kept_logging() -> Iterator[None]:
-    """Jupyter Server rearranges the log handlers of tornado; other tests must not notice."""
-    names = ("tornado.access", "tornado.application", "tornado.general", "ServerApp")
-    before = {name: (logging.getLogger(name).handlers[:], logging.getLogger(name).propagate) for name in names}
-    try:
-        yield
-    finally:
-        for name, (handlers, propagate) in before.items():
-            logging.getLogger(name).handlers[:] = handlers
-            logging.getLogger(name).propagate = propagate
+@pytest.fixture
+def stream(ask: Ask) -> Callable[[str], Stream]:
+    return lambda path: Stream(ask, path)
+
+
+class Stream:
+    """An answer that is read as it comes."""
+
+    def __init__(self, ask: Ask, path: str) -> None:
+        self._pieces: asyncio.Queue[bytes] = asyncio.Queue()
+        self.text = ""
+        #: The whole answer, when it has ended.
+        self.answer = asyncio.ensure_future(
+            ask("GET", path, streaming_callback=self._pieces.put_nowait, request_timeout=0)
+        )
+
+    async def until(self, met: Callable[[str], object]) -> str:
+        """Wait until enough has come; return all that has come since the stream began."""
+        while not met(self.text):
+            self.text += (await asyncio.wait_for(self._pieces.get(), 60)).decode(errors="replace")
+        return self.text
+
+
+def cookies_of(answer: HTTPResponse) -> dict[str, str]:
+    """The header that a browser sends after this answer."""
+    return {"Cookie": "; ".join(each.partition(";")[0] for each in answer.headers.get_list("Set-Cookie"))}
+
+
+def said(answer: HTTPResponse) -> Any:
+    """The JSON of an answer."""
+    return json.loads(answer.body)

@@ -6,6 +6,7 @@ import pytest
 
 from hai_lab.defaults import submit_defaults
 from hai_lab.problem import Problem
+from unit.lab.conftest import said
 
 
 @pytest.fixture
@@ -70,12 +71,12 @@ def test_a_linked_folder_counts_as_below_the_home(root, tmp_path):
     assert submit_defaults(root, "link/job.py")["cwd"] == str(root / "link")
 
 
-async def test_the_route_answers_with_values_or_a_problem(lab):
-    (lab.root / "train.py").write_text("")
-    found = await lab.ask("GET", "hai-lab/submit-defaults?path=train.py")
-    assert found.json() == {"name": "train", "cwd": str(lab.root), "command": ["python", "-u", "train.py"]}
-    assert (await lab.ask("GET", "hai-lab/submit-defaults?path=RTC:train.py")).json() == found.json()
-    refused = await lab.ask("GET", "hai-lab/submit-defaults?path=..%2Fsecret.py")
-    assert refused.status_code == 400
+async def test_the_route_answers_with_values_or_a_problem(ask, jp_root_dir):
+    (jp_root_dir / "train.py").write_text("")
+    found = await ask("GET", "hai-lab/submit-defaults?path=train.py")
+    assert said(found) == {"name": "train", "cwd": str(jp_root_dir), "command": ["python", "-u", "train.py"]}
+    assert said(await ask("GET", "hai-lab/submit-defaults?path=RTC:train.py")) == said(found)
+    refused = await ask("GET", "hai-lab/submit-defaults?path=..%2Fsecret.py")
+    assert refused.code == 400
     assert refused.headers["Content-Type"] == "application/problem+json"
-    assert refused.json()["code"] == "invalid"
+    assert said(refused)["code"] == "invalid"

@@ -9,8 +9,7 @@ import pytest
 
 from hai_lab.examples import FOLDER, MARKER, NOTEBOOK, Examples, shipped
 from hai_lab.problem import Problem
-
-from .conftest import Lab
+from unit.lab.conftest import Ask, said
 
 
 @pytest.fixture
@@ -119,15 +118,15 @@ def test_the_path_is_below_the_folder_that_jupyterlab_shows(
     assert (other / FOLDER / NOTEBOOK).is_file()
 
 
-async def test_a_server_under_hai_gives_them_at_its_first_start(lab: Lab) -> None:
-    assert (lab.root / FOLDER / NOTEBOOK).is_file()
-    answer = await lab.ask("POST", "hai-lab/examples")
-    assert answer.json() == {"path": f"{FOLDER}/{NOTEBOOK}"}
+async def test_a_server_under_hai_gives_them_at_its_first_start(ask: Ask, jp_root_dir: Path) -> None:
+    assert (jp_root_dir / FOLDER / NOTEBOOK).is_file()
+    answer = await ask("POST", "hai-lab/examples")
+    assert said(answer) == {"path": f"{FOLDER}/{NOTEBOOK}"}
 
 
-async def test_nobody_else_may_ask(lab: Lab) -> None:
-    answer = await lab.browser.post(f"{lab.url}hai-lab/examples")
-    assert answer.status_code == 403
+async def test_nobody_else_may_ask(stranger: Ask) -> None:
+    answer = await stranger("POST", "hai-lab/examples")
+    assert answer.code == 403
 
 
 def test_the_notebook_has_no_outputs() -> None:

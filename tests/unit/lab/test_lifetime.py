@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from hai_lab import activity
+from unit.lab.conftest import said
 
 TOLD = {
     "now": "2026-11-21T08:00:00+00:00",
@@ -41,16 +42,16 @@ async def culler(environment: dict[str, str]) -> AsyncIterator[dict[str, Any]]:
         yield found
 
 
-async def test_the_browser_is_told_with_the_users_token_and_no_more_than_it_needs(culler, lab, environment) -> None:
-    answer = await lab.ask("GET", "hai-lab/lifetime")
-    assert (answer.status_code, answer.json()) == (200, TOLD)
+async def test_the_browser_is_told_with_the_users_token_and_no_more_than_it_needs(culler, ask, environment) -> None:
+    answer = await ask("GET", "hai-lab/lifetime")
+    assert (answer.code, said(answer)) == (200, TOLD)
     (request,) = culler["seen"]
     assert (request.method, request.raw_path) == ("GET", "/services/hai-culler/api/server?name=b")
     assert request.headers["Authorization"] == f"Bearer {environment['JUPYTERHUB_API_TOKEN']}"
 
 
-async def test_more_time_is_asked_for_by_post(culler, lab) -> None:
-    assert (await lab.ask("POST", "hai-lab/lifetime")).status_code == 200
+async def test_more_time_is_asked_for_by_post(culler, ask) -> None:
+    assert (await ask("POST", "hai-lab/lifetime")).code == 200
     assert culler["seen"][0].method == "POST"
 
 
@@ -64,30 +65,30 @@ async def test_more_time_is_asked_for_by_post(culler, lab) -> None:
     ],
     ids=["not seen", "page", "list", "refused"],
 )
-async def test_a_service_that_cannot_tell_is_a_problem(culler, lab, given, words) -> None:
+async def test_a_service_that_cannot_tell_is_a_problem(culler, ask, given, words) -> None:
     culler["answer"] = given
-    answer = await lab.ask("GET", "hai-lab/lifetime")
-    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
-    assert words in answer.json()["detail"]
+    answer = await ask("GET", "hai-lab/lifetime")
+    assert (answer.code, said(answer)["code"]) == (503, "unavailable")
+    assert words in said(answer)["detail"]
 
 
-async def test_nothing_is_asked_where_nothing_ends_servers(lab) -> None:
-    answer = await lab.ask("GET", "hai-lab/lifetime")
-    assert answer.json() == {**dict.fromkeys(TOLD), "warning": False, "renewable": False, "kept_for_tasks": False}
+async def test_nothing_is_asked_where_nothing_ends_servers(ask) -> None:
+    answer = await ask("GET", "hai-lab/lifetime")
+    assert said(answer) == {**dict.fromkeys(TOLD), "warning": False, "renewable": False, "kept_for_tasks": False}
 
 
-async def test_it_is_not_for_strangers(culler, lab) -> None:
+async def test_it_is_not_for_strangers(culler, stranger) -> None:
     for method in ("GET", "POST"):
-        assert (await lab.browser.request(method, f"{lab.url}hai-lab/lifetime")).status_code == 403
+        assert (await stranger(method, "hai-lab/lifetime")).code == 403
     assert culler["seen"] == []
 
 
-async def test_asking_is_no_activity_and_renewing_is(culler, lab) -> None:
-    before = lab.web_app.last_activity()
-    await lab.ask("GET", "hai-lab/lifetime")
-    assert lab.web_app.last_activity() == before
-    await lab.ask("POST", "hai-lab/lifetime")
-    assert lab.web_app.last_activity() > before
+async def test_asking_is_no_activity_and_renewing_is(culler, ask, jp_serverapp) -> None:
+    before = jp_serverapp.web_app.last_activity()
+    await ask("GET", "hai-lab/lifetime")
+    assert jp_serverapp.web_app.last_activity() == before
+    await ask("POST", "hai-lab/lifetime")
+    assert jp_serverapp.web_app.last_activity() > before
 
 
 def settings(*states: str, terminals: int | None = None) -> dict[str, Any]:
@@ -117,17 +118,17 @@ def test_what_counts_is_seen(found: dict[str, Any], keep: str, goes_on: bool) ->
     assert (activity.SETTING in found) is goes_on
 
 
-async def test_a_server_looks_at_itself_only_where_something_counts(lab) -> None:
-    assert lab.web_app.settings["hai_lab_watch"] is None
+async def test_a_server_looks_at_itself_only_where_something_counts(jp_serverapp) -> None:
+    assert jp_serverapp.web_app.settings["hai_lab_watch"] is None
     watching = activity.watch({}, {"kernels"})
     assert watching is not None
     assert watching.is_running()
     watching.stop()
 
 
-async def test_what_goes_on_is_told_to_the_hub(lab) -> None:
-    before = lab.web_app.last_activity()
-    found = lab.web_app.settings
+async def test_what_goes_on_is_told_to_the_hub(jp_serverapp) -> None:
+    before = jp_serverapp.web_app.last_activity()
+    found = jp_serverapp.web_app.settings
     found["terminal_manager"] = SimpleNamespace(list=lambda: ["1"])
     activity.look(found, {"terminals"})
-    assert lab.web_app.last_activity() > before
+    assert jp_serverapp.web_app.last_activity() > before

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from hai_lab import snapshots
+from unit.lab.conftest import said
 
 TOOK = {"digest": "d" * 64, "commit": None, "dirty": False, "files": 3, "size": 9, "told": "3 files", "notes": []}
 
@@ -29,31 +30,31 @@ def hai(tmp_path, monkeypatch):
     return tmp_path
 
 
-async def test_it_answers_with_the_digest(lab, hai):
-    response = await lab.ask("POST", "hai-lab/snapshot", json={"folder": "/home/a b/-x", "group": "training"})
-    assert (response.status_code, response.json()) == (200, TOOK)
+async def test_it_answers_with_the_digest(ask, hai):
+    response = await ask("POST", "hai-lab/snapshot", send={"folder": "/home/a b/-x", "group": "training"})
+    assert (response.code, said(response)) == (200, TOOK)
     assert json.loads((hai / "called").read_text()) == [
         "--json", "snapshot", "take", "--group=training", "--", "/home/a b/-x",
     ]  # fmt: skip
 
 
-async def test_what_hai_says_is_the_answer(lab, hai):
+async def test_what_hai_says_is_the_answer(ask, hai):
     (hai / "err").write_text("hai: snapshot: data has 41 GB\n")
     (hai / "status").write_text("2")
-    response = await lab.ask("POST", "hai-lab/snapshot", json={"folder": "/home", "group": "training"})
-    assert (response.status_code, response.json()["detail"]) == (400, "snapshot: data has 41 GB")
+    response = await ask("POST", "hai-lab/snapshot", send={"folder": "/home", "group": "training"})
+    assert (response.code, said(response)["detail"]) == (400, "snapshot: data has 41 GB")
 
 
 @pytest.mark.parametrize(
     "body",
     [{}, {"folder": "code", "group": "training"}, {"folder": "/x", "group": 1}, {"folder": "/\0", "group": ""}, []],
 )
-async def test_what_is_no_folder_is_refused(lab, hai, body):
-    assert (await lab.ask("POST", "hai-lab/snapshot", json=body)).status_code == 400
+async def test_what_is_no_folder_is_refused(ask, hai, body):
+    assert (await ask("POST", "hai-lab/snapshot", send=body)).code == 400
     assert not (hai / "called").exists()
 
 
-async def test_it_needs_a_login(lab, hai):
-    response = await lab.browser.post(f"{lab.url}hai-lab/snapshot", json={"folder": "/x", "group": "training"})
-    assert response.status_code in (403, 405)
+async def test_it_needs_a_login(stranger, hai):
+    response = await stranger("POST", "hai-lab/snapshot", send={"folder": "/x", "group": "training"})
+    assert response.code in (403, 405)
     assert not (hai / "called").exists()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hai_lab.spot import LEAVE_FILE, Spot
+from unit.lab.conftest import said
 
 NOTICE = {
     "schema": 1,
@@ -33,37 +34,37 @@ def environment(environment: dict[str, str], runtime: Path) -> dict[str, str]:
     return environment | {"HAI_SPOT": "1", "HAI_RUNTIME_DIR": str(runtime), "HAI_TASK_ID": "41"}
 
 
-async def test_without_a_notice_there_is_nothing_to_count_and_no_way_to_leave(lab, runtime: Path) -> None:
-    answer = await lab.ask("GET", "hai-lab/spot")
-    assert answer.status_code == 200
-    found = answer.json()
+async def test_without_a_notice_there_is_nothing_to_count_and_no_way_to_leave(ask, runtime: Path) -> None:
+    answer = await ask("GET", "hai-lab/spot")
+    assert answer.code == 200
+    found = said(answer)
     assert (found["spot"], found["task_id"], found["notice"], found["leaving"]) == (True, 41, None, False)
     assert found["now"].endswith("Z")
-    refused = await lab.ask("POST", "hai-lab/spot/leave")
-    assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
+    refused = await ask("POST", "hai-lab/spot/leave")
+    assert (refused.code, said(refused)["code"]) == (409, "conflict")
     assert not (runtime / LEAVE_FILE).exists()
 
 
-async def test_a_notice_is_shown_and_the_users_word_reaches_the_launcher(lab, runtime: Path) -> None:
+async def test_a_notice_is_shown_and_the_users_word_reaches_the_launcher(ask, runtime: Path) -> None:
     (runtime / "notice.json").write_text(json.dumps(NOTICE))
-    notice = (await lab.ask("GET", "hai-lab/spot")).json()["notice"]
+    notice = said(await ask("GET", "hai-lab/spot"))["notice"]
     assert notice == {name: NOTICE[name] for name in ("kind", "reason", "message", "at", "deadline")}
-    said = await lab.ask("POST", "hai-lab/spot/leave")
-    assert (said.status_code, said.json()["leaving"]) == (200, True)
+    told = await ask("POST", "hai-lab/spot/leave")
+    assert (told.code, said(told)["leaving"]) == (200, True)
     assert (runtime / LEAVE_FILE).exists()
 
 
-async def test_no_user_leaves_for_another(lab, runtime: Path) -> None:
+async def test_no_user_leaves_for_another(stranger, runtime: Path) -> None:
     (runtime / "notice.json").write_text(json.dumps(NOTICE))
     for verb, path in (("GET", "hai-lab/spot"), ("POST", "hai-lab/spot/leave")):
-        assert (await lab.browser.request(verb, lab.url + path)).status_code == 403
+        assert (await stranger(verb, path)).code == 403
     assert not (runtime / LEAVE_FILE).exists()
 
 
-async def test_watching_the_countdown_is_no_activity(lab) -> None:
-    before = lab.web_app.last_activity()
-    await lab.ask("GET", "hai-lab/spot")
-    assert lab.web_app.last_activity() == before
+async def test_watching_the_countdown_is_no_activity(ask, jp_serverapp) -> None:
+    before = jp_serverapp.web_app.last_activity()
+    await ask("GET", "hai-lab/spot")
+    assert jp_serverapp.web_app.last_activity() == before
 
 
 @pytest.mark.parametrize(

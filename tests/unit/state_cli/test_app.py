@@ -14,11 +14,11 @@ import pytest
 from hai_client.errors import Invalid
 from hai_client.settings import Settings, save
 from hai_scheduler.adapters.local.marks import Marks
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.app.state_lock import StateLock
 from hai_scheduler.core.model.marks import Mark
 from hai_scheduler.ports.errors import Temporary
 from hai_scheduler.state_cli.app import run_backup, run_restore
+from hai_scheduler.store.store import open_store
 from kit.builders import a_spec, a_task
 from kit.databases import sqlite_url
 

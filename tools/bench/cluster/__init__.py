@@ -1,1 +1,1 @@
-"""Benchmarks against a real Kubernetes API server (`make bench-kubernetes`)."""
+"""Benchmarks against a real Kubernetes API server (`make bench ARGS=kubernetes`)."""

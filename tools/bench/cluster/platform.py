@@ -11,7 +11,6 @@ from pathlib import Path
 
 from hai_scheduler.adapters.kubernetes.cluster import open_cluster
 from hai_scheduler.adapters.kubernetes.settings import ClusterSettings
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.app.opening import Adapters
@@ -26,6 +25,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.tasks.submissions import Submission
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.store import open_store
 from kit.both_roles import Parts, assemble
 
 GROUP = "bench"

@@ -1,1 +1,1 @@
-"""What Studio costs and how fast it is at 1,500 nodes and 10,000 tasks: `python -m bench studio`."""
+"""What Studio costs the service at 1,500 nodes and 10,000 tasks: `python -m bench studio`."""

@@ -1,4 +1,4 @@
-"""The study `studio`: the page at its largest, and the service behind 200 of them."""
+"""The study `studio`: what 200 open pages cost the service, and when they hear of an event."""
 
 from __future__ import annotations
 
@@ -11,30 +11,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bench.figures import Report, say
 from bench.proc import cpu_seconds, rss_mib
-from bench.studio.browser import (
-    TOPIC,
-    Tab,
-    chromium,
-    measure_events,
-    measure_loads,
-    measure_scrolling,
-)
 from bench.studio.pages import LIVE_VALUES
 from bench.studio.platform import StudioPlatform, started
-from bench.studio.scene import ADMINS, user
-from hai_scheduler.api.server.page import read_page
+from bench.studio.scene import user
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-#: What is asked of the page, compressed: its program and its styles.
-MOST_KIB: Final = 350
-#: Real tabs among the open pages: (number of the user, path).
-TABS: Final = ((0, ""), (ADMINS, "tasks"), (ADMINS + 1, "nodes"))
 PAGES: Final = 200
 #: Seconds in which the pages are opened, and for which the service is then watched.
 OPENING_S: Final = 20.0
@@ -48,12 +32,10 @@ ALONE_S: Final = 20.0
 SERVICE: Final = f"the service with {PAGES} open pages, 1,500 nodes and 10,000 tasks"
 #: Seconds between two submissions: as many tasks come as end.
 EACH_S: Final = 1.0
-MINUTES: Final = 2.0
 
 
-def measure(report: Report, minutes: float) -> None:
-    """Measure all of it; for `minutes` the memory of a tab."""
-    _size(report)
+def measure(report: Report) -> None:
+    """Measure without a page, each address by itself, and with all pages."""
     with (
         tempfile.TemporaryDirectory(prefix="hai-bench-", ignore_cleanup_errors=True) as temporary,
         started(Path(temporary)) as platform,
@@ -61,67 +43,9 @@ def measure(report: Report, minutes: float) -> None:
     ):
         _alone(report, platform)
         _each(report, platform)
-        try:
-            with chromium() as browser:
-                _in_a_browser(report, browser, platform, minutes)
-        except LookupError as error:
-            report.skip(TOPIC, str(error))
-            _of_the_service(report, platform, PAGES)
-
-
-def _in_a_browser(report: Report, browser: Browser, platform: StudioPlatform, minutes: float) -> None:
-    one, admin = user(ADMINS), user(0)
-    measure_loads(report, browser, platform, one)
-    measure_scrolling(report, browser, platform, admin)
-    measure_events(report, browser, platform, one, admin, "one page")
-    _memory(report, browser, platform, minutes)
-    tabs = [Tab(browser, platform, user(number), path) for number, path in TABS]
-    with _crowd(platform, PAGES - len(tabs)) as crowd:
-        _watch(report, platform, crowd)
-        _rush(report, platform, crowd)
-        measure_events(report, browser, platform, one, admin, f"{PAGES} pages")
-    for tab in tabs:
-        tab.context.close()
-
-
-def _of_the_service(report: Report, platform: StudioPlatform, pages: int) -> None:
-    with _crowd(platform, pages) as crowd:
-        _watch(report, platform, crowd)
-        _rush(report, platform, crowd)
-
-
-def _size(report: Report) -> None:
-    page = read_page()
-    if page.document is None:
-        raise SystemExit("the page is not built: make install")
-    sizes = [len(file.packed) for name, file in page.files.items() if name.endswith((".js", ".css"))]
-    report.add(TOPIC, "size of the page, compressed", sum(sizes) / 1024, "KiB", "gzip", at_most=MOST_KIB)
-
-
-def _memory(report: Report, browser: Browser, platform: StudioPlatform, minutes: float) -> None:
-    """The heap of a tab of an administrator, which hears of all tasks."""
-    say(f"{minutes:g} minutes of events in a tab")
-    tabs = {
-        "overview": Tab(browser, platform, user(0), ""),
-        "all tasks": Tab(browser, platform, user(0), "tasks?whose=all"),
-    }
-    time.sleep(15)
-    heaps: dict[str, list[float]] = {name: [] for name in tabs}
-    nodes: dict[str, list[int]] = {name: [] for name in tabs}
-    for step in range(3):
-        for name, tab in tabs.items():
-            heaps[name].append(tab.heap_mib())
-            nodes[name].append(tab.nodes())
-        if step < 2:
-            time.sleep(minutes * 30)
-    for name, tab in tabs.items():
-        begin, middle, end = heaps[name]
-        note = f"MiB after a collection: {begin:.2f}, {middle:.2f}, {end:.2f}; nodes of the document: {nodes[name]}"
-        topic = f"memory of a tab after {minutes:g} min of events, {name}"
-        report.add(TOPIC, topic, end, "MiB", note)
-        # What grew in the second half goes on growing; the first half also fills what is kept on purpose.
-        report.add(TOPIC, f"{topic}: grown in the second half", end / middle, "", "ratio", at_most=1.05)
-        tab.context.close()
+        with _crowd(platform, PAGES) as crowd:
+            _watch(report, platform, crowd)
+            _rush(report, platform, crowd)
 
 
 def _used(platform: StudioPlatform, seconds: float) -> dict[str, float]:
@@ -197,7 +121,7 @@ def _rush(report: Report, platform: StudioPlatform, crowd: OpenPages) -> None:
 
 
 class OpenPages:
-    """The process with the pages that are no tabs."""
+    """The process with the pages."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process

@@ -30,10 +30,6 @@ class StudioPlatform:
     #: Process ids by role.
     pids: dict[str, int]
 
-    def page(self, path: str = "") -> str:
-        """An address of the page."""
-        return f"{self.root}{PREFIX}{path}"
-
     def ask(self, who: str, method: str, path: str, body: object = None) -> Any:
         """Send a request as a user. Raises HTTPError."""
         request = urllib.request.Request(

@@ -17,7 +17,6 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from bench.studio.scene import HEAD, HEAD_NODES, LEVELS, NODES, behaviour, tasks, users
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.adapters.system.local_bus import MemoryBus
 from hai_scheduler.adapters.system.socket_bus import open_bus
@@ -31,6 +30,7 @@ from hai_scheduler.ports.secret import Secret
 from hai_scheduler.service.launch.run_tokens import RunTokens
 from hai_scheduler.service.shared.settings import ServiceSettings
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.store import open_store
 from integration.api.conftest import PREFIX
 from integration.api.fakes import ACCESS, FakeHub, hub_answers
 from kit.builders import a_spec, some_nodes

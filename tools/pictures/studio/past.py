@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from hai_scheduler.adapters.sql.store import SqlStore, open_store
 from hai_scheduler.adapters.system.clock import SystemClock
 from hai_scheduler.core.costs.capacity import capacities
 from hai_scheduler.core.metrics.series import WINDOW_S, Point, Spread
@@ -28,6 +27,7 @@ from hai_scheduler.service.shared.booking import keep_gpus
 from hai_scheduler.sim.engine import Engine
 from hai_scheduler.sim.records import Records
 from hai_scheduler.sim.scenario import Manner, Setting, SimulatedJob
+from hai_scheduler.store.store import SqlStore, open_store
 from pictures.studio.lab import ADMIN, GONE, GPUS, LOOKER, NODE_GROUPS, PEOPLE, jobs, nodes, spec_of
 
 DAYS: Final = 14

@@ -53,7 +53,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ("drain", "start nothing new on nodes and ask what runs there to leave"),
     ):
         marking = _leaf(group, name, help_, _mark)
-        marking.add_argument("nodes", metavar="NODE", nargs="+", help="one or more")
+        marking.add_argument("nodes", metavar="NODE", nargs="+", help="names of nodes")
         if name != "uncordon":
             marking.add_argument(
                 "--preview", action="store_true", help="say who would leave, go on where, and wait longer; do nothing"
@@ -69,9 +69,14 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         )
         leaf.add_argument("priority", metavar="LEVEL", type=words_.level, help="the priority it is for")
         leaf.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
-    setting.add_argument("limit", metavar="LIMIT", type=_limit, help="nodes at once, or `none` for no limit")
     setting.add_argument(
-        "--ceiling", metavar="N", type=words_.count("ceiling", least=0), help="let users raise their own row up to this"
+        "limit", metavar="LIMIT", type=_limit, help="nodes that each may hold at once; `none`: no limit"
+    )
+    setting.add_argument(
+        "--ceiling",
+        metavar="N",
+        type=words_.count("ceiling", least=0),
+        help="most nodes to which users may raise their own row",
     )
     ends = setting.add_mutually_exclusive_group()
     ends.add_argument(
@@ -93,16 +98,16 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     about_users = "list, add, archive or restore users, make passwords for them, or erase them from the ledger"
     user = _group(group.add_parser("user", help=about_users), "user_verb")
     listing = _leaf(user, "list", "list all users", _user_list)
-    listing.add_argument("--archived", action="store_true", help="those that are archived, and why")
+    listing.add_argument("--archived", action="store_true", help="show archived users, with the reason")
     people.configure_admin(user, _leaf)
     adding = _leaf(user, "add", "add a user", _user_add)
     adding.add_argument("name", metavar="NAME", help="the name that the user signs in with")
     adding.add_argument("--admin", action="store_true", help="an admin of the Hub")
     adding.add_argument("--token", action="store_true", help="make a token instead of a password and print it, once")
     erasing = _leaf(user, "erase", "take a user's name out of the ledger for good; all sums stay", _user_erase)
-    erasing.add_argument("name", metavar="NAME", help="whose; their tasks and their account stay as they are")
+    erasing.add_argument("name", metavar="NAME", help="user whose password is removed; tasks and account stay")
     renewing = _leaf(user, "password", "make a new password for a user and print it, once", _user_password)
-    renewing.add_argument("name", metavar="NAME", help="whose; the password before is no longer good")
+    renewing.add_argument("name", metavar="NAME", help="user who gets a new password; the old one ends")
     oversight.configure_admin(group, _leaf)
 
 

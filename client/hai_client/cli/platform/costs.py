@@ -23,20 +23,26 @@ def configure_rates(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     """Add the verbs of `hai admin rates`; `leaf` makes one."""
     leaf(verbs, "list", "list what node hours and GPU hours cost", _rates)
     setting = leaf(verbs, "set", "write a rate, which holds from a day on", _set_rate)
-    setting.add_argument("currency", metavar="CURRENCY", help="one word, such as EUR or credits")
+    setting.add_argument("currency", metavar="CURRENCY", help="currency of the rate: one word, such as EUR or credits")
+    setting.add_argument("--node-hour", type=_amount("node-hour"), metavar="AMOUNT", help="price of a node hour (0)")
     setting.add_argument(
-        "--node-hour", type=_amount("node-hour"), metavar="AMOUNT", help="what an hour of a node costs (0)"
-    )
-    setting.add_argument(
-        "--gpu-hour", type=_amount("gpu-hour"), metavar="AMOUNT", help="the same of a GPU; both are added (0)"
+        "--gpu-hour",
+        type=_amount("gpu-hour"),
+        metavar="AMOUNT",
+        help="price of a GPU hour, added to that of the node (0)",
     )
     deleting = leaf(verbs, "delete", "remove a rate", _delete_rate)
     for one in (setting, deleting):
         one.add_argument(
-            "--from", dest="since", type=_day, required=True, metavar="DAY", help="its first day in UTC: 2026-11-01"
+            "--from",
+            dest="since",
+            type=_day,
+            required=True,
+            metavar="DAY",
+            help="first day of the rate in UTC: 2026-11-01",
         )
-        one.add_argument("-g", "--group", metavar="GROUP", help="only for nodes of this group (all)")
-        one.add_argument("--priority", type=words.level, metavar="LEVEL", help="only for runs at this priority (all)")
+        one.add_argument("-g", "--group", metavar="GROUP", help="node group of the rate (all)")
+        one.add_argument("--priority", type=words.level, metavar="LEVEL", help="priority of the rate (all)")
 
 
 def configure_budgets(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
@@ -46,7 +52,7 @@ def configure_budgets(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) 
     setting.add_argument("name", metavar="GROUP", help="the user group")
     setting.add_argument("limit", metavar="LIMIT", type=_amount("limit"), help="how much the members may use together")
     setting.add_argument("unit", metavar="UNIT", help="node-hours, gpu-hours, or the currency of rates, such as EUR")
-    setting.add_argument("--per", type=_window, required=True, metavar="LENGTH", help="in this time before now: 30d")
+    setting.add_argument("--per", type=_window, required=True, metavar="LENGTH", help="days that count, until now: 30d")
     deleting = leaf(verbs, "delete", "remove the budget of a user group", _delete_budget)
     deleting.add_argument("name", metavar="GROUP", help="the user group")
 

@@ -19,21 +19,21 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     leaf(verbs, "list", "list all images, with who may use them", _list)
     setting = leaf(verbs, "set", "write an image, all of it", _set)
     add = setting.add_argument
-    add("name", metavar="NAME", help="its name")
+    add("name", metavar="NAME", help="name of the environment")
     add("--for", dest="subjects", action="append", type=subject, default=[], metavar="SUBJECT",
         help="who may use it: user:NAME, group:NAME or public; can be repeated")  # fmt: skip
     add("--image", metavar="IMAGE", help="container image (the cluster's)")
     add("--python", metavar="PATH", help="absolute path of its Python program (the one that is found)")
     add("-e", "--env", dest="env", action="append", type=words.variable, default=[], metavar="NAME=VALUE",
-        help="a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
+        help="set a variable; the value may hold {user} and {task}; can be repeated")  # fmt: skip
     add("--glibc", metavar="VERSION", default="",
         help="the glibc of the image, such as 2.31 (`ldd --version` in it): environments that need a newer one are"
         " refused at submission")  # fmt: skip
     add("--machine", metavar="NAME", default="", help="the architecture of the image, such as x86_64 (`uname -m`)")
-    add("--default", action="store_true", help="they get it when they choose none")
-    add("--description", default="", metavar="TEXT", help="what it is for")
+    add("--default", action="store_true", help="use it for tasks that choose no environment")
+    add("--description", default="", metavar="TEXT", help="a note for those who read the list")
     removing = leaf(verbs, "remove", "remove an image; tasks that name it cannot start any more", _remove)
-    removing.add_argument("name", metavar="NAME", help="its name")
+    removing.add_argument("name", metavar="NAME", help="name of the environment")
 
 
 def _list(_args: argparse.Namespace, ctx: Context) -> int:

@@ -16,19 +16,17 @@ from hai_client.wire.storage import ContainerConfig, MountRule
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
     """Add the verbs of `hai admin mounts`; `leaf` makes one."""
     listing = leaf(verbs, "list", "list all rules, or what a user's development container gets of them", _list)
-    listing.add_argument("--for", dest="user", metavar="USER", help="what a development container of this user gets")
-    listing.add_argument("-g", "--group", metavar="GROUP", help="with --for: node group (default: jupyter)")
+    listing.add_argument("--for", dest="user", metavar="USER", help="the rules that apply to a container of this user")
+    listing.add_argument("-g", "--group", metavar="GROUP", help="with --for: the node group (default: jupyter)")
     setting = leaf(verbs, "set", "write a rule, all of it", _set)
-    setting.add_argument("name", metavar="NAME", help="its name")
+    setting.add_argument("name", metavar="NAME", help="name of the rule")
     setting.add_argument("subject", metavar="SUBJECT", type=subject, help="user:NAME, group:NAME or public")
-    setting.add_argument(
-        "path", metavar="PATH", help="where they see it; may hold {user}, {task} and, for a group, {group}"
-    )
+    setting.add_argument("path", metavar="PATH", help="path inside; may hold {user}, {task} and, for a group, {group}")
     what = setting.add_mutually_exclusive_group(required=True)
     what.add_argument("--host-path", metavar="FOLDER", help="a folder of the node; may hold the same words")
     what.add_argument("--claim", metavar="CLAIM[/FOLDER]", help="a persistent volume claim, or a folder in it")
     what.add_argument("--remove", action="store_true", help="mount nothing there: takes away what weaker rules add")
-    setting.add_argument("--write", action="store_true", help="let them write there (read only)")
+    setting.add_argument("--write", action="store_true", help="allow writing (default: read only)")
     setting.add_argument(
         "--priority",
         type=_whole,
@@ -37,9 +35,9 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         help="the higher wins among rules of users, of groups, or public (0)",
     )
     setting.add_argument("-g", "--group", metavar="GROUP", help="only on nodes of this group (all)")
-    setting.add_argument("--description", default="", metavar="TEXT", help="what it is for")
+    setting.add_argument("--description", default="", metavar="TEXT", help="a note for those who read the list")
     removing = leaf(verbs, "remove", "remove a rule", _remove)
-    removing.add_argument("name", metavar="NAME", help="its name")
+    removing.add_argument("name", metavar="NAME", help="name of the rule")
 
 
 def subject(text: str) -> str:

@@ -44,21 +44,25 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     verb("show", "show what you are told, and where", _show)
     setting = verb("set", "change what you are told, and where", _set)
     setting.add_argument(
-        "kinds", metavar="KIND", nargs="?", type=_listed, help="what, as `hai notify` shows it; or all"
+        "kinds",
+        metavar="KIND",
+        nargs="?",
+        type=_listed,
+        help="kinds of events, as `hai notify` shows them, with commas; or all",
     )
     setting.add_argument(
         "channels",
         metavar="CHANNEL",
         nargs="?",
         type=_listed,
-        help="where: lab, browser, mail, webhook, sink:NAME, with commas; or none",
+        help="channels: lab, browser, mail, webhook, sink:NAME, with commas; or none",
     )
     mail = setting.add_mutually_exclusive_group()
     mail.add_argument("--mail", metavar="ADDRESS", help="the address that mail goes to")
-    mail.add_argument("--no-mail", action="store_true", help="forget the address")
+    mail.add_argument("--no-mail", action="store_true", help="remove the address for mail")
     hook = setting.add_mutually_exclusive_group()
     hook.add_argument("--webhook", metavar="URL", help="the address of your webhook, https://...")
-    hook.add_argument("--no-webhook", action="store_true", help="forget the webhook and its key")
+    hook.add_argument("--no-webhook", action="store_true", help="remove the webhook and its key")
     setting.add_argument("--new-secret", action="store_true", help="make a new key for the webhook; it is shown once")
     setting.add_argument(
         "--waits-longer",
@@ -67,11 +71,15 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="how long a task waits before you are told, such as 30m",
     )
     testing = verb("test", "send a test, and say what came of it", _test)
-    testing.add_argument("channels", metavar="CHANNEL", nargs="?", type=_listed, help="where (all that you can use)")
+    testing.add_argument(
+        "channels", metavar="CHANNEL", nargs="?", type=_listed, help="channels, with commas (all that you can use)"
+    )
     listing = verb("list", "list what you were told in the last seven days", _list)
-    listing.add_argument("--unread", action="store_true", help="only what is not marked as read")
+    listing.add_argument("--unread", action="store_true", help="show unread notifications only")
     listing.add_argument("--read", action="store_true", help="mark all as read")
-    listing.add_argument("-n", "--limit", metavar="N", type=words.count("limit"), default=20, help="how many (20)")
+    listing.add_argument(
+        "-n", "--limit", metavar="N", type=words.count("limit"), default=20, help="show the newest N notifications (20)"
+    )
 
 
 def _notify(args: argparse.Namespace, ctx: Context) -> int:

@@ -16,8 +16,8 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
     """Add the verbs of `hai admin orphans`; `leaf` makes one."""
     leaf(verbs, "list", "list runs that belong to no task of this database", _list)
     ending = leaf(verbs, "end", "end such runs; what they have not saved is lost", _end)
-    ending.add_argument("runs", metavar="RUN", nargs="*", help="its id, as `list` shows it: 41.2")
-    ending.add_argument("--all", action="store_true", help="every one")
+    ending.add_argument("runs", metavar="RUN", nargs="*", help="id of the run, as `list` shows it: 41.2")
+    ending.add_argument("--all", action="store_true", help="end all orphaned runs")
 
 
 def _list(_args: argparse.Namespace, ctx: Context) -> int:

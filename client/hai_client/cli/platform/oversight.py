@@ -22,13 +22,15 @@ _SHOWN = 40
 def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) -> None:
     """Add `hai admin audit` and `hai admin health`; `leaf` makes one."""
     audit = leaf(verbs, "audit", "show who changed what, newest first", _audit)
-    audit.add_argument("--who", metavar="NAME", help="what this user did")
+    audit.add_argument("--who", metavar="NAME", help="only changes by this user")
     audit.add_argument("--action", metavar="WORD", help="an action such as quota.put, or a family such as quota")
     audit.add_argument("--subject", metavar="WORD", help="a subject such as user:ann, or a kind such as node")
     when = "a day, a month, today, yesterday, or how long ago: 7d"
     audit.add_argument("--since", metavar="DAY", help=f"from then on: {when}")
-    audit.add_argument("--until", metavar="DAY", help="up to the end of that day or month")
-    audit.add_argument("-n", "--limit", type=words.count("limit"), default=50, metavar="N", help="the newest N (50)")
+    audit.add_argument("--until", metavar="DAY", help="only changes until the end of this day or month")
+    audit.add_argument(
+        "-n", "--limit", type=words.count("limit"), default=50, metavar="N", help="show the newest N entries (50)"
+    )
     leaf(verbs, "health", "show how scheduler, database and cluster do, versions, and alarms in force", _health)
 
 

@@ -22,10 +22,10 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         "stop a user's tasks after a notice, and let them use nothing until they are restored",
         _archive,
     )
-    archiving.add_argument("--note", default="", metavar="TEXT", help="why, for other admins")
+    archiving.add_argument("--note", default="", metavar="TEXT", help="reason, for other admins")
     restoring = leaf(verbs, "restore", "let an archived user use the platform again", _restore)
     for one in (showing, archiving, restoring):
-        one.add_argument("name", metavar="NAME", help="the user")
+        one.add_argument("name", metavar="NAME", help="name of the user")
 
 
 def list_archived(ctx: Context) -> int:

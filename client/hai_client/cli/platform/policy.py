@@ -20,15 +20,21 @@ _ENTRY = "weights."
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-g", "--group", metavar="GROUP", help="what is in force in this node group")
-    parser.add_argument("verb", metavar="try", nargs="?", choices=["try"], help="for admins: try other numbers")
+    parser.add_argument("-g", "--group", metavar="GROUP", help="show the numbers of this node group")
+    parser.add_argument(
+        "verb",
+        metavar="try",
+        nargs="?",
+        choices=["try"],
+        help="try other numbers on the tasks of the last days (for admins)",
+    )
     parser.add_argument(
         "changes",
         metavar="NAME=VALUE",
         nargs="*",
-        help="with `try`: the numbers to try on the tasks of the last days; nothing is changed",
+        help="with `try`: numbers to try; nothing is changed",
     )
-    parser.add_argument("--days", type=words_.count("days"), metavar="N", help="with `try`: how many days back (3)")
+    parser.add_argument("--days", type=words_.count("days"), metavar="N", help="with `try`: days of tasks (3)")
 
 
 def _policy(args: argparse.Namespace, ctx: Context) -> int:
@@ -108,7 +114,9 @@ def configure_admin(verbs: Any, leaf: Callable[..., argparse.ArgumentParser]) ->
         help="a number of `hai policy`: slice=1h, strikes=4, weights=alice:2,bob:0.5, or weights.alice=2 for one user",
     )
     unsetting = leaf(verbs, "unset", "take numbers back to the configuration, or to the default", _unset)
-    unsetting.add_argument("names", metavar="NAME", nargs="+", help="as above; weights.alice removes one user's weight")
+    unsetting.add_argument(
+        "names", metavar="NAME", nargs="+", help="name of a number; weights.alice removes one user's weight"
+    )
     for one in (setting, unsetting):
         one.add_argument("-g", "--group", metavar="GROUP", help="for this node group; else for all of them")
 

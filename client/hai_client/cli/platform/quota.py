@@ -22,7 +22,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     setting = verbs.add_parser("set", help=help_, description=help_, allow_abbrev=False)
     setting.set_defaults(handler=_set)
     setting.add_argument("priority", metavar="LEVEL", type=words.level, help="the priority it is for")
-    setting.add_argument("limit", metavar="N", type=words.count("limit", least=0), help="nodes at once")
+    setting.add_argument(
+        "limit", metavar="N", type=words.count("limit", least=0), help="nodes that you may hold at once"
+    )
     setting.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
     words.add_common(setting)
 

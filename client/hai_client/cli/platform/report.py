@@ -120,14 +120,14 @@ ABOUT = {
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", metavar="WHAT", type=_what, help="; ".join(f"{name}: {text}" for name, text in ABOUT.items()))
-    add("--by", metavar="WHAT", type=_by, help=f"what the rows are by: {', '.join(BY)} (by user; nodes: by node group)")
+    add("--by", metavar="WHAT", type=_by, help=f"unit of the rows: {', '.join(BY)} (user; nodes: node-group)")
     add(
         "--from",
         dest="since",
         metavar="DAY",
-        help="the first day: 2026-11-01, 2026-11, yesterday, 7d (this month)",
+        help="first day: 2026-11-01, 2026-11, yesterday or 7d (this month)",
     )
-    add("--to", dest="until", metavar="DAY", help="the last day, to its end (until now)")
+    add("--to", dest="until", metavar="DAY", help="last day, included (until now)")
     add("--user", metavar="NAME", help="only tasks of this user (for admins)")
     add("--group", metavar="NAME", help="sums of this group of users: one of yours, or for admins any")
     add("--csv", action="store_true", help="print CSV, for a spreadsheet")

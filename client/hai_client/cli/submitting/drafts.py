@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-freeze",
         action="store_true",
-        help="take the environment's current generation, without what is in your draft of it (the draft is frozen)",
+        help="use the environment's current generation, without your draft (the draft is frozen)",
     )
 
 

@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=words_.variable,
         default=[],
         metavar="NAME=VALUE",
-        help="a variable for it; NAME alone takes the value from here; can be repeated",
+        help="set a variable of the task; NAME alone takes your own value; can be repeated",
     )
     parser.add_argument(
         "--environment",
@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--env-latest",
         action="store_true",
-        help="take the environment's newest generation at each start, instead of the one of now",
+        help="use the environment's newest generation at each start, instead of the current one",
     )
     parser.add_argument(
         "--env",

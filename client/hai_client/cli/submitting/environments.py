@@ -25,16 +25,21 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     listing = _leaf(verbs, "list", "list them (the default)", _list)
     _add_list_options(listing)
     show = _leaf(verbs, "show", "what a name means, with its packages", _show)
-    show.add_argument("name", metavar="ENVIRONMENT", help="such as vision, groups/cv/vision@3 or images/torch")
+    show.add_argument("name", metavar="ENVIRONMENT", help="name, such as vision, groups/cv/vision@3 or images/torch")
     build = _leaf(verbs, "build", "have the platform create or change an environment, as a task", _build)
     add = build.add_argument
     add("action", metavar="ACTION", choices=VERBS, help=f"one of {', '.join(VERBS)}")
     add("name", metavar="ENVIRONMENT", help="groups/GROUP/NAME, base/NAME, or NAME: your own; @N to roll back")
-    add("requirements", metavar="REQUIREMENT", nargs="*", help="such as timm==1.0.20; of uninstall, packages")
-    add("--extend", metavar="BASE", help="create: have all packages of this environment too, such as base/torch")
-    add("-p", "--python", metavar="VERSION", help="create: such as 3.11")
-    add("--no-kernel", action="store_true", help="create: Jupyter does not offer it as a kernel")
-    add("--description", metavar="TEXT", default="", help="create: what it is for")
+    add(
+        "requirements",
+        metavar="REQUIREMENT",
+        nargs="*",
+        help="package with a version, such as timm==1.0.20; for uninstall, its name alone",
+    )
+    add("--extend", metavar="BASE", help="create: begin with all packages of this environment, such as base/torch")
+    add("-p", "--python", metavar="VERSION", help="create: version of Python, such as 3.11")
+    add("--no-kernel", action="store_true", help="create: make no kernel for Jupyter")
+    add("--description", metavar="TEXT", default="", help="create: a note for those who read the list")
     add(
         "--group",
         dest="groups",
@@ -63,7 +68,11 @@ def _leaf(
 def _add_list_options(parser: argparse.ArgumentParser) -> None:
     # Without a default, which would overwrite the option that was given before the verb.
     parser.add_argument(
-        "-a", "--all", action="store_true", default=argparse.SUPPRESS, help="for admins: those that you may not use too"
+        "-a",
+        "--all",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show environments that you may not use, too (for admins)",
     )
 
 

@@ -21,11 +21,17 @@ from hai_client.wire.schema import TaskRequest
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="the experiment, as YAML (version 2)")
-    add("-n", "--nodes", type=words_.count("nodes"), metavar="N", help="in place of the file's node_count")
-    add("--gpus", type=words_.count("gpus"), metavar="K", help="in place of the file's gpus")
-    add("-g", "--group", metavar="GROUP", help="in place of the file's group")
+    add(
+        "-n",
+        "--nodes",
+        type=words_.count("nodes"),
+        metavar="N",
+        help="number of nodes, in place of the file's node_count",
+    )
+    add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, in place of the file's gpus")
+    add("-g", "--group", metavar="GROUP", help="node group, in place of the file's group")
     words_.add_priority(parser, "-p", "--priority", help_="in place of the file's priority")
-    add("--name", type=names.check_name, metavar="NAME", help="in place of the file's name")
+    add("--name", type=names.check_name, metavar="NAME", help="name of the task, in place of the file's name")
     python_options.add_options(parser)
     snapshot_options.add_options(parser)
     add("-f", "--follow", action="store_true", help="show what it prints until it ends")

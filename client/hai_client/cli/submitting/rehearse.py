@@ -62,11 +62,23 @@ def add_options(parser: argparse.ArgumentParser, *more_names: str) -> None:
         metavar="TIME",
         help="time to save, once told (120s)",
     )
-    add("--then", type=words_.duration("then"), metavar="TIME", help="let the second run go on for so long")
-    add("--watch", action="append", default=[], metavar="PATH", help="where it saves besides; can be repeated")
+    add("--then", type=words_.duration("then"), metavar="TIME", help="time of the second run")
+    add(
+        "--watch",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="further file or folder that the command saves in; can be repeated",
+    )
     add("--checkpoint-dir", metavar="DIR", help="HAI_CHECKPOINT_DIR (an empty folder, removed afterwards)")
     add(
-        "-e", "--env", action="append", type=words_.variable, default=[], metavar="NAME=VALUE", help="a variable for it"
+        "-e",
+        "--env",
+        action="append",
+        type=words_.variable,
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a variable for the command",
     )
 
 

@@ -27,7 +27,7 @@ from hai_client.wire.schema import Task, TaskRequest
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of a submission."""
     add = parser.add_argument
-    add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="how many nodes (1)")
+    add("-n", "--nodes", type=words_.count("nodes"), default=1, metavar="N", help="number of nodes (1)")
     add("--gpus", type=words_.count("gpus"), metavar="K", help="GPUs on each node, shared with others (whole nodes)")
     add(
         "--ranks-per-node",
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--provide",
         type=words_.provided,
         metavar="KINDS",
-        help="tf: TF_CONFIG; mpi: a hostfile in HAI_HOSTFILE; with commas for both",
+        help="give each rank TF_CONFIG (tf), a hostfile in HAI_HOSTFILE (mpi), or both: tf,mpi",
     )
     words_.add_priority(
         parser,
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="NORMAL",
         help_="a level, its number, or AUTO: the highest that has quota (NORMAL)",
     )
-    add("--name", type=names.check_name, metavar="NAME", help="its name (that of the script)")
+    add("--name", type=names.check_name, metavar="NAME", help="name of the task (that of the script)")
     add("-g", "--group", default="training", metavar="GROUP", help="node group (training)")
     env_options.add_options(parser)
     python_options.add_options(parser)
@@ -71,21 +71,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=words_.duration("time-limit", least_s=1),
         metavar="TIME",
-        help="end it after so much running: 4h",
+        help="end the task when it has run for so long: 4h",
     )
     add(
         "--retries",
         type=words_.count("retries", least=0),
         default=0,
         metavar="N",
-        help="start it again when it fails, at most so often (0)",
+        help="start it again at most N times when it fails (0)",
     )
     add(
         "--retry-backoff",
         type=words_.duration("retry-backoff"),
         default=0.0,
         metavar="TIME",
-        help="wait before the first retry, twice as long before each further one, a day at most: 30s",
+        help="time before the first retry, such as 30s; each further one waits twice as long, a day at most (0)",
     )
     add(
         "--retry-exit-codes",
@@ -95,8 +95,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="retry only these exit statuses, with commas: 1,137 (any)",
     )
     add("--hold", action="store_true", help="do not start it until `hai resume`")
-    add("--tag", action="append", default=[], metavar="TAG", help="a word to find it by; can be repeated")
-    add("--checkpoint-dir", metavar="DIR", help="where it saves (a folder of its own)")
+    add(
+        "--tag", action="append", default=[], metavar="TAG", help="a tag, by which lists find the task; can be repeated"
+    )
+    add("--checkpoint-dir", metavar="DIR", help="folder for checkpoints (one of its own)")
     add(
         "--watch",
         action="append",

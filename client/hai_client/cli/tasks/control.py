@@ -63,9 +63,14 @@ def _many(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser, many=True)
     add = parser.add_argument
     add("--tag", metavar="TAG", help="in place of TASK: all of your unfinished tasks with this tag")
-    add("--text", metavar="TEXT", help="the same, with this text in name or a tag")
-    add("--state", type=states, metavar="STATES", help="the same, in these states, with commas: queued,running")
-    add("--starred", action="store_true", help="the same, those that you have starred")
+    add("--text", metavar="TEXT", help="in place of TASK: those with this text in name or a tag")
+    add(
+        "--state",
+        type=states,
+        metavar="STATES",
+        help="in place of TASK: those in these states, with commas: queued,running",
+    )
+    add("--starred", action="store_true", help="in place of TASK: those that you have starred")
 
 
 def _run(act: _Act, args: argparse.Namespace, ctx: Context) -> int:

@@ -37,17 +37,17 @@ def states(text: str) -> str:
 
 def _configure_list(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("-a", "--all", action="store_true", help="also tasks that have ended")
-    add("--state", type=states, metavar="STATES", help="only these, with commas: running,failed")
+    add("-a", "--all", action="store_true", help="show ended tasks, too")
+    add("--state", type=states, metavar="STATES", help="show tasks in these states, with commas: running,failed")
     whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--user", metavar="USER", help="of this user (for admins)")
-    whose.add_argument("--all-users", action="store_true", help="of everyone (for admins)")
-    add("--name", metavar="NAME", help="only with this text in the name")
-    add("--tag", metavar="TAG", help="only with this tag (`hai tag`)")
-    add("--text", metavar="TEXT", help="only with this text in name, user or a tag, or of this number")
+    whose.add_argument("--user", metavar="USER", help="show tasks of this user (for admins)")
+    whose.add_argument("--all-users", action="store_true", help="show tasks of all users (for admins)")
+    add("--name", metavar="NAME", help="show tasks with this text in the name")
+    add("--tag", metavar="TAG", help="show tasks with this tag (`hai tag`)")
+    add("--text", metavar="TEXT", help="show tasks with this text in name, user or a tag, or with this number")
     add("--starred", action="store_true", help="only those that you have starred")
     add("--sort", metavar="KEY", choices=_KEYS, help=f"in the order of {', '.join(_KEYS)} (default: id)")
-    add("--rising", action="store_true", help="from the smallest to the greatest")
+    add("--rising", action="store_true", help="sort from the smallest to the greatest")
     add("-n", "--limit", type=words_.count("limit"), default=_LIMIT, metavar="N", help=f"at most N (default: {_LIMIT})")
 
 

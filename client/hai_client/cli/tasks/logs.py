@@ -23,11 +23,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     words_.add_tasks(parser)
     add("-f", "--follow", action="store_true", help="go on as it prints, until it ends")
-    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="which rank (default: 0); all: by time")
+    add("-r", "--rank", type=words_.rank_or_all, metavar="RANK|all", help="rank (0), or all ranks by time")
     add("--run", type=words_.count("run"), metavar="N", help="only of this run; else all, as one story")
     add("--tail", type=words_.count("tail"), metavar="N", help="only the last N lines")
-    add("-t", "--times", action="store_true", help="with the time of each line, in the zone of this machine")
-    add("--raw", action="store_true", help="also orders to the terminal that it prints, such as titles (colours alone)")
+    add("-t", "--times", action="store_true", help="show the time of each line, in the zone of this machine")
+    add("--raw", action="store_true", help="print control sequences of the task, too, such as titles (colours alone)")
     add("--search", metavar="TEXT", help="find a text in all ranks and runs")
 
 

@@ -18,12 +18,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="what", metavar="VERB", required=True)
     made = verbs.add_parser("take", help="store a folder as it is now, and submit nothing")
     made.add_argument("-g", "--group", default="training", metavar="GROUP", help="node group of the task (training)")
-    made.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="the folder (this one)")
+    made.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="folder to store (this one)")
     show = verbs.add_parser("show", help="list the files of a task's snapshot")
     show.add_argument("task", metavar="TASK", help="the id or name of the task")
     fetch = verbs.add_parser("pull", help="write a task's snapshot into a new folder")
     fetch.add_argument("task", metavar="TASK", help="the id or name of the task")
-    fetch.add_argument("folder", metavar="FOLDER", help="the folder, new or empty")
+    fetch.add_argument("folder", metavar="FOLDER", help="folder to write to, new or empty")
 
 
 def _run(args: argparse.Namespace, ctx: Context) -> int:

@@ -14,9 +14,11 @@ from hai_client.wire.schema import Task
 
 def _configure_tag(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("tags", metavar="TAG", nargs="*", help="tags to add; without any, its tags are shown")
+    parser.add_argument(
+        "tags", metavar="TAG", nargs="*", help="tags to add; without any, the tags of the task are shown"
+    )
     parser.add_argument("--remove", metavar="TAG", action="append", default=[], help="a tag to take away; repeatable")
-    parser.add_argument("--clear", action="store_true", help="take all tags away first")
+    parser.add_argument("--clear", action="store_true", help="remove all tags first")
 
 
 def _tag(args: argparse.Namespace, ctx: Context) -> int:
@@ -34,7 +36,7 @@ def _tag(args: argparse.Namespace, ctx: Context) -> int:
 
 def _configure_star(parser: argparse.ArgumentParser) -> None:
     words_.add_tasks(parser)
-    parser.add_argument("--remove", action="store_true", help="take your star away")
+    parser.add_argument("--remove", action="store_true", help="remove your star")
 
 
 def _star(args: argparse.Namespace, ctx: Context) -> int:

@@ -42,9 +42,13 @@ class RankUse:
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="its ranks, one by one (default: the whole cluster)")
+    add("task", nargs="?", metavar="TASK", help="show the ranks of this task (default: the whole cluster)")
     add("--mine", action="store_true", help="only your own tasks")
-    add("--sort", choices=sorted(top_cluster.ORDERS), help="the greatest first (default: yours first, then by nodes)")
+    add(
+        "--sort",
+        choices=sorted(top_cluster.ORDERS),
+        help="column to sort by, greatest first (default: yours first, then by nodes)",
+    )
     add(
         "-n",
         "--limit",
@@ -52,7 +56,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="at most N tasks (default: what the screen holds)",
     )
-    add("--once", action="store_true", help="write it once, as to a file or a pipe")
+    add("--once", action="store_true", help="print one table and end, as to a file or a pipe")
 
 
 def _top(args: argparse.Namespace, ctx: Context) -> int:

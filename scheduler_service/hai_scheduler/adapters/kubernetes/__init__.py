@@ -1,5 +1,5 @@
 """Ranks are pods of a Kubernetes cluster (docs/architecture.md, "Ports").
 
-Only `cluster`, `client`, `informer` and `startup` need the `kubernetes` package. This module does not import it, so
-a machine without the package can use the other modules.
+Only `client`, and what imports it, needs the `kubernetes` package. This module does not, so that a machine without the
+package can use the other modules.
 """

@@ -151,9 +151,10 @@ class Volumes:
         self.mounts.append({"name": LOCAL, "mountPath": launch.env[VENV], "subPath": copy, "readOnly": True})
 
     def _environments(self, launch: LaunchOrder, settings: ClusterSettings) -> None:
-        """Show the environments of haienv: all, or those of the user. No task writes there, by volume and by mount.
+        """Mount the environments of haienv, all or those that the user may see. Volume and mount are read-only.
 
-        A build, which the service alone marks, writes the folder of its environment's owner, by a mount of its own.
+        A build has a second mount, with which it writes to the folder of its environment's owner. Only the service
+        marks a task as a build.
         """
         claim: dict[str, Any] = {"claimName": settings.haienv_claim}
         shown = _seen(launch, settings.haienv_root)

@@ -35,7 +35,7 @@ def environment_of(name: str, body: EnvironmentPut) -> Environment:
 
 
 def stored_out(environment: Environment) -> EnvironmentOut:
-    """Return the model of an image of which it does not matter who gets it."""
+    """Return the model of an image without saying whether it is anybody's default."""
     return environment_out(Listed(environment=environment, chosen=False))
 
 

@@ -13,7 +13,7 @@ from hai_scheduler.api.server.problems import gone
 from hai_scheduler.api.server.route import Ask, Batch, Stream, StreamMessage
 from hai_scheduler.api.wire.metrics import ClusterUseOut, MetricsTaken, RankMetricsIn, TaskSeriesOut
 from hai_scheduler.api.wire.params import Nothing, SeriesQuery, UseQuery
-from hai_scheduler.core.metrics.pieces import PIECE_FORM
+from hai_scheduler.core.metrics.packing import FORM
 from hai_scheduler.ports.reading import in_reader
 from hai_scheduler.service.shared.errors import Conflict, Invalid
 
@@ -27,7 +27,7 @@ async def take(ask: Ask[Nothing, RankMetricsIn]) -> MetricsTaken:
         )
     except Conflict as error:
         raise gone(error) from None
-    return MetricsTaken(newest=taken.newest, after=taken.after, packed_form=PIECE_FORM)
+    return MetricsTaken(newest=taken.newest, after=taken.after, packed_form=FORM)
 
 
 async def now(ask: Ask[UseQuery, Nothing]) -> ClusterUseOut:

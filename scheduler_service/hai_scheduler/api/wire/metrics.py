@@ -9,7 +9,7 @@ from pydantic import FailFast, Field
 
 from hai_scheduler.api.wire.base import MAX_NUMBER, Input, LevelName, Output, TaskStateName
 from hai_scheduler.api.wire.tasks import TaskProgressOut
-from hai_scheduler.core.metrics.pieces import MOST_NAMES
+from hai_scheduler.core.metrics.packing import MOST_NAMES
 from hai_scheduler.core.metrics.series_piece import MOST_POINTS, MOST_VALUE
 from hai_scheduler.core.model.limits import MAX_STEP
 

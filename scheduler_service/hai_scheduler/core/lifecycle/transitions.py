@@ -1,7 +1,7 @@
 """The states of a task as a table: `advance(task, event) -> (task, effects)`.
 
 Every pair of state and event is in `TRANSITIONS` or raises `InvalidTransition`; a test walks them all.
-`endings` says how a run has ended.
+`run_outcome` says how a run has ended.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from typing import Final, Self
 
 from hai_scheduler.core.metrics.codes import BadChunk
 from hai_scheduler.core.metrics.columns import PackedColumns
-from hai_scheduler.core.metrics.packing import columns_of, pack
-from hai_scheduler.core.metrics.pieces import read_columns
+from hai_scheduler.core.metrics.packing import pack, read_columns
 from hai_scheduler.core.metrics.series import OWN, Point, Spread, unit_of
 from hai_scheduler.core.model.ids import RunId
 
@@ -34,7 +33,7 @@ class SeriesPiece:
     def of(cls, points: Sequence[Point]) -> Self:
         """Pack points."""
         data = pack(points)
-        return cls(data, columns_of(data))
+        return cls(data, read_columns(data))
 
     @property
     def ends(self) -> Sequence[int]:

@@ -86,7 +86,7 @@ def _main_thread(host: Sequence[TraceEvent]) -> str:
 
 
 def _window(host: Sequence[TraceEvent], main: str) -> tuple[tuple[float, float], int]:
-    """The whole steps: from the end of one call of an optimizer to the end of its last one."""
+    """Return the time from the end of the first step of the optimizer to the end of the last, and the steps in it."""
     ends: dict[str, list[float]] = {}
     for event in host:
         if event.thread == main and event.name.startswith(_STEP):

@@ -17,13 +17,13 @@ from hai_scheduler.service.shared.orders import Order, SnapshotFacts, Told
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Computes in a thread; see `orders.Workers`. A computation that has begun cannot be cancelled."""
+    """Computes in a thread; see `ComputePool`. A computation that has begun cannot be cancelled."""
 
     store: Store
     queue: FairQueue = field(default_factory=lambda: FairQueue(1))
 
     async def do(self, user: str, order: Order, facts: SnapshotFacts | None = None, told: Told | None = None) -> Any:
-        """See `orders.Workers.do`."""
+        """See `ComputePool.do`."""
         async with self.queue.place(user):
             compute = await begin(order, facts, Desk(store=self.store, read_log=_no_folders))
             loop = asyncio.get_running_loop()

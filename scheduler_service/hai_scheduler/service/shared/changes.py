@@ -47,7 +47,7 @@ async def change(
 
     Raises:
         InvalidTransition: An event is not possible in the task's state.
-        Conflict: The stored task has changed since it was read.
+        WriteConflict: The stored task has changed since it was read.
     """
     before = task
     effects: list[Effect] = []

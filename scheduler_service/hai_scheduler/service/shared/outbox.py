@@ -1,4 +1,4 @@
-"""Writes what users are told in the transaction of what it tells of; `service.notifying` sends it."""
+"""Writes the notifications of a change into the transaction of that change. `service.notifying` sends them later."""
 
 from __future__ import annotations
 

@@ -248,8 +248,9 @@ class Pinning:
     async def with_view(self, order: LaunchOrder, groups: Collection[str]) -> LaunchOrder:
         """Return the order of a run with the folders of environments that its ranks see.
 
-        A task sees those of its user, of their groups and the base ones, and the one that it is pinned to. A build sees
-        what it extends, too, and what uses environments, so that it removes none of these.
+        A task sees the folders of its user, of the user's groups and of the base environments, and the environment that
+        it is pinned to. A build also sees the environment that it extends, and the references of tasks and kernels: it
+        must not remove a generation that is in use.
         """
         if self.haienvs is None:
             return order

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hai_client.metrics.packing import packed
 from hai_client.metrics.window import OWN, PACKED_FORM
-from hai_scheduler.core.metrics.packing import pack, unpack
-from hai_scheduler.core.metrics.pieces import PIECE_FORM
+from hai_scheduler.core.metrics.packing import FORM, pack, unpack
 from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.metrics.series_piece import read_piece
 
@@ -43,7 +42,7 @@ def test_the_service_reads_what_it_would_have_packed_itself(points: list[dict[st
 
 
 def test_both_sides_speak_of_the_same_form() -> None:
-    assert packed([])[0] == PACKED_FORM == PIECE_FORM
+    assert packed([])[0] == PACKED_FORM == FORM
 
 
 @pytest.mark.parametrize("gpus", [0, 8])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hai_scheduler.core.metrics.codes import BadChunk, Codes
 from hai_scheduler.core.metrics.columns import PackedColumns, folded_columns, joined_columns
-from hai_scheduler.core.metrics.packing import columns_of, pack, pack_columns, unpack
+from hai_scheduler.core.metrics.packing import pack, pack_columns, read_columns, unpack
 from hai_scheduler.core.metrics.retention import joined
 from hai_scheduler.core.metrics.series import Point, Spread, fold
 
@@ -37,7 +37,7 @@ def pieces_in_order(draw: st.DrawFn) -> list[list[Point]]:
 
 
 def as_stored(parts: Sequence[Sequence[Point]]) -> list[PackedColumns]:
-    return [columns_of(pack(part)) for part in parts]
+    return [read_columns(pack(part)) for part in parts]
 
 
 @given(st.one_of(pieces(), pieces_in_order()))

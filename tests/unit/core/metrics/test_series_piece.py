@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hai_scheduler.core.metrics.codes import LAST, BadChunk
-from hai_scheduler.core.metrics.pieces import MOST_NAMES, PIECE_FORM
+from hai_scheduler.core.metrics.packing import FORM, MOST_NAMES
 from hai_scheduler.core.metrics.series import Point, Spread
 from hai_scheduler.core.metrics.series_piece import MOST_POINTS, SeriesPiece, read_piece
 
@@ -30,7 +30,7 @@ def same(value: int) -> bytes:
 
 
 def a_piece(head: object, *columns: bytes) -> bytes:
-    return bytes((PIECE_FORM,)) + zlib.compress(json.dumps(head).encode() + b"\n" + b"".join(columns))
+    return bytes((FORM,)) + zlib.compress(json.dumps(head).encode() + b"\n" + b"".join(columns))
 
 
 def one(name: object, *codes: int, own: object = None, points: object = 2) -> bytes:
@@ -55,7 +55,7 @@ def test_a_piece_is_read() -> None:
     [
         (b"", "form nothing"),
         (b"\x03abc", "form 03"),
-        (bytes((PIECE_FORM,)) + b"no zlib", "damaged"),
+        (bytes((FORM,)) + b"no zlib", "damaged"),
         (one("cpu", 802, 0, 0)[:-4], "cut off"),
         (one("cpu", 802, 0), "damaged"),
         (one("loss", 802, 0, 0), "'loss' is not a metric"),
@@ -83,8 +83,8 @@ def test_a_piece_is_read() -> None:
         (one(None, own={"job_a": [[0, 1], [1]]}), "damaged"),
         (one(None, own={"job_a": 1}), "damaged"),
         (one(None, own=[1]), "damaged"),
-        (bytes((PIECE_FORM,)) + zlib.compress(b"[" * 100_000 + b"\n"), "damaged"),
-        (bytes((PIECE_FORM,)) + zlib.compress(bytes(40 * 2**20), 9), "too large"),
+        (bytes((FORM,)) + zlib.compress(b"[" * 100_000 + b"\n"), "damaged"),
+        (bytes((FORM,)) + zlib.compress(bytes(40 * 2**20), 9), "too large"),
     ],
 )
 def test_what_is_no_piece_is_refused_and_says_why(data: bytes, says: str) -> None:
@@ -109,7 +109,7 @@ def test_what_stands_before_the_columns_is_bounded() -> None:
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_bytes_of_chance_are_refused_or_read(head: bytes, body: bytes) -> None:
-    for data in (head, bytes((PIECE_FORM,)) + zlib.compress(head + b"\n" + body)):
+    for data in (head, bytes((FORM,)) + zlib.compress(head + b"\n" + body)):
         with pytest.raises(BadChunk):
             read_piece(data)
 
@@ -120,7 +120,7 @@ def test_a_piece_with_some_bytes_changed_is_refused_or_a_piece(data: st.DataObje
     for _ in range(data.draw(st.integers(1, 3))):
         inside[data.draw(st.integers(0, len(inside) - 1))] = data.draw(st.integers(0, 255))
     try:
-        piece = read_piece(bytes((PIECE_FORM,)) + zlib.compress(bytes(inside)))
+        piece = read_piece(bytes((FORM,)) + zlib.compress(bytes(inside)))
     except BadChunk:
         return
     # What is taken can be read again, packed and folded.

@@ -64,9 +64,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-async def ended(lab: Any) -> AsyncIterator[None]:
+async def ended(jp_serverapp: Any) -> AsyncIterator[None]:
     """No command outlives its test."""
     yield
-    found: builds.Builds = lab.web_app.settings["hai_lab_builds"]
+    found: builds.Builds = jp_serverapp.web_app.settings["hai_lab_builds"]
     found.close()
     await until("the commands to end", lambda: not found.running)

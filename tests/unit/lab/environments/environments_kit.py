@@ -8,15 +8,15 @@ from typing import Any
 ENVIRONMENTS = "hai-lab/environments"
 
 
-async def begin(lab: Any, **body: Any) -> Any:
-    return await lab.ask("POST", f"{ENVIRONMENTS}/builds", json=body)
+async def begin(ask: Any, **body: Any) -> Any:
+    return await ask("POST", f"{ENVIRONMENTS}/builds", send=body)
 
 
-async def log_of(lab: Any, number: int, **options: Any) -> list[tuple[str, Any]]:
+async def log_of(ask: Any, number: int, **options: Any) -> list[tuple[str, Any]]:
     """The events of a build's log."""
-    response = await lab.ask("GET", f"{ENVIRONMENTS}/builds/{number}/log", **options)
+    response = await ask("GET", f"{ENVIRONMENTS}/builds/{number}/log", **options)
     assert response.headers["Content-Type"] == "text/event-stream"
-    return events(response.text)
+    return events(response.body.decode())
 
 
 def events(text: str) -> list[tuple[str, Any]]:

@@ -14,35 +14,31 @@ from hai_lab.environments import builds, program
 from hai_lab.environments.actions import EnvironmentAction
 from hai_lab.problem import Problem
 from kit.waiting import until
+from unit.lab.conftest import said
 from unit.lab.environments.environments_kit import ENVIRONMENTS, begin, events, log_of
 
 pytestmark = pytest.mark.usefixtures("calls")
 
 
-async def test_a_build_is_followed_up_to_its_end_and_again(lab, ended) -> None:
-    made = await begin(lab, verb="install", name="users/alice/vision", requirements=["timm"])
-    assert (made.status_code, made.json()["state"]) == (202, "running")
-    number = made.json()["id"]
-    found = await log_of(lab, number)
+async def test_a_build_is_followed_up_to_its_end_and_again(ask, jp_serverapp, ended) -> None:
+    made = await begin(ask, verb="install", name="users/alice/vision", requirements=["timm"])
+    assert (made.code, said(made)["state"]) == (202, "running")
+    number = said(made)["id"]
+    found = await log_of(ask, number)
     assert [data.get("text") for event, data in found if event == "line"] == ["resolving", "made \u00e9"]
     assert (found[-1][0], found[-1][1]["state"], found[-1][1]["last"]) == ("end", "done", "made \u00e9")
-    again = await log_of(lab, number, headers={"Last-Event-ID": "1"})
+    again = await log_of(ask, number, headers={"Last-Event-ID": "1"})
     assert [data.get("text") for event, data in again if event == "line"] == ["made \u00e9"]
-    assert "hai_environments_last_activity" in lab.web_app.settings, "a server that builds is not idle"
+    assert "hai_environments_last_activity" in jp_serverapp.web_app.settings, "a server that builds is not idle"
 
 
-async def test_the_log_comes_while_the_build_runs_and_a_stopped_build_says_so(lab, ended) -> None:
-    number = (await begin(lab, verb="create", name="users/alice/slow")).json()["id"]
-    path = f"{lab.url}{ENVIRONMENTS}/builds/{number}"
-    text = ""
-    headers = {"Authorization": "token lab-token-19c2"}
-    async with lab.browser.stream("GET", f"{path}/log", headers=headers) as response:
-        async for piece in response.aiter_text():
-            text += piece
-            if "installing" in text and "event: end" not in text:
-                stopped = await lab.ask("POST", f"{ENVIRONMENTS}/builds/{number}/stop")
-                assert stopped.status_code == 200
-    found = events(text)
+async def test_the_log_comes_while_the_build_runs_and_a_stopped_build_says_so(ask, stream, ended) -> None:
+    number = said(await begin(ask, verb="create", name="users/alice/slow"))["id"]
+    log = stream(f"{ENVIRONMENTS}/builds/{number}/log")
+    assert "event: end" not in await log.until(lambda text: "installing" in text)
+    assert (await ask("POST", f"{ENVIRONMENTS}/builds/{number}/stop")).code == 200
+    await log.answer
+    found = events(await log.until(lambda text: "event: end" in text))
     assert found[-1] == ("end", found[-1][1])
     assert (found[-1][1]["state"], found[-1][1]["status"]) == ("stopped", 130)
     assert found[-2][1]["text"] == "interrupted; nothing has changed"
@@ -56,37 +52,37 @@ async def test_a_line_that_comes_before_a_reader_really_waits_is_not_missed() ->
     await asyncio.wait_for(waiting, 5)
 
 
-async def test_one_build_at_a_time_for_an_environment_and_a_few_at_once(lab, calls, ended) -> None:
-    first = await asyncio.gather(*(begin(lab, verb="create", name="users/alice/slow") for _ in range(3)))
-    assert sorted(answer.status_code for answer in first) == [202, 409, 409]
-    assert "users/alice/slow is being changed already" in max(first, key=lambda one: one.status_code).json()["detail"]
+async def test_one_build_at_a_time_for_an_environment_and_a_few_at_once(ask, jp_serverapp, calls, ended) -> None:
+    first = await asyncio.gather(*(begin(ask, verb="create", name="users/alice/slow") for _ in range(3)))
+    assert sorted(answer.code for answer in first) == [202, 409, 409]
+    assert "users/alice/slow is being changed already" in said(max(first, key=lambda one: one.code))["detail"]
     for number in range(builds.AT_ONCE - 1):
-        assert (await begin(lab, verb="create", name=f"users/alice/{number}-slow")).status_code == 202
-    refused = await begin(lab, verb="install", name="users/alice/other", requirements=["x"])
-    assert refused.status_code == 409
-    assert "4 builds run" in refused.json()["detail"]
-    assert len(lab.web_app.settings["hai_lab_builds"].running) == builds.AT_ONCE
+        assert (await begin(ask, verb="create", name=f"users/alice/{number}-slow")).code == 202
+    refused = await begin(ask, verb="install", name="users/alice/other", requirements=["x"])
+    assert refused.code == 409
+    assert "4 builds run" in said(refused)["detail"]
+    assert len(jp_serverapp.web_app.settings["hai_lab_builds"].running) == builds.AT_ONCE
 
 
-async def test_a_log_is_bounded_and_ended_builds_are_forgotten(lab, ended) -> None:
-    number = (await begin(lab, verb="create", name="users/alice/loud")).json()["id"]
-    found = await log_of(lab, number)
-    late = await log_of(lab, number)
+async def test_a_log_is_bounded_and_ended_builds_are_forgotten(ask, jp_serverapp, ended) -> None:
+    number = said(await begin(ask, verb="create", name="users/alice/loud"))["id"]
+    found = await log_of(ask, number)
+    late = await log_of(ask, number)
     assert late == found[-len(late) :], "the last lines, and the end"
     assert len(late) == builds.MOST_LINES + 1
     assert max(len(data.get("text", "")) for _, data in found) == builds.LONGEST_LINE
-    kept = lab.web_app.settings["hai_lab_builds"]
+    kept = jp_serverapp.web_app.settings["hai_lab_builds"]
     assert len(kept.get(number).lines) == builds.MOST_LINES
     for _ in range(builds.KEPT + 1):
-        last = (await begin(lab, verb="remove", name="users/alice/x")).json()["id"]
-        await log_of(lab, last)
-    assert (await lab.ask("GET", f"{ENVIRONMENTS}/builds/{number}/log")).status_code == 404
+        last = said(await begin(ask, verb="remove", name="users/alice/x"))["id"]
+        await log_of(ask, last)
+    assert (await ask("GET", f"{ENVIRONMENTS}/builds/{number}/log")).code == 404
     assert len(kept.documents()) <= builds.KEPT + 1
 
 
-async def test_a_failed_build_has_its_status(lab, ended) -> None:
-    number = (await begin(lab, verb="install", name="users/alice/refused", requirements=["x"])).json()["id"]
-    found = await log_of(lab, number)
+async def test_a_failed_build_has_its_status(ask, ended) -> None:
+    number = said(await begin(ask, verb="install", name="users/alice/refused", requirements=["x"]))["id"]
+    found = await log_of(ask, number)
     assert [data.get("text") for _, data in found[:-1]] == ["environment: there is none"]
     assert (found[-1][1]["state"], found[-1][1]["status"]) == ("failed", 1)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.ids import RunId, TaskId
 from hai_scheduler.core.model.node import Node, NodeMark
 from hai_scheduler.core.model.priority import Priority
@@ -23,6 +22,7 @@ from hai_scheduler.service.shared.caller import SCOPE_ADMIN, Caller
 from hai_scheduler.service.shared.errors import Forbidden
 from hai_scheduler.service.shared.latest_plan import LatestPlan
 from hai_scheduler.service.workspace.rank_env import RankLocations
+from hai_scheduler.store.store import open_store
 from kit.builders import a_spec
 from kit.databases import sqlite_url
 from kit.memory.clock import VirtualClock

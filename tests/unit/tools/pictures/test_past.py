@@ -6,10 +6,10 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
-from hai_scheduler.adapters.sql.store import open_store
 from hai_scheduler.core.model.reasons import Reason
 from hai_scheduler.core.model.task import TaskState
 from hai_scheduler.ports.values import TaskFilter
+from hai_scheduler.store.store import open_store
 from kit.builders import T0
 from kit.databases import sqlite_url
 from kit.ledger import check_ledger

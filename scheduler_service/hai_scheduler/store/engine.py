@@ -1,0 +1,137 @@
+"""Connections to SQLite and PostgreSQL, configured so that both give the same guarantees."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, event, make_url, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from hai_scheduler.store.one_trip import driver
+
+#: How long a writer waits for a writer of another process, in milliseconds: longer than any transaction of HAI takes.
+_BUSY_MS = 30_000
+#: A writer that hangs (it is stopped, its machine is gone, its network is cut) is disconnected after this time, in
+#: milliseconds. Until then no other process can write or take over its lease. The time is longer than any plan takes,
+#: because a tick sends no query while it plans.
+_IDLE_MS = 10_000
+#: Key of the advisory lock that the writer of this database holds: any number, the same in all processes.
+_WRITER_LOCK = 0x48_41_49_01
+#: Execution option with the statement that begins a transaction in SQLite; see `_begin_sqlite`.
+_BEGIN = "hai_begin"
+
+_SQLITE_PRAGMAS = (
+    f"PRAGMA busy_timeout = {_BUSY_MS}",
+    # Readers and the writer do not wait for one another.
+    "PRAGMA journal_mode = WAL",
+    # One fsync a commit: a commit survives a power cut. With NORMAL it would survive only the end of the process.
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+_POSTGRESQL_LOCK = text(
+    "SELECT set_config('lock_timeout', :busy, true),"
+    " set_config('idle_in_transaction_session_timeout', :idle, true),"
+    " pg_advisory_xact_lock(:lock)"
+).bindparams(busy=f"{_BUSY_MS}ms", idle=f"{_IDLE_MS}ms", lock=_WRITER_LOCK)
+
+_SUPPORTED = "use sqlite:///PATH or postgresql://USER@HOST/NAME"
+_to_json = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+
+
+def parse(url: str) -> URL:
+    """Return the URL with its driver.
+
+    Raises ValueError if it is neither `sqlite:///FILE` nor `postgresql://...`; the message shows no password.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        # The text may hold a password, so it is not shown.
+        raise ValueError(f"the state database is not given by a URL: {_SUPPORTED}") from error
+    kind = parsed.get_backend_name()
+    if kind == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if kind == "sqlite" and parsed.database and parsed.database != ":memory:":
+        return parsed.set(drivername="sqlite+aiosqlite")
+    shown = parsed.render_as_string(hide_password=True)
+    raise ValueError(f"the state database {shown!r} is not supported: {_SUPPORTED}")
+
+
+def connect(url: URL) -> AsyncEngine:
+    """Return an engine. It does not connect yet, but a missing SQLite file is created, readable by its owner only.
+
+    Errors never show values: the environment of a task may hold secrets.
+    """
+    options: dict[str, Any] = {"json_serializer": _to_json, "hide_parameters": True}
+    if url.get_backend_name() == "postgresql":
+        return create_async_engine(url, pool_pre_ping=True, pool_size=5, max_overflow=15, **options)
+    _make_file(Path(str(url.database)))
+    engine = create_async_engine(url, module=driver(), pool_size=5, max_overflow=15, **options)
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def reading(engine: AsyncEngine) -> AsyncEngine:
+    """Return an engine over the same connections, for consistent views."""
+    if engine.dialect.name == "postgresql":
+        # Not `postgresql_readonly`: a connection that had it asks for READ WRITE later, against what the server says.
+        return engine.execution_options(isolation_level="REPEATABLE READ")
+    return engine
+
+
+def writing(engine: AsyncEngine) -> AsyncEngine:
+    """Return an engine over the same connections, for transactions that write."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="READ COMMITTED")
+    return engine.execution_options(**{_BEGIN: "BEGIN IMMEDIATE"})
+
+
+def lock_writer(connection: Connection) -> None:
+    """Make this transaction the only writer until it ends.
+
+    So seqs grow in commit order, a checked lease stays valid, and no transaction must be repeated. In SQLite
+    `BEGIN IMMEDIATE` has done this already.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_POSTGRESQL_LOCK)
+
+
+def _make_file(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives its companion files the mode of this one.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # The driver would begin transactions by itself, late and deferred; with None, SQLAlchemy's "begin" event does.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in _SQLITE_PRAGMAS:
+        _execute_patiently(cursor, pragma)
+    cursor.close()
+
+
+def _execute_patiently(cursor: Any, statement: str) -> None:
+    """Execute a statement, again while the database is locked: the change to WAL ignores SQLite's busy timeout."""
+    ends = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            cursor.execute(statement)
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > ends:
+                raise
+        time.sleep(0.02)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    connection.exec_driver_sql(connection.get_execution_options().get(_BEGIN, "BEGIN"))

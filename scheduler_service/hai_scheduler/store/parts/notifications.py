@@ -1,0 +1,162 @@
+"""Notifications, their deliveries and the rules of users, in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from hai_scheduler.core.notifying.values import Delivery, DeliveryState, Notification, NotificationRules
+from hai_scheduler.store.notification_rows import (
+    delivery_of,
+    delivery_values,
+    notification_of,
+    notification_values,
+    rules_of,
+    rules_values,
+)
+from hai_scheduler.store.notification_tables import DELIVERIES, NOTIFICATION_RULES, NOTIFICATIONS
+from hai_scheduler.store.rows import of_instant, to_instant
+from hai_scheduler.store.small_tables import SmallTablePart
+
+# Made once: to build a statement costs as much as to execute it.
+_RULES: Final = select(NOTIFICATION_RULES)
+_ADD: Final = insert(NOTIFICATIONS)
+_ADD_DELIVERY: Final = insert(DELIVERIES)
+_SAVE: Final = (
+    update(DELIVERIES)
+    .where(DELIVERIES.c.id == bindparam("number"))
+    .values({column.name: bindparam(column.name) for column in DELIVERIES.columns if column.name != "id"})
+)
+_PENDING: Final = DELIVERIES.c.state == DeliveryState.PENDING.value
+#: Keys that one statement asks for: SQLite takes a limited number of parameters.
+_AT_ONCE: Final = 500
+
+
+class SqlNotifications(SmallTablePart):
+    """See `ports.stored.notifications.StoredNotifications`."""
+
+    async def rules(self) -> Mapping[str, NotificationRules]:
+        """See `StoredNotifications.rules`."""
+        return await self._tables.rows("notification_rules", self._read_rules)
+
+    async def put_rules(self, rules: NotificationRules) -> None:
+        """See `StoredNotifications.put_rules`."""
+        await self._tables.changes("notification_rules")
+        await self._sql.put(NOTIFICATION_RULES, rules_values(rules))
+
+    async def add_all(self, notifications: Iterable[Notification]) -> None:
+        """See `StoredNotifications.add_all`."""
+        self._sql.change_later(_ADD, [notification_values(one) for one in notifications])
+
+    async def add(self, notification: Notification) -> Notification:
+        """See `StoredNotifications.add`."""
+        done = await self._sql.change(_ADD, notification_values(notification))
+        (number,) = done.inserted_primary_key or (0,)
+        return replace(notification, id=int(number))
+
+    async def told(self, keys: Iterable[str]) -> frozenset[str]:
+        """See `StoredNotifications.told`."""
+        wanted, found = sorted(set(keys)), set[str]()
+        for begin in range(0, len(wanted), _AT_ONCE):
+            some = NOTIFICATIONS.c.key.in_(wanted[begin : begin + _AT_ONCE])
+            found.update((await self._sql.ask(select(NOTIFICATIONS.c.key).where(some))).scalars())
+        return frozenset(found)
+
+    async def unrouted(self, limit: int) -> Sequence[Notification]:
+        """See `StoredNotifications.unrouted`."""
+        waiting = select(NOTIFICATIONS).where(NOTIFICATIONS.c.routed.is_(False))
+        return [notification_of(row) for row in await self._sql.ask(waiting.order_by(NOTIFICATIONS.c.id).limit(limit))]
+
+    async def route(self, notification: Notification, deliveries: Iterable[Delivery]) -> None:
+        """See `StoredNotifications.route`."""
+        changed = update(NOTIFICATIONS).where(NOTIFICATIONS.c.id == notification.id)
+        done = await self._sql.change(changed.values(notification_values(notification)))
+        if done.rowcount:
+            self._sql.change_later(_ADD_DELIVERY, [delivery_values(one) for one in deliveries])
+
+    async def due(self, now: datetime, limit: int) -> Sequence[tuple[Delivery, Notification]]:
+        """See `StoredNotifications.due`."""
+        due = select(DELIVERIES).where(_PENDING, DELIVERIES.c.next_at <= to_instant(now))
+        rows = await self._sql.ask(due.order_by(DELIVERIES.c.id).limit(limit))
+        deliveries = [delivery_of(row) for row in rows]
+        told = await self._by_id({one.notification for one in deliveries})
+        return [(one, told[one.notification]) for one in deliveries]
+
+    async def next_due(self) -> datetime | None:
+        """See `StoredNotifications.next_due`."""
+        first = (await self._sql.ask(select(func.min(DELIVERIES.c.next_at)).where(_PENDING))).scalar()
+        return None if first is None else of_instant(first)
+
+    async def save(self, deliveries: Iterable[Delivery]) -> None:
+        """See `StoredNotifications.save`."""
+        self._sql.change_later(_SAVE, [{**delivery_values(one), "number": one.id} for one in deliveries])
+
+    async def sent_since(self, when: datetime) -> Mapping[tuple[str, str], Sequence[datetime]]:
+        """See `StoredNotifications.sent_since`."""
+        message = func.coalesce(DELIVERIES.c.digest, DELIVERIES.c.id)
+        asked = (
+            select(DELIVERIES.c.user_name, DELIVERIES.c.channel, func.max(DELIVERIES.c.ended_at).label("sent"))
+            .where(DELIVERIES.c.state == DeliveryState.SENT.value, DELIVERIES.c.ended_at > to_instant(when))
+            .group_by(DELIVERIES.c.user_name, DELIVERIES.c.channel, message)
+        )
+        found: defaultdict[tuple[str, str], list[datetime]] = defaultdict(list)
+        for row in await self._sql.ask(asked):
+            found[row.user_name, row.channel].append(of_instant(row.sent))
+        return {key: sorted(times) for key, times in found.items()}
+
+    async def of_user(
+        self, user: str, *, before: int | None, limit: int, unread: bool
+    ) -> Sequence[tuple[Notification, Sequence[Delivery]]]:
+        """See `StoredNotifications.of_user`."""
+        own = select(NOTIFICATIONS).where(NOTIFICATIONS.c.user_name == user)
+        if before is not None:
+            own = own.where(NOTIFICATIONS.c.id < before)
+        if unread:
+            own = own.where(NOTIFICATIONS.c.seen.is_(False))
+        rows = await self._sql.ask(own.order_by(NOTIFICATIONS.c.id.desc()).limit(limit))
+        notifications = [notification_of(row) for row in rows]
+        sent: defaultdict[int, list[Delivery]] = defaultdict(list)
+        theirs = DELIVERIES.c.notification.in_([one.id for one in notifications])
+        for row in await self._sql.ask(select(DELIVERIES).where(theirs).order_by(DELIVERIES.c.id)):
+            sent[row.notification].append(delivery_of(row))
+        return [(one, sent[one.id]) for one in notifications]
+
+    async def unread(self, user: str) -> int:
+        """See `StoredNotifications.unread`."""
+        unseen = select(func.count()).where(NOTIFICATIONS.c.user_name == user, NOTIFICATIONS.c.seen.is_(False))
+        return int((await self._sql.ask(unseen)).scalar_one())
+
+    async def mark_read(self, user: str, up_to: int) -> int:
+        """See `StoredNotifications.mark_read`."""
+        own = update(NOTIFICATIONS).where(NOTIFICATIONS.c.user_name == user, NOTIFICATIONS.c.id <= up_to)
+        return (await self._sql.change(own.where(NOTIFICATIONS.c.seen.is_(False)).values(seen=True))).rowcount
+
+    async def troubles(self, user: str) -> Sequence[Delivery]:
+        """See `StoredNotifications.troubles`."""
+        newest = select(func.max(DELIVERIES.c.id)).where(
+            DELIVERIES.c.user_name == user, DELIVERIES.c.error.is_not(None)
+        )
+        found = select(DELIVERIES).where(DELIVERIES.c.id.in_(newest.group_by(DELIVERIES.c.channel)))
+        rows = [delivery_of(row) for row in await self._sql.ask(found)]
+        return sorted(rows, key=lambda one: one.channel)
+
+    async def drop_before(self, when: datetime, limit: int) -> int:
+        """See `StoredNotifications.drop_before`; the database deletes the deliveries with them."""
+        old = select(NOTIFICATIONS.c.id).where(NOTIFICATIONS.c.at < to_instant(when))
+        old = old.order_by(NOTIFICATIONS.c.id).limit(limit)
+        return (await self._sql.change(delete(NOTIFICATIONS).where(NOTIFICATIONS.c.id.in_(old)))).rowcount
+
+    async def _read_rules(self) -> Mapping[str, NotificationRules]:
+        return {row.user_name: rules_of(row) for row in await self._sql.ask(_RULES)}
+
+    async def _by_id(self, numbers: Iterable[int]) -> dict[int, Notification]:
+        wanted, found = sorted(numbers), dict[int, Notification]()
+        for begin in range(0, len(wanted), _AT_ONCE):
+            some = select(NOTIFICATIONS).where(NOTIFICATIONS.c.id.in_(wanted[begin : begin + _AT_ONCE]))
+            found.update((row.id, notification_of(row)) for row in await self._sql.ask(some))
+        return found

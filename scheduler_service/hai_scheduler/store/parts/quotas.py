@@ -1,0 +1,65 @@
+"""Quota and decayed use in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import and_, delete, select
+
+from hai_scheduler.core.model.quota import Quota, Usage
+from hai_scheduler.store.fact_rows import quota_of, quota_values, use_of, use_values
+from hai_scheduler.store.small_tables import SmallTablePart
+from hai_scheduler.store.tables import QUOTAS, USES
+
+# Made once: to build a statement costs as much as to execute it.
+_QUOTAS, _USES = select(QUOTAS), select(USES)
+
+
+class SqlQuotas(SmallTablePart):
+    """See `ports.stored.quotas.StoredQuotas`."""
+
+    async def all(self) -> Sequence[Quota]:
+        """See `StoredQuotas.all`."""
+        return list(await self._tables.rows("quotas", self._read))
+
+    async def put(self, quota: Quota) -> None:
+        """See `StoredQuotas.put`."""
+        await self._tables.changes("quotas")
+        await self._sql.put(QUOTAS, quota_values(quota))
+
+    async def delete(self, quota: Quota) -> bool:
+        """See `StoredQuotas.delete`."""
+        await self._tables.changes("quotas")
+        row = and_(
+            QUOTAS.c.subject == quota.subject,
+            QUOTAS.c.group_name == quota.group,
+            QUOTAS.c.priority == quota.priority.value,
+        )
+        return (await self._sql.change(delete(QUOTAS).where(row))).rowcount > 0
+
+    async def _read(self) -> Sequence[Quota]:
+        rows = [quota_of(row) for row in await self._sql.ask(_QUOTAS)]
+        return sorted(rows, key=lambda quota: (quota.subject, quota.group, quota.priority))
+
+
+class SqlUses(SmallTablePart):
+    """See `ports.stored.quotas.StoredUses`."""
+
+    async def all(self) -> Sequence[Usage]:
+        """See `StoredUses.all`."""
+        return list(await self._tables.rows("uses", self._read))
+
+    async def put(self, use: Usage) -> None:
+        """See `StoredUses.put`."""
+        await self._tables.changes("uses")
+        self._sql.put_later(USES, use_values(use))
+
+    async def delete(self, use: Usage) -> None:
+        """See `StoredUses.delete`."""
+        await self._tables.changes("uses")
+        row = and_(USES.c.user_name == use.user, USES.c.group_name == use.group)
+        await self._sql.change(delete(USES).where(row))
+
+    async def _read(self) -> Sequence[Usage]:
+        rows = [use_of(row) for row in await self._sql.ask(_USES)]
+        return sorted(rows, key=lambda use: (use.user, use.group))

@@ -1,0 +1,86 @@
+"""The recordings of tasks, in a transaction on a database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
+
+from hai_scheduler.core.model.ids import RunId, TaskId
+from hai_scheduler.core.profiling.recordings import Recording
+from hai_scheduler.ports.errors import Absent, OffsetMismatch
+from hai_scheduler.store.recording_rows import recording_of, recording_values
+from hai_scheduler.store.statements import Statements
+from hai_scheduler.store.tables import RECORDINGS, TRACE_PIECES
+
+
+class SqlRecordings:
+    """See `ports.stored.recordings.StoredRecordings`."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._sql = statements
+
+    async def add(self, recording: Recording) -> Recording:
+        """See `StoredRecordings.add`."""
+        done = await self._sql.change(insert(RECORDINGS), recording_values(recording))
+        (number,) = done.inserted_primary_key or (0,)
+        return replace(recording, id=int(number))
+
+    async def save(self, recording: Recording) -> None:
+        """See `StoredRecordings.save`."""
+        changed = update(RECORDINGS).where(RECORDINGS.c.id == recording.id).values(recording_values(recording))
+        await self._sql.change(changed)
+
+    async def get(self, number: int) -> Recording:
+        """See `StoredRecordings.get`."""
+        row = (await self._sql.ask(select(RECORDINGS).where(RECORDINGS.c.id == number))).first()
+        if row is None:
+            raise Absent(f"there is no recording {number}")
+        return recording_of(row)
+
+    async def of_task(self, task_id: TaskId) -> Sequence[Recording]:
+        """See `StoredRecordings.of_task`."""
+        found = select(RECORDINGS).where(RECORDINGS.c.task_id == task_id).order_by(RECORDINGS.c.id.desc())
+        return [recording_of(row) for row in await self._sql.ask(found)]
+
+    async def newest_of_run(self, run_id: RunId) -> Recording | None:
+        """See `StoredRecordings.newest_of_run`."""
+        found = select(RECORDINGS).where(RECORDINGS.c.run_id == run_id).order_by(RECORDINGS.c.id.desc()).limit(1)
+        row = (await self._sql.ask(found)).first()
+        return None if row is None else recording_of(row)
+
+    async def kept_of(self, user: str) -> Sequence[tuple[int, int]]:
+        """See `StoredRecordings.kept_of`."""
+        found = select(RECORDINGS.c.id, RECORDINGS.c.size).where(RECORDINGS.c.user_name == user)
+        return [(row.id, row.size) for row in await self._sql.ask(found.order_by(RECORDINGS.c.id))]
+
+    async def delete(self, number: int) -> None:
+        """See `StoredRecordings.delete`; the database deletes the pieces with it."""
+        await self._sql.change(delete(RECORDINGS).where(RECORDINGS.c.id == number))
+
+    async def add_piece(self, number: int, rank: int, trace: int, *, offset: int, data: bytes) -> int:
+        """See `StoredRecordings.add_piece`."""
+        if (await self._sql.ask(select(RECORDINGS.c.id).where(RECORDINGS.c.id == number))).first() is None:
+            raise Absent(f"there is no recording {number}")
+        own = {"recording": number, "rank": rank, "trace": trace}
+        last = select(func.max(TRACE_PIECES.c.next)).where(*_of(number, rank, trace))
+        end = (await self._sql.ask(last)).scalar_one() or 0
+        if offset != end:
+            raise OffsetMismatch(end)
+        await self._sql.change(insert(TRACE_PIECES), {**own, "start": offset, "next": offset + len(data), "data": data})
+        columns = TRACE_PIECES.c
+        of_rank = select(func.sum(columns.next - columns.start)).where(
+            columns.recording == number, columns.rank == rank
+        )
+        return int((await self._sql.ask(of_rank)).scalar_one())
+
+    async def trace(self, number: int, rank: int, trace: int) -> bytes:
+        """See `StoredRecordings.trace`."""
+        found = select(TRACE_PIECES.c.data).where(*_of(number, rank, trace)).order_by(TRACE_PIECES.c.start)
+        return b"".join([row.data for row in await self._sql.ask(found)])
+
+
+def _of(number: int, rank: int, trace: int) -> tuple[ColumnElement[bool], ...]:
+    columns = TRACE_PIECES.c
+    return (columns.recording == number, columns.rank == rank, columns.trace == trace)

@@ -1,0 +1,150 @@
+"""The Store port on a database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import event, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from hai_scheduler.ports.errors import Temporary
+from hai_scheduler.ports.timings import Timings, Untimed
+from hai_scheduler.store.engine import connect, lock_writer, parse, reading, writing
+from hai_scheduler.store.first_tables import make_first_tables
+from hai_scheduler.store.known import KnownFacts, KnownTasks
+from hai_scheduler.store.log_store import SqlLogs
+from hai_scheduler.store.refusal import not_writable, refusal
+from hai_scheduler.store.revision import is_newest
+from hai_scheduler.store.series_store import SqlSeries
+from hai_scheduler.store.tables import LEASE
+from hai_scheduler.store.timing import time_statements
+from hai_scheduler.store.transaction import SqlTx
+from hai_scheduler.store.trouble import translated
+
+#: A view begins with its first read: this read, of a table with one row.
+_LOOK = select(LEASE.c.id)
+#: Bytes that a disk has free which is not full: a transaction may need as much.
+_ROOM: Final = 1024 * 1024
+
+
+class SqlStore:
+    """A store in a database; `open_store` creates it.
+
+    Raises Temporary when the database cannot be reached, is busy or is full: nothing was written then, unless the
+    connection broke during the commit itself.
+    """
+
+    def __init__(self, engine: AsyncEngine, timings: Timings | None = None) -> None:
+        self.engine = engine
+        self._timings = timings or Untimed()
+        time_statements(engine, self._timings)
+        self._readers = reading(engine)
+        self._writers = writing(engine)
+        self._known, self._known_facts = KnownTasks(), KnownFacts()
+        # After any error, also that of a dead connection, the database may be another one.
+        event.listen(engine.sync_engine, "handle_error", lambda _: self.forget())
+        # Serves writers of this process in order; without it each would hold a connection and wait for the database's
+        # lock, in no order.
+        self._turn = asyncio.Lock()
+        #: See `hai_scheduler.ports.logs.LogStore`.
+        self.logs = SqlLogs(engine, self._turn)
+        #: See `hai_scheduler.ports.series.SeriesStore`.
+        self.series = SqlSeries(engine, self._turn)
+
+    def read(self) -> AbstractAsyncContextManager[SqlTx]:
+        """Open a consistent view, of the moment of entering. Writing in it is a RuntimeError."""
+        return self._read()
+
+    def write(self) -> AbstractAsyncContextManager[SqlTx]:
+        """Open a transaction, the only writer of all processes: it commits at the end, rolls back on any exception."""
+        return self._write()
+
+    def disk_full(self) -> bool:
+        """Return whether the disk of SQLite's file is full; of PostgreSQL's disk nothing can be seen."""
+        if self.engine.dialect.name != "sqlite":
+            return False
+        facts = os.statvfs(Path(str(self.engine.url.database)).absolute().parent)
+        return facts.f_bavail * facts.f_frsize < _ROOM
+
+    def forget(self) -> None:
+        """Empty the cache: the next transactions of this process read everything again."""
+        self._known.forget()
+        self._known_facts.forget()
+
+    async def close(self) -> None:
+        """Close all connections; one that is in use, such as by a request, is closed after its use."""
+        # They come back to a pool of which nobody takes a connection any more.
+        event.listen(self.engine.sync_engine, "checkin", lambda _, connection: connection.close())
+        await self.engine.dispose()
+
+    def _transaction(self, connection: AsyncConnection, *, writing: bool) -> SqlTx:
+        return SqlTx(connection, writing=writing, known=self._known, known_facts=self._known_facts)
+
+    @asynccontextmanager
+    async def _read(self) -> AsyncIterator[SqlTx]:
+        with translated():
+            async with self._readers.connect() as connection:
+                await connection.execute(_LOOK)
+                tx = self._transaction(connection, writing=False)
+                try:
+                    yield tx
+                finally:
+                    tx.end()
+
+    @asynccontextmanager
+    async def _write(self) -> AsyncIterator[SqlTx]:
+        with translated():
+            asked = time.perf_counter()
+            async with self._turn, self._writers.begin() as connection:
+                await connection.run_sync(lock_writer)
+                self._timings.database("turn", time.perf_counter() - asked)
+                tx = self._transaction(connection, writing=True)
+                try:
+                    yield tx
+                    await tx.flush()
+                finally:
+                    tx.end()
+                ends = time.perf_counter()
+            self._timings.database("commit", time.perf_counter() - ends)
+
+
+async def open_store(url: str, timings: Timings | None = None) -> SqlStore:
+    """Open the database, create or upgrade its tables, and return the store.
+
+    Args:
+        url: `sqlite:///PATH` (created if it is missing) or `postgresql://USER:PASSWORD@HOST/NAME`.
+        timings: Takes how long statements take.
+
+    Raises:
+        ValueError: The URL has neither form.
+        StateDamaged: The file is not a database, or was damaged.
+        StateTooNew: A newer version of the platform has written the state; nothing was changed.
+        StateUnusable: The database does not let the service in, or cannot be written.
+        Temporary: The database cannot be reached.
+    """
+    parsed = parse(url)
+    try:
+        engine = connect(parsed)
+    except OSError as error:
+        raise not_writable(parsed, error.strerror or str(error)) from None
+    try:
+        with translated():
+            if not await is_newest(engine) and not await make_first_tables(engine):
+                # Alembic is needed once a version; other starts do not import it, which saves time.
+                from hai_scheduler.store.migrate import upgrade
+
+                await upgrade(engine)
+    except (Temporary, DBAPIError) as error:
+        await engine.dispose()
+        raise refusal(parsed, error) or error from None
+    except BaseException:
+        await engine.dispose()
+        raise
+    return SqlStore(engine, timings)
